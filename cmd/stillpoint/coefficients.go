@@ -42,6 +42,9 @@ noise is therefore no confidence interval. The noise is one of three:
   at most      without a released second moment, of a convex loss: an upper bound
   not stated   of other losses and older certificates; the column has a dash
 
+A term that has not arrived has the share of its way in place of the noise: the steps ended
+so far from the minimum along it that the noise says little about the distance.
+
 For a model with features: effects the terms describe the additive part of the score. The
 interactions are added to it, and no noise is stated.
 
@@ -98,8 +101,8 @@ func coefficientTable(list *report.Coefficients) string {
 		switch {
 		case t.Deviation != nil:
 			sd = fmt.Sprintf("%.2g", *t.Deviation)
-		case t.Reason != "":
-			sd = t.State
+		case t.Reason != "" && t.Share != nil:
+			sd = fmt.Sprintf("%s: %.0f%%", t.State, 100**t.Share)
 		}
 		against := t.Per
 		if t.Reference != "" {

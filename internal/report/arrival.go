@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -17,21 +16,31 @@ type arrival struct {
 	ends               []float64  // where the steps ended
 	began              []float64  // where they began
 	half               *mat.Dense // its transpose takes weights to coordinates
-	signal             float64    // variance of the margins times the second derivative, for each coordinate
+	prior              []float64  // variance of the way along each coordinate before anything is seen of it
 }
 
-// went sets the start of the steps, and the signal of each coordinate from that of all.
-func (w *way) went(start []float64, signal float64) {
+// went sets the start of the steps, and the prior: weights are independent, with the same variance.
+func (w *way) went(start []float64, variance float64) {
 	var at mat.VecDense
 	at.MulVec(w.half.T(), mat.NewVecDense(len(start), start))
 	w.began = at.RawVector().Data
-	most, count := slices.Max(w.curvatures), 0.
-	for _, a := range w.curvatures {
-		if a > 1e-3*most {
-			count++
-		}
+	for i := range w.began {
+		w.prior = append(w.prior, variance*mat.Dot(w.half.ColView(i), w.half.ColView(i)))
 	}
-	w.signal = max(signal, 0) / max(count, 1)
+}
+
+// vary returns the sum of the variances of the features over the rows that are read, from the second moment of all rows.
+func vary(rows *mat.SymDense, shared, share float64) float64 {
+	last := rows.SymmetricDim() - 1
+	sum := 0.
+	for j := range last {
+		mean := 0.
+		if shared > 0 {
+			mean = rows.At(j, last) / (share * shared)
+		}
+		sum += max(rows.At(j, j)/share-mean*mean, 0)
+	}
+	return sum
 }
 
 // variance returns the variance of the noise of a coordinate.
@@ -50,8 +59,8 @@ func (w *way) variance(i int) float64 {
 // the difference between the function at the model, without noise, and at the minimum.
 //
 // Along a coordinate with the share f, the steps went f times the way to the minimum, plus noise. The square of the way
-// is estimated as its posterior mean. The prior is that every coordinate has the same effect on the margins: where f is
-// small, what the steps covered says little.
+// is estimated as its posterior mean. The prior is that all weights have the same variance, which follows from that of the
+// margins: where f is small, what the steps covered says little.
 func (c *covariance) arrived(factors []float64, own int, kept float64) (share, bias float64) {
 	k := len(c.ways)
 	d := len(c.ways[0].noise)
@@ -74,7 +83,7 @@ func (c *covariance) arrived(factors []float64, own int, kept float64) (share, b
 				continue
 			}
 			went, noise := kept*(w.ends[i]-w.began[i]), kept*kept*w.variance(i)
-			prior := w.signal / max(w.curvatures[i], 1e-300)
+			prior := w.prior[i]
 			seen := f*f*prior + noise
 			left := at * max(math.Abs(1-f), 1-kept*w.least[i])
 			bias += left * left * (math.Pow(f*prior*went/seen, 2) + prior*noise/seen)

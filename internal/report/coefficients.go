@@ -121,8 +121,8 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 	}
 	if late := e.lateTerms(); len(late) > 0 {
 		how += fmt.Sprintf(" Not arrived: %s. The steps ended so far from the minimum along these that the noise says "+
-			"little about the distance, and is not stated: columns that vary together, small budgets and few rows cause "+
-			"it. The coefficient without privacy may be several times as large.", listed(late, 200))
+			"little about the distance, and the share of the way stands in its place. Columns that vary together, small "+
+			"budgets and few rows cause it. The coefficient without privacy may be several times as large.", listed(late, 200))
 	}
 	if f.Certificate.Algorithm().Name == "dp-sgd" {
 		how += " The randomness of which rows were sampled comes on top."
@@ -237,7 +237,7 @@ func (f *Fit) table(e explanation, odds bool) Table {
 		}
 		switch {
 		case c.late:
-			row.Cells = append(row.Cells, stateNotArrived, "-")
+			row.Cells = append(row.Cells, fmt.Sprintf("%s: %.0f%%", stateNotArrived, 100**c.share), "-")
 		case e.how != unstated:
 			row.Cells = append(row.Cells, digits(c.effectSD, 2), digits(math.Abs(c.effect)/c.effectSD, 2))
 		}

@@ -168,6 +168,7 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 	along.Mul(c.mix.T(), mat.NewDense(k, d, weights))
 	began.Mul(c.mix.T(), mat.NewDense(k, d, start))
 	draws := metric.draws()
+	spread := max(vary(rows, shared, share), 1e-12)
 	for n, mean := range b.Values(nil) {
 		curved := mat.NewSymDense(d, nil)
 		curved.ScaleSym(max(mean, 0), rows)
@@ -181,7 +182,7 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 		if err != nil {
 			return nil, err
 		}
-		w.went(began.RawRowView(n), of.variance(mat.Col(nil, n, c.mix))*mean)
+		w.went(began.RawRowView(n), max(of.variance(mat.Col(nil, n, c.mix)), 0)/spread)
 		c.ways = append(c.ways, w)
 	}
 	return c, nil

@@ -2,7 +2,7 @@
 // coefficients it computes itself. Each design is a file of this package that calls add in its init function: copy
 // one to add a design. Every fit is the product's own (stillpoint.Fit) on a small table in memory, with fresh coins.
 //
-// Run tests 300 or so fits of small tables within seconds (go test -short ./lab/coverage). The long form is
+// TestCoverage makes some 300 fits of small tables within seconds (go test -short ./lab/coverage). The long form is
 //
 //	go test ./lab/coverage -run TestLong -timeout 10h -long.fits 200 [-long.design REGEXP] [-long.out FILE]
 package coverage
@@ -49,6 +49,9 @@ type Design struct {
 	// Draw draws a row: a number or the index of a level for each column, and the target, which is the index of a
 	// class or a number. A target NaN is missing.
 	Draw func(r *rand.Rand) (x []float64, y float64)
+	// Goal is the least coverage that TestCoverage accepts, less chance. 0 means .93 for intervals, and .85 for the share
+	// of the fits without intervals that are within two stated deviations.
+	Goal float64
 	// Asked are the terms that are judged; all but the intercept if it is empty.
 	Asked []string
 	// Truth are coefficients of the population by term. If it is nil, they are computed from a large sample.
@@ -146,12 +149,28 @@ func (d Design) spec(of []row) (stillpoint.Spec, error) {
 	if err != nil {
 		return stillpoint.Spec{}, err
 	}
-	s := stillpoint.Spec{Table: stillpoint.Rows(of, columns...), Schema: schema, Loss: l, Weights: d.Weights, Anyway: true,
-		Budget: stillpoint.Budget{Epsilon: d.Epsilon, Delta: 1e-6, Relation: account.ReplaceOne}}
+	s := stillpoint.Spec{Table: stillpoint.Rows(of, columns...), Schema: schema, Loss: l, Weights: d.Weights,
+		Family: "lines", Anyway: true, Budget: stillpoint.Budget{Epsilon: d.Epsilon, Delta: 1e-6, Relation: account.ReplaceOne}}
 	if d.Intervals {
 		s.Inference = &stillpoint.Inference{Level: level}
 	}
 	return s, nil
+}
+
+func (d Design) goal() float64 {
+	switch {
+	case d.Goal > 0:
+		return d.Goal
+	case d.Intervals:
+		return .93
+	}
+	return .85
+}
+
+// inShort returns the design as a part of the short form, with its number of records and epsilon there.
+func (d Design) inShort(records int, epsilon float64) Design {
+	d.Short, d.ShortRecords, d.ShortEpsilon = true, records, epsilon
+	return d
 }
 
 // level is the nominal coverage of the intervals.

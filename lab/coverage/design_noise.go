@@ -48,11 +48,11 @@ func drawn(r *rand.Rand, margins []float64) float64 {
 
 func init() {
 	add(stated("noise, balanced", 10_000, .3, 0, 0))
-	add(stated("noise, 40% of the targets missing", 10_000, .3, .4, 0))
-	add(stated("noise, 85% of one class", 10_000, .3, 0, 1.9))
+	add(stated("noise, 40% of the targets missing", 10_000, .3, .4, 0).inShort(2500, 4))
+	add(stated("noise, 85% of one class", 10_000, .3, 0, 1.9).inShort(2500, 4))
 	weighted := stated("noise, weighted classes", 10_000, .3, 0, -1.2)
 	weighted.Weights = map[string]float64{"no": .5, "yes": 1}
 	add(weighted)
-	add(stated("noise, three classes", 10_000, .3, 0, .3, -.4))
+	add(stated("noise, three classes", 10_000, .3, 0, .3, -.4).inShort(2500, 6))
 	add(stated("noise, columns correlated .9", 4_000, .9, 0, 0))
 }

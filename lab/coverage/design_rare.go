@@ -48,9 +48,9 @@ func bernoulli(r *rand.Rand, z float64) float64 {
 
 func init() {
 	for _, d := range []Design{
-		rare("rare numbers", []float64{.02, .1, .5}, 1, -.5, false),
-		rare("rare numbers, strong", []float64{.03, .05}, 2.5, -.5, false),
-		rare("rare levels", []float64{.02, .05, .2}, 1, -.5, true),
+		rare("rare numbers", []float64{.02, .1, .5}, 1, -.5, false).inShort(4000, 6),
+		rare("rare numbers, strong", []float64{.03, .05}, 2.5, -.5, false).inShort(4000, 6),
+		rare("rare levels", []float64{.02, .05, .2}, 1, -.5, true).inShort(5000, 8),
 		rare("rare levels, strong", []float64{.03, .3}, -2, .5, true),
 	} {
 		add(d)

@@ -179,14 +179,15 @@ func (j *Judged) noise(ctx context.Context, r *stillpoint.Result, at map[string]
 }
 
 // Head and Rows make a table of Markdown with a row for each term.
-const Head = "| design | term | prevalence or spread | truth | fits | stated | coverage | stated over spread |\n|---|---|---|---|---|---|---|---|\n"
+const Head = "| design | term | prevalence or spread | truth | fits | stated | coverage | stated over spread |\n" +
+	"|---|---|---|---|---|---|---|---|\n"
 
 // Rows returns the rows of the table of the design.
 func (j *Judged) Rows() string {
 	var b strings.Builder
 	for _, t := range j.Terms {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %d | %s | %s |\n", j.Name, t.Name, shown(t.Prevalence), shown(t.Truth), j.Fits,
-			t.Reported, shown(t.Coverage()), shown(t.OverSpread()))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %d | %s | %s |\n", j.Name, t.Name, shown(t.Prevalence),
+			shown(t.Truth), j.Fits, t.Reported, shown(t.Coverage()), shown(t.OverSpread()))
 	}
 	return b.String()
 }

@@ -23,7 +23,7 @@ const (
 // Interval is the estimate and the interval of a linear combination of the model's weights (a contrast).
 type Interval struct {
 	State    State   `json:"state"`
-	Estimate float64 `json:"estimate"`
+	Estimate float64 `json:"estimate,omitempty"`
 	Low      float64 `json:"low,omitempty"`
 	High     float64 `json:"high,omitempty"`
 	// Error is the standard error of Estimate, due to sampling and privacy noise.
