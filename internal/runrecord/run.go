@@ -75,6 +75,19 @@ type Effects struct {
 	// the root of the sum of their released variances.
 	Weight float64 `json:"weight"`
 	Scale  float64 `json:"scale"`
+	// Synthetic describes the synthetic table from which the metric of the second stage was computed; nil if that
+	// stage released a second moment of its own.
+	Synthetic *Synthetic `json:"synthetic,omitempty"`
+}
+
+// Synthetic describes a synthetic table. It follows from Moment, from the weights of the first stage, which are in the
+// model's file, and from the public seed, and nothing else.
+type Synthetic struct {
+	Rows int `json:"rows"`
+	// Moment is the second moment that the first stage released. Distance is the distance, in the Frobenius norm,
+	// of the second moment of the synthetic rows from it.
+	Moment   *Moment `json:"moment"`
+	Distance float64 `json:"distance"`
 }
 
 // Rebuilt states that a certificate was made from a run's journal after the run was killed.

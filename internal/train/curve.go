@@ -98,7 +98,7 @@ func (c *Config) fixed(budget account.Budget, records int) (*Config, error) {
 	if c.settled {
 		return c, nil
 	}
-	schema, choices, err := c.Schema.Resolve(sizeOf(budget, float64(records)))
+	schema, choices, err := c.knots(sizeOf(budget, float64(records)))
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/synthetic"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
@@ -243,6 +244,9 @@ func (c *Config) costsOf(planned Planned, first *dataset.Schema, p optimize.Prob
 	}
 	cost.chosen = planned.Candidates != nil
 	if planned.First != nil {
+		if planned.First.transferred {
+			cost.synthetic = synthetic.Nonzero(first)
+		}
 		of := cost.stages[0]
 		of.work, of.schema, of.features, of.weights = planned.First.plan.Workload(), first, first.Dim(), float64(first.Dim())
 		cost.stages = append([]stage{of}, cost.stages...)

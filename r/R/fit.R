@@ -63,11 +63,16 @@ dp_fit <- function(formula, data, classes = NULL, bounds = list(), levels = list
   write <- writer(data, used, c(names(levels), if (!is.null(classes)) said$outcome, unit$column))
   report <- jsonlite::fromJSON(paste(run(c("fit", file, "--out", out, "--json", "--anyway"), write), collapse = "\n"))
   fit <- list(call = call, formula = formula, columns = said$columns, levels = names(levels), folder = normalizePath(out),
-    table = table, report = report, classes = classes, loss = loss)
+    table = table, report = report, classes = classes, loss = loss, described = columns, pairs = said$pairs, features = features)
   said <- paste(run(c("coefficients", out, "--json")), collapse = "\n")
   fit$coefficients <- jsonlite::fromJSON(said)
   fit$coefficients$surfaces <- jsonlite::fromJSON(said, simplifyDataFrame = FALSE)$surfaces
   fit$effects <- report$coefficients
+  # The intercept has one name.
+  fit$coefficients$terms$term[fit$coefficients$terms$term == "intercept"] <- "(Intercept)"
+  if (!is.null(fit$effects)) fit$effects$coefficients$term[fit$effects$coefficients$term == "(intercept)"] <- "(Intercept)"
+  own <- names(columns)[vapply(columns, function(c) is.null(c$category) && is.null(c$missing), NA)]
+  fit$unasked <- own[paste0(own, "=missing") %in% fit$coefficients$terms$term]
   spent <- dp_spent(folder)
   of <- if (is.null(spent$unit)) "" else ifelse(is.na(spent$unit), "", spent$unit)
   same <- spent$table == paste("table", table) & spent$relation == relation & of == if (is.null(unit)) "" else unit$column

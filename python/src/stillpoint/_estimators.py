@@ -815,7 +815,8 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row."""
-        return self.classes_[np.argsort(self._order)[self._score(X)["class"]]]
+        places = self._score(X)["class"]
+        return self.classes_[np.argsort(self._order)[places]]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The margin of each row, or the margins of its classes if there are three or more."""
