@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Makes the pictures of the README and of the pages, from fits of the example tables.
 
-    python docs/pictures/make.py [--command stillpoint] [--browser chromium]
+    python docs/pictures/make.py [--command stillpoint]
 
 Each fit has noise of its own, so that the pictures differ a little every time. Charts are those of the HTML
-reports, as they stand there; the one of predictions by age is drawn here. The picture of a whole report needs
-headless Chromium, and is left out, with a word, where there is none.
+reports, as they stand there; the one of predictions by age is drawn here. lab/results/price.py draws price.svg.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import argparse
 import csv
 import json
 import re
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -23,10 +21,6 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 # Configurations stand in the tutorials. The page and the name of the file in it:
 TUTORIALS = {"hours.yaml": "curves.md", "income.yaml": "intervals.md", "visits.yaml": "several-rows.md"}
-# Two parts of a report side by side: its beginning, and what the model says.
-BESIDE = """<body style="margin:0;display:flex;gap:40px;padding:20px;background:#e3e6ea">
-<iframe src="{0}" width="900" height="1150" style="border:0;background:#fff"></iframe>
-<iframe src="{0}#s4" width="900" height="1150" style="border:0;background:#fff"></iframe>"""
 
 
 def configuration(name: str) -> str:
@@ -82,7 +76,6 @@ def bar(shares: list[float]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--command", default="stillpoint")
-    parser.add_argument("--browser", default=shutil.which("chromium") or shutil.which("google-chrome"))
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
@@ -126,15 +119,6 @@ def main() -> None:
         run("report", "visits-fit")
         charged = chart(work / "visits-fit" / "report.html", "Charged to a")
         (HERE / "charges.svg").write_text(charged, encoding="utf-8")
-
-        if given.browser is None:
-            print("report.png: left out, there is no Chromium here")
-            return
-        (work / "beside.html").write_text(BESIDE.format(report.as_uri()), encoding="utf-8")
-        subprocess.run([given.browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                        "--window-size=1880,1190", "--force-device-scale-factor=0.6", "--virtual-time-budget=2000",
-                        f"--screenshot={HERE / 'report.png'}", (work / "beside.html").as_uri()],
-                       check=True, capture_output=True)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ func TestFitSaysWhatWasReleased(t *testing.T) {
 	f := people(t, "p", 50)
 	f.ledger = entries(f.budget, "/home/q7r/secret-project/people.csv")
 	text, nodes := fitPage(t, f.write(t))
-	want := []string{"What the model says", "What it cost people", "What was asked", "Noise and signal",
+	want := []string{"What the model says", "The cost to people", "What was asked", "Noise and signal",
 		"For the methods section of a paper", "How to recheck the guarantee"}
 	if got := texts(nodes, "h2"); !slices.Equal(got, want) {
 		t.Errorf("sections %q", got)
@@ -298,7 +298,7 @@ func TestResultsComeFirst(t *testing.T) {
 	f.algorithm.Plan = json.RawMessage(`{"compared":{"difference":-0.2,"sigma":0.004,"least":-2,"most":2,"constant":0.5,` +
 		`"constant_sigma":0.003}}`)
 	text, nodes := fitPage(t, f.write(t))
-	want := []string{"What the model says", "How good it is", "What it cost people"}
+	want := []string{"What the model says", "How good it is", "The cost to people"}
 	if got := texts(nodes, "h2"); len(got) < 3 || !slices.Equal(got[:3], want) {
 		t.Errorf("sections %q", got)
 	}
