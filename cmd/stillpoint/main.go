@@ -2,7 +2,7 @@
 // certificates that it writes.
 package main
 
-//go:generate go test . -run ^TestReferenceIsFresh$ -rewrite
+//go:generate go test . -run ^Test(Reference|EditorSchema)IsFresh$ -rewrite
 
 import (
 	"context"

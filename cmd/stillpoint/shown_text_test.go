@@ -2,9 +2,9 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -137,31 +137,30 @@ func planned(t *testing.T, n int, changes ...string) train.Planned {
 	return p
 }
 
-// TestSizesWithAndWithoutCurves tests the line of a plan with curves about the same fit without them: the size without
-// curves, which is the larger one, comes first. Sizes are in inverse proportion to the root of the number of weights.
-func TestSizesWithAndWithoutCurves(t *testing.T) {
-	p := planned(t, 2000, "number: [0, 100]", "number: [0, 100], curve: 24")
-	// The curve has 24 hats. The indicator of missing numbers stays.
-	without := p.Summary.Effective * math.Sqrt(float64(p.Features)/float64(p.Features-24))
-	if n := planned(t, 2000).Features; p.Features != n+1+24 {
-		t.Fatalf("%d features with a curve, %d without", p.Features, n)
-	}
-	lost := 0.0
-	for _, m := range []struct{ size, lost float64 }{{0, 1.1}, {15, .85}, {30, .6}, {60, .2}, {100, .08}, {200, .03}, {400, .02}, {800, .01}} {
-		if without >= m.size {
-			lost = m.lost
+// TestFamiliesToTheLetter tests the lines of a plan about families: each row states the features and the effective size
+// of a fit of that family alone, and the family that is taken comes with its reason. Sizes are in inverse proportion to
+// the root of the number of weights.
+func TestFamiliesToTheLetter(t *testing.T) {
+	text := outline(planned(t, 20_000, "loss: logistic", "loss: logistic\n  family: auto"), false)
+	for _, family := range []string{"lines", "curves", "effects"} {
+		p := planned(t, 20_000, "loss: logistic", "loss: logistic\n  family: "+family)
+		row := fmt.Sprintf(`(?m)^ {13}%-8s -?[0-9.]+ +%d +%s +[0-9]+ +[0-9.e-]+$`, family, p.Features,
+			regexp.QuoteMeta(fmt.Sprintf("%.4g", p.Summary.Effective)))
+		if !regexp.MustCompile(row).MatchString(text) {
+			t.Errorf("no row %q in\n%s", row, text)
 		}
+		lineIs(t, outline(p, false), "family", family+": model.family names it")
 	}
-	lineIs(t, outline(p, false), "without", fmt.Sprintf("curves the effective size would be %.3g in place of %.3g, and half of "+
-		"the benchmarks of that size kept %.3g%% of the possible improvement or more: curves pay if their shape gains more than "+
-		"the difference (on eight tables of eleven from epsilon .5 on, on eight of nine at .1)", without, p.Summary.Effective,
-		100*max(1-lost, 0)))
+	if want := regexp.MustCompile(`(?m)^family       [a-z]+: effective size [0-9.e+]+ is at least [0-9]+(; not effects: effective size ` +
+		`[0-9.e+]+ is below [0-9]+)?$`); !want.MatchString(text) {
+		t.Errorf("no reason of the family in\n%s", text)
+	}
 }
 
 // TestStagesToTheLetter tests the lines about the two stages of a fit with features of effects. Steps of the second are
 // those of the whole fit less those of the first.
 func TestStagesToTheLetter(t *testing.T) {
-	p := planned(t, 3000, "loss: logistic", "loss: logistic\n  features: effects(2,38)")
+	p := planned(t, 900, "loss: logistic", "loss: logistic\n  features: effects(2,200)")
 	first := p.First.Summary.Steps
 	second := p.Summary.Steps - first
 	if first == second || second < 1 {
@@ -169,7 +168,7 @@ func TestStagesToTheLetter(t *testing.T) {
 	}
 	text := outline(p, false)
 	lineIs(t, text, "first stage", fmt.Sprintf("30%% of the budget for training: the model without interactions, in %d steps", first))
-	lineIs(t, text, "second stage", fmt.Sprintf("70%%: the model with 38 features of the effects that the first finds, in %d steps",
+	lineIs(t, text, "second stage", fmt.Sprintf("70%%: the model with 200 features of the effects that the first finds, in %d steps",
 		second))
 }
 

@@ -165,7 +165,7 @@ func (c *Config) as(f Family) (*Config, error) {
 // the kind of target. They were chosen on half of the tables of lab/results/families.md and confirmed on the others.
 var leastSizes = map[string]map[string]float64{
 	Curves:       {"numbers": 40, "classes": 100, "counts": 500},
-	Interactions: {"numbers": 45, "classes": 400, "counts": 800},
+	Interactions: {"numbers": 25, "classes": 230, "counts": 470},
 }
 
 // leastSize returns the least effective size of a plan from which on FamilyAuto takes a family for a loss. It
@@ -302,19 +302,19 @@ type gain struct{ size, median float64 }
 // measuredGains are the gains of fits by the kind of target and the family (lab/results/families.md).
 var measuredGains = map[string]map[string][]gain{
 	"numbers": {
-		Lines:        {{800, 0.86}, {400, 0.87}, {200, 0.85}, {100, 0.81}, {60, 0.68}, {40, 0.75}},
-		Curves:       {{800, 0.96}, {400, 0.96}, {200, 0.94}, {100, 0.92}, {60, 0.86}, {40, 0.83}},
-		Interactions: {{800, 1.00}, {400, 1.00}, {200, 1.00}, {100, 0.98}, {60, 0.94}, {40, 0.95}},
+		Lines:        {{800, 0.87}, {400, 0.87}, {200, 0.85}, {100, 0.80}, {60, 0.68}, {40, 0.73}, {25, 0.38}},
+		Curves:       {{800, 0.98}, {400, 0.96}, {200, 0.94}, {100, 0.92}, {60, 0.84}, {40, 0.83}, {25, 0.65}},
+		Interactions: {{400, 1.00}, {200, 1.00}, {100, 0.99}, {60, 0.98}, {40, 0.94}, {25, 0.95}},
 	},
 	"classes": {
-		Lines:        {{800, 0.93}, {400, 0.94}, {200, 0.84}, {100, 0.84}, {60, 0.67}, {40, 0.71}},
-		Curves:       {{800, 0.99}, {400, 0.96}, {200, 0.97}, {100, 0.87}, {60, 0.82}, {40, 0.53}},
-		Interactions: {{400, 1.00}, {200, 0.97}, {100, 0.98}, {60, 0.90}, {40, 0.93}},
+		Lines:        {{800, 0.91}, {400, 0.92}, {200, 0.82}, {100, 0.79}, {60, 0.65}, {40, 0.71}, {25, 0.39}},
+		Curves:       {{800, 0.99}, {400, 0.96}, {200, 0.97}, {100, 0.82}, {60, 0.81}, {40, 0.53}, {25, 0.43}},
+		Interactions: {{400, 0.99}, {200, 0.98}, {100, 0.98}, {60, 0.97}, {40, 0.90}, {25, 0.76}},
 	},
 	"counts": {
 		Lines:        {{800, 0.99}, {400, 0.97}, {200, 0.80}, {100, 0.45}, {60, 0.26}, {40, -0.48}},
-		Curves:       {{400, 0.93}, {200, 0.81}, {100, 0.60}, {60, 0.51}},
-		Interactions: {{200, 0.70}, {100, 0.85}, {60, 0.76}, {40, 0.60}},
+		Curves:       {{400, 0.93}, {200, 0.81}, {100, 0.60}, {60, 0.51}, {25, 0.01}},
+		Interactions: {{100, 0.74}, {40, 0.71}, {25, 0.80}},
 	},
 }
 

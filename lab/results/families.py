@@ -39,8 +39,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 EPSILONS = (0.1, 0.5, 1, 2, 8)
 SIZES = (12000, 3000)
 FAMILIES = ("lines", "curves", "effects")
-LEAST = {"numbers": (40, 45), "classes": (100, 400), "counts": (500, 800)}  # leastSizes of internal/train/family.go
-BUCKETS = (800, 400, 200, 100, 60, 40)
+LEAST = {"numbers": (40, 25), "classes": (100, 230), "counts": (500, 470)}  # leastSizes of internal/train/family.go
+BUCKETS = (800, 400, 200, 100, 60, 40, 25)
+FITTED, NOW = 200, 700  # features of effects in the fits of families.csv, and those of a default fit
 FREE = 100  # the epsilon of lines without noise to speak of
 
 
@@ -290,8 +291,21 @@ def cells(all):
             free[key[:2]] = max(least, free.get(key[:2], 0))
     for key, families in sorted(found.items()):
         if key[2] != FREE and "curves" in families and free.get(key[:2], 0) > 0:
-            yield key, {f: (statistics.median(map(worth, rs)) / free[key[:2]], rs[0]["size"], len(rs))
+            size = {f: rs[0]["size"] for f, rs in families.items()}
+            if "effects" in size:
+                size["effects"] = restated(size["curves"], size["effects"])
+            yield key, {f: (statistics.median(map(worth, rs)) / free[key[:2]], size[f], len(rs))
                         for f, rs in families.items()}  # fmt: skip
+
+
+def restated(curves, effects):
+    """The size of a plan with NOW features of effects, from the sizes of plans of curves and with FITTED features.
+
+    A second stage with f features has the size of curves times sqrt(.7 d / (d + f)), d the features of curves.
+    """
+    q = min((effects / curves) ** 2 / 0.7, 0.99)
+    d = FITTED * q / (1 - q)
+    return curves * (0.7 * d / (d + NOW)) ** 0.5
 
 
 def chosen(key, gains):
