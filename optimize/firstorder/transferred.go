@@ -43,7 +43,7 @@ type Transferred struct {
 	Intercept float64
 }
 
-// Constants of Transferred (lab/results/families.md).
+// Constants of Transferred (lab/results/accuracy.md).
 const (
 	transferredStep     = .15 // h
 	transferredMomentum = .8  // most momentum
