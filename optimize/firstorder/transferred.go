@@ -71,7 +71,7 @@ func stepsOfTransferred(p optimize.Problem) int {
 	if p.Real {
 		return 40
 	}
-	return 16
+	return 10
 }
 
 // transferredPlan is the plan of a [Transferred] for one problem.
