@@ -18,6 +18,8 @@ type Run struct {
 	Trace *Trace `json:"law,omitempty"`
 	// Monotone lists the columns that were made monotone after the last release, from released numbers alone.
 	Monotone []Monotone `json:"monotone,omitempty"`
+	// Family is the family of the model: lines, curves or effects. It is nil in records of earlier versions.
+	Family *Family `json:"family,omitempty"`
 	// Reduce names the public map that reduced rows to fewer features. It is empty if rows were not
 	// reduced.
 	Reduce string `json:"reduce,omitempty"`
@@ -44,6 +46,15 @@ type Run struct {
 	SelectedNorm *SelectedNorm `json:"looked,omitempty"`
 
 	Recovered *Rebuilt `json:"recovered,omitempty"`
+}
+
+// Family is the family of a fit's model.
+type Family struct {
+	Name string `json:"name"`
+	// Why says who chose the family: the configuration, or a rule from public numbers.
+	Why string `json:"why"`
+	// Chosen is true if the rule chose the family.
+	Chosen bool `json:"chosen,omitempty"`
 }
 
 // Monotone states that the part of the score that depends on one column was replaced by the nearest

@@ -54,9 +54,11 @@ type Header struct {
 	Schema      *dataset.Schema `json:"schema"`
 	Reduce      string          `json:"reduce,omitempty"`
 	// Features is model.features of the configuration. Schema gets the features of effects when they are found.
-	Features string           `json:"features,omitempty"`
-	Plan     optimize.Summary `json:"plan"`
-	CSV      dataset.CSV      `json:"csv,omitzero"`
+	Features string `json:"features,omitempty"`
+	// Family is the family of the model; nil in a head that an earlier version of the program wrote.
+	Family *runrecord.Family `json:"family,omitempty"`
+	Plan   optimize.Summary  `json:"plan"`
+	CSV    dataset.CSV       `json:"csv,omitzero"`
 	// Seed is the seed of the public random bits, in hexadecimal; empty if the plan draws none.
 	Seed string `json:"public_seed,omitempty"`
 	// Adapted has the warnings about curves and interactions that Config.For left out of the schema because
@@ -87,6 +89,9 @@ func (c *Config) head(software string, fit int, p Planned, l loss.Loss, s *accou
 	}
 	if p.Plan.Needs().Seed || p.First != nil {
 		h.Seed = fmt.Sprintf("%016x", p.Seed)
+	}
+	if p.Family.Name != "" {
+		h.Family = &p.Family.Family
 	}
 	if p.Ranks != nil {
 		h.Ranks = p.Ranks.Columns
@@ -139,6 +144,7 @@ func (h Header) Files(r Released) (m *model.Model, cert *certificate.Certificate
 		r.Run.Base = h.Start
 	}
 	r.Run.Reduce, r.Run.Seed, r.Run.Ranks, r.Run.Effects = h.Reduce, h.Seed, h.Ranks, foundIn(h.Schema, r.Run.Effects)
+	r.Run.Family = h.Family
 	plan, err := json.Marshal(r.Run)
 	if err != nil {
 		return nil, nil, err
