@@ -17,6 +17,9 @@ import (
 func anyEffects(t *rapid.T, s *Schema) Effects {
 	coin := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	e := Effects{Seed: coin.Uint64(), Features: 2 + 2*coin.IntN(4), Weight: .1 + 5*coin.Float64(), Scale: .1 + coin.Float64()}
+	for range coin.IntN(4) {
+		e.Deviations = append(e.Deviations, .5+4*coin.Float64())
+	}
 	for range s.Ranges() {
 		e.Centres = append(e.Centres, coin.NormFloat64())
 	}
@@ -107,7 +110,7 @@ func TestEffectsSlowly(t *testing.T) {
 			if !slices.Equal(s.Extended(x), got) {
 				t.Fatalf("extended %v: want %v", s.Extended(x), got)
 			}
-			omega := effects.Frequencies(e.Seed, e.Features/2, len(e.Centres))
+			omega := effects.Frequencies(e.Seed, e.Features/2, len(e.Centres), e.Deviations...)
 			last, norm, all := base.Dim()-1, 0., 0.
 			for j, v := range got {
 				all += float64(v) * float64(v)
@@ -215,6 +218,8 @@ func TestEffectsAreRefused(t *testing.T) {
 		"effects.weight":     func(e *Effects) { e.Weight = math.NaN() },
 		"scale":              func(e *Effects) { e.Scale = 0 },
 		"effects.scale":      func(e *Effects) { e.Scale = math.Inf(1) },
+		"deviations":         func(e *Effects) { e.Deviations = make([]float64, 17) },
+		"effects.deviations": func(e *Effects) { e.Deviations = []float64{2, math.NaN()} },
 		"centres":            func(e *Effects) { e.Centres = e.Centres[1:] },
 		"weights = 1 number": func(e *Effects) { e.Weights = e.Weights[:1] },
 		"and centres must":   func(e *Effects) { e.Weights[0] = math.NaN() },

@@ -29,6 +29,13 @@ func TestFrequencies(t *testing.T) {
 	if other := Frequencies(2, n/4, 4); other[0] == omega[0] || other[n-1] == omega[n-1] {
 		t.Error("another seed gives the same frequencies")
 	}
+	// Of three deviations each is that of a third of the pairs, in their order.
+	for i, v := range Frequencies(1, n/4, 4, 8, 4, 1) {
+		pair := i / 4
+		if want := omega[i] / Deviation * []float64{8, 4, 1}[pair*3/(n/4)]; math.Abs(v-want) > 1e-15*math.Abs(want) {
+			t.Fatalf("frequency %d is %v: want %v", i, v, want)
+		}
+	}
 }
 
 // TestFrequenciesGolden: models store the seed alone, so that frequencies must never change. The values come from

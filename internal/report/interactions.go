@@ -60,7 +60,8 @@ func (f *Fit) interactions() (s Section, ok bool) {
 	s = Section{Title: "Interactions", Parts: []Part{Note(fmt.Sprintf("How the score varies is computed from the model and "+
 		"from a synthetic table of %s rows, which was made again from the certificate: its columns have about the released "+
 		"distributions and relations. %s A sum of functions of single columns explains %s of the score's variance; the "+
-		"rest is interactions. Synthetic rows are no persons, and relations of three columns or more are not theirs. Noise of the model is in all figures.",
+		"rest is interactions. Synthetic rows are no persons, and relations of three columns or more are not theirs. Noise of "+
+		"the model is in all figures.",
 		Number(synthetic.Rows), recheck, ofVariance(e.Sum)))}}
 	bars := Bars{Title: "The share of the score that each column alone explains", X: Axis{Label: "share of the score's variance"},
 		Caption: "The share of the variance that the best function of this column alone explains. Shares of columns that " +

@@ -47,3 +47,27 @@ func TestMomentKeepsTheMatrix(t *testing.T) {
 		t.Errorf("%d rows of %d features", len(m.Rows), m.Features)
 	}
 }
+
+// TestMomentAbout0: a second moment about a mean row must come back as that about 0, and a mean row of another length
+// is an error.
+func TestMomentAbout0(t *testing.T) {
+	m := runrecord.NewMoment([]float64{2, .5, .5, 1}, 2, .01, .1)
+	plain, err := m.About0()
+	if err != nil || math.Abs(plain[1]-.5) > .01 {
+		t.Fatalf("%v, %v", plain, err)
+	}
+	m.Mean = []float64{.5, -.25}
+	about, err := m.About0()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for j, v := range []float64{.25, -.125, -.125, .0625} {
+		if about[j] != plain[j]+v {
+			t.Errorf("entry %d: %v about the mean row, %v about 0", j, plain[j], about[j])
+		}
+	}
+	m.Mean = m.Mean[:1]
+	if _, err := m.About0(); err == nil {
+		t.Error("a mean row of one number is taken")
+	}
+}

@@ -98,9 +98,9 @@ type Model struct {
 	// Features, if it is effects, adds features in which a linear model can express interactions of all columns,
 	// without naming any. The fit has two stages. The first spends 30% of the budget on the model without them;
 	// the second goes on from there with 700 features, computed from the columns' released effects on the score, in
-	// a metric that costs no budget. For counts, and for more than 300 features without them, it has 200 features.
-	// effects(5) gives them the norm 5 in place of 3 (2 for 200 features); effects(5,400) also sets their number. It
-	// requires a linear model of a number, a count or two classes.
+	// a metric that costs no budget. It has 200 features for counts, for small fits of classes, and for more than 300
+	// features without them. effects(5) gives them the norm 5 in place of 3 (2 for 200 features); effects(5,400) also
+	// sets their number. It requires a linear model of a number, a count or two classes.
 	Features string `yaml:"features"`
 	// KL states how fast the objective F rises from its minimum: F(w) - min F <= (gamma ||grad
 	// F(w)||)^kappa. It must be public knowledge that does not come from the table. Empty means that

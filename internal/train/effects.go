@@ -98,7 +98,10 @@ func (e *FeatureEffects) placeholder(s *dataset.Schema) (*dataset.Schema, error)
 
 // finds returns the effects that a configuration is to find, or nil if it has no model.features. It returns an error
 // for a configuration whose fit cannot have them.
-func (c *Config) finds() (*FeatureEffects, error) {
+func (c *Config) finds() (*FeatureEffects, error) { return c.findsAt(math.Inf(1)) }
+
+// findsAt is finds for a fit of a given size (sizeOf), on which the numbers that model.features leaves out depend.
+func (c *Config) findsAt(size float64) (*FeatureEffects, error) {
 	e, err := ParseFeatures(c.Model.Features, bought)
 	if e == nil || err != nil {
 		return nil, err
@@ -107,7 +110,7 @@ func (c *Config) finds() (*FeatureEffects, error) {
 	if err != nil {
 		return nil, err
 	}
-	if transfers(c.Schema, l) {
+	if transfers(c.Schema, l, size) {
 		if e, err = ParseFeatures(c.Model.Features, FeatureEffects{effectsWeight, effectsFeatures}); err != nil {
 			return nil, err
 		}
@@ -144,10 +147,14 @@ var bought = FeatureEffects{boughtWeight, boughtFeatures}
 // transfers reports whether the metric of the second stage is computed from the releases of the first, through a
 // synthetic table, so that it costs no budget. It is public. s is the schema without features of effects, and l the
 // loss. The certificate must hold the second moment of the first stage, from which the metric can be computed again. The
-// curvature of counts has no useful bound, and a smoothed loss changes during a fit.
-func transfers(s *dataset.Schema, l loss.Loss) bool {
-	return s.Dim() <= runrecord.MostMoment && !loss.Counts(l)
+// curvature of counts has no useful bound, and for classes small fits lose (lab/results/accuracy.md).
+func transfers(s *dataset.Schema, l loss.Loss, size float64) bool {
+	glm, ok := l.(loss.RankOne)
+	return ok && s.Dim() <= runrecord.MostMoment && !loss.Counts(l) && (glm.Target() == loss.Real || size >= leastClasses)
 }
+
+// leastClasses is the least size of a fit of classes whose metric costs nothing.
+const leastClasses = 6000
 
 // knots returns the configuration's schema with its knots for a fit of the given size (dataset.Schema.Resolve). With
 // features of effects it takes the largest size, of at least leastKnots, for which the certificate can hold the second
@@ -210,7 +217,7 @@ func (c *Config) stages(ctx context.Context, p optimize.Problem, e FeatureEffect
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &Stage{Share: firstShare, Second: 1 - firstShare, algorithm: a, effects: e, second: p, transferred: transfers(c.Schema, l)}
+	s := &Stage{Share: firstShare, Second: 1 - firstShare, algorithm: a, effects: e, second: p, transferred: transfers(c.Schema, l, sizeOf(p.Budget, p.Records))}
 	first, _, err := c.Problem(p.Budget, p.Records)
 	if err != nil {
 		return nil, nil, err

@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -13,6 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
+	"github.com/stillpoint-dp/stillpoint/internal/synthetic"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/model"
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -98,6 +101,7 @@ func TestEffectsFindInteractions(t *testing.T) {
 		if !f.Result.Trace.Unstated {
 			t.Error("the law of the second stage alone is stated as that of the fit")
 		}
+		recheck(t, f)
 		read, err := model.Parse(mustBytes(t, f.Model))
 		if err != nil || !slices.Equal(read.Weights(), f.Model.Weights()) {
 			t.Errorf("read again: %v", err)
@@ -105,6 +109,36 @@ func TestEffectsFindInteractions(t *testing.T) {
 	}
 	if plain, with := errors[""], errors[", features: \"effects(3,40)\""]; !(with < plain/2) {
 		t.Errorf("mean absolute error %v with features of effects: must be less than half of %v", with, plain)
+	}
+}
+
+// recheck makes the metric of the second stage again, from the texts of the certificate and the model alone. It must
+// have the distance that the certificate states, and moments of features of effects must be those of the model.
+func recheck(t *testing.T, f *Fitted) {
+	t.Helper()
+	var run runrecord.Run
+	if err := json.Unmarshal(f.Certificate.Algorithm().Plan, &run); err != nil {
+		t.Fatal(err)
+	}
+	if run.Effects == nil || run.Effects.Synthetic == nil {
+		t.Fatal("the certificate has no synthetic table")
+	}
+	s := run.Effects.Synthetic
+	m, err := model.Parse(mustBytes(t, f.Model))
+	if err != nil {
+		t.Fatal(err)
+	}
+	moment, err := s.Moment.About0()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, _ := m.Schema().Effects()
+	if !slices.Equal(e.Deviations, deviations) || fmt.Sprintf("%016x", e.Seed) != run.Seed {
+		t.Errorf("deviations %v, seed %x", e.Deviations, e.Seed)
+	}
+	p, err := synthetic.New(m.Schema().WithoutEffects(), moment, e.Weights, e.Seed, s.Rows)
+	if err != nil || p.Error != s.Distance || !(p.Error > 0) {
+		t.Errorf("made again at the distance %v, %v: the certificate states %v", p.Error, err, s.Distance)
 	}
 }
 

@@ -279,7 +279,7 @@ func (c *Config) workload(p Planned) optimize.Workload {
 func (c *Config) settle(ctx context.Context, budget account.Budget, records float64, seed uint64) (optimize.Plan,
 	Planned, loss.Loss, error) {
 	base := c
-	effects, err := c.finds()
+	effects, err := c.findsAt(sizeOf(budget, records))
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}

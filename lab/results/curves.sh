@@ -5,7 +5,7 @@
 #   lab/results/curves.sh DATA [RUNS [TABLE...]]
 #
 # DATA is the folder of diamonds.csv.gz and cps1988.csv.gz; the first table is that of examples/adult.
-# pnwflights, bikes and housing are run if they are named, with DATA/TABLE.csv.gz; weather, crashes, loans and women,
+# pnwflights, bikes, housing, protein and bank are run if they are named, with DATA/TABLE.csv.gz; weather, crashes, loans and women,
 # too (lab/results/fresh.py).
 # Forms: linear; curves (curves: auto); equal and ranks (the same with ranks: off and ranks: 0.05); pairs (also the
 # interactions listed below); effects and effects5 (curves with features: effects and features: effects(5)). FORMS, if
@@ -27,13 +27,13 @@ for table in "${@:-adult diamonds cps1988}"; do for table in $table; do
     pairs="[[carat, clarity], [carat, color], [carat, cut], [clarity, color]]"
     ;;
   cps1988) config=lab/results/tables/cps1988.yaml file=$data/cps1988.csv.gz ;;
-  bikes | housing | pnwflights | weather | crashes | loans | women)
+  bikes | housing | pnwflights | protein | bank | weather | crashes | loans | women)
     config=lab/results/tables/$table.yaml file=$data/$table.csv.gz
     [ $table = pnwflights ] && config=examples/flights/flights.yaml
     case $table in bikes) pairs="[[hr, workingday]]" ;; housing) pairs="[[longitude, latitude]]" ;; esac
     ;;
   *)
-    echo "$0: $table: must be adult, diamonds, cps1988, pnwflights, bikes, housing, weather, crashes, loans or women" >&2
+    echo "$0: $table: must be adult, diamonds, cps1988, pnwflights, bikes, housing, protein, bank, weather, crashes, loans or women" >&2
     exit 2
     ;;
   esac

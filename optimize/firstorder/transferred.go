@@ -43,7 +43,7 @@ type Transferred struct {
 	Intercept float64
 }
 
-// Constants of Transferred (lab/results/families.md).
+// Constants of Transferred (lab/results/accuracy.md).
 const (
 	transferredStep     = .15 // h
 	transferredMomentum = .8  // most momentum
@@ -71,7 +71,7 @@ func stepsOfTransferred(p optimize.Problem) int {
 	if p.Real {
 		return 40
 	}
-	return 16
+	return 10
 }
 
 // transferredPlan is the plan of a [Transferred] for one problem.
