@@ -188,7 +188,7 @@ func TestNarrowingRule(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return plan.Summary().Steps, plan.(interface{ Law() optimize.UpdateRule }).Law()
+		return plan.Summary().Steps, plan.(interface{ UpdateRule() optimize.UpdateRule }).UpdateRule()
 	}
 	for radius, want := range map[float64]map[float64]int{.02: {51: 23, 151: 39, 1e4: 39}, .0005: {1e4: 62}} {
 		p, _ := skewed(t, 1, radius, false)

@@ -26,7 +26,7 @@ func TestReleasedForecast(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return plan.(interface{ Law() optimize.UpdateRule }).Law(), plan.Summary().Predicted
+		return plan.(interface{ UpdateRule() optimize.UpdateRule }).UpdateRule(), plan.Summary().Predicted
 	}
 	near := func(what string, got, want float64) {
 		t.Helper()
