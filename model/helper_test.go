@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -81,4 +82,13 @@ func readText(t testing.TB, path string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// margin returns the margin <w, x> of an encoded row. It sums the products in the order of the features by
+// fused multiply-add. It panics if len(x) is not Dim.
+func (m *Model) margin(x []float32) float64 {
+	if len(x) != len(m.weights) {
+		panic(fmt.Sprintf("model: a row of %d features for %d weights", len(x), len(m.weights)))
+	}
+	return loss.MarginsAt(m.weights, x)[0]
 }

@@ -296,15 +296,6 @@ func (m *Model) Constant(z []float64) ([]float64, bool) {
 // dim returns the number of weights.
 func (m *Model) dim() int { return len(m.weights) }
 
-// margin returns the margin <w, x> of an encoded row. It sums the products in the order of the features by
-// fused multiply-add. It panics if len(x) is not Dim.
-func (m *Model) margin(x []float32) float64 {
-	if len(x) != len(m.weights) {
-		panic(fmt.Sprintf("model: a row of %d features for %d weights", len(x), len(m.weights)))
-	}
-	return loss.MarginsAt(m.weights, x)[0]
-}
-
 // margins returns the margins of an encoded row: W x, or a network's outputs. The loss must be a function of
 // margins. margins panics if len(x) is not the number of features.
 func (m *Model) margins(x []float32) []float64 {

@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
-
-	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
 // Eigenpair is an approximate eigenvalue Value of a symmetric matrix H, with its approximate unit
@@ -20,12 +18,6 @@ type Eigenpair struct {
 	Residual float64
 	// Products is the number of products of H and a vector that were computed, including the one for Residual.
 	Products int
-}
-
-// LambdaMin returns the least eigenvalue of the Hessian at w of the mean loss over the sample plus the
-// regularizer, which may be nil (see [Lanczos] and [HessianVector] for the accuracy).
-func LambdaMin(l loss.Loss, r loss.Regularizer, s Sample, w []float64) (Eigenpair, error) {
-	return Lanczos(len(w), len(w), func(v []float64) ([]float64, error) { return HessianVector(l, r, s, w, v) })
 }
 
 // Lanczos returns the least eigenvalue of a symmetric d x d matrix given by its products with vectors

@@ -46,10 +46,6 @@ func createBeside(d Disk, path string) (f File, name string, err error) {
 	return f, name, err
 }
 
-// SyncFolder makes the names in a folder of the real file system survive a crash (see
-// [System.SyncFolder]).
-func SyncFolder(path string) error { return System{}.SyncFolder(path) }
-
 // Append adds a line and a line feed to the end of a file. If the file does not exist, Append creates it with
 // the access Shared. The line is on stable storage when Append returns.
 func Append(d Disk, path string, line []byte) error {

@@ -129,20 +129,13 @@ func superscript(n int) string { return raised.Replace(strconv.Itoa(n)) }
 
 // Above writes x for readers with n significant digits, rounded up. The figures of a guarantee must be
 // rounded up.
-func Above(x float64, n int) string { return toward(x, n, 1) }
-
-// Below writes x for readers with n significant digits, rounded down.
-func Below(x float64, n int) string { return toward(x, n, -1) }
-
-// toward writes x for readers with n significant digits, rounded up if direction is 1 and down if
-// it is -1.
-func toward(x float64, n int, direction float64) string {
+func Above(x float64, n int) string {
 	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
 		return digits(x, n)
 	}
 	y, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'e', n-1, 64), 64)
-	if (y-x)*direction < 0 {
-		y += direction * math.Pow(10, math.Floor(math.Log10(math.Abs(x)))-float64(n-1))
+	if y < x {
+		y += math.Pow(10, math.Floor(math.Log10(math.Abs(x)))-float64(n-1))
 		y, _ = strconv.ParseFloat(strconv.FormatFloat(y, 'e', n-1, 64), 64)
 	}
 	return digits(y, n)

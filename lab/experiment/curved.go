@@ -1,6 +1,6 @@
 package experiment
 
-import "github.com/stillpoint-dp/stillpoint/stationarity"
+import "github.com/stillpoint-dp/stillpoint/lab/measure"
 
 // Eigenvalue is the smallest eigenvalue of a Hessian, computed by Lanczos's method. The Hessian has an
 // eigenvalue within Residual of Value.
@@ -12,7 +12,7 @@ type Eigenvalue struct {
 // leastEigenvalue returns the smallest eigenvalue of the Hessian of the family's objective at w, on
 // all rows.
 func leastEigenvalue(f *Family, w []float64) (*Eigenvalue, error) {
-	pair, err := stationarity.LambdaMin(f.Loss, f.Regularizer, f.Sample, w)
+	pair, err := measure.LambdaMin(f.Loss, f.Regularizer, f.Sample, w)
 	return &Eigenvalue{finite(pair.Value), finite(pair.Residual)}, err
 }
 

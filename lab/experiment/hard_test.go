@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/lab/experiment"
+	"github.com/stillpoint-dp/stillpoint/lab/measure"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
@@ -89,7 +90,7 @@ func TestSaddleRows(t *testing.T) {
 		if g, err := f.GradientNorm(zero); err != nil || g != 0 {
 			t.Errorf("gradient norm %v at 0, %v", g, err)
 		}
-		e, err := stationarity.LambdaMin(f.Loss, f.Regularizer, f.Sample, zero)
+		e, err := measure.LambdaMin(f.Loss, f.Regularizer, f.Sample, zero)
 		if err != nil || math.Abs(e.Value+gap) > .005 {
 			t.Errorf("least eigenvalue %v, %v: want %v", e.Value, err, -gap)
 		}

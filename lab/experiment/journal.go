@@ -50,7 +50,7 @@ func openJournal(folder string) (*journal, error) {
 		err = file.Sync()
 	}
 	if err == nil {
-		err = durable.SyncFolder(folder)
+		err = durable.System{}.SyncFolder(folder)
 	}
 	if err != nil {
 		file.Close()

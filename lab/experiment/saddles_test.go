@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/lab/experiment"
+	"github.com/stillpoint-dp/stillpoint/lab/measure"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
@@ -17,7 +18,7 @@ func lookAt(t *testing.T, f *experiment.Family, w []float64) (norm, least float6
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := stationarity.LambdaMin(f.Loss, f.Regularizer, f.Sample, w)
+	e, err := measure.LambdaMin(f.Loss, f.Regularizer, f.Sample, w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func TestTanhNetHasItsSaddle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := stationarity.LambdaMin(f.Loss, nil, f.Sample, saddle)
+	e, err := measure.LambdaMin(f.Loss, nil, f.Sample, saddle)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,8 @@ func Goldstein(l loss.Loss, r loss.Regularizer, s stationarity.Sample, w []float
 // regularizer, which is not smoothed. With loss.OverBall of radius r and no regularizer, the result is a
 // mean of gradients at points within r of w. Its norm is then an upper bound on the distance that
 // [Goldstein] bounds for alpha = r.
-func SmoothedGradient(l loss.Kinked, by loss.Smoothing, r loss.Regularizer, s stationarity.Sample, w []float64) []float64 {
+func SmoothedGradient(l loss.Kinked, by loss.Smoothing, r loss.Regularizer, s stationarity.Sample,
+	w []float64) []float64 {
 	g, slope := make([]float64, len(w)), make([]float64, 1)
 	for i, x := range s.Rows {
 		var square, margin float64
