@@ -1,6 +1,6 @@
 dp_fit <- function(formula, data, classes = NULL, bounds = list(), levels = list(), dates = list(),
                    epsilon, delta, relation, folder, table, records = NULL, indicators = character(), curves = NULL,
-                   loss = NULL, regularizer = NULL, features = NULL, train = NULL, unit = NULL, budget = NULL, inference = NULL,
+                   loss = NULL, regularizer = NULL, family = "auto", features = NULL, train = NULL, unit = NULL, budget = NULL, inference = NULL,
                    weight = NULL) {
   call <- match.call()
   # A fit may be saved and published: neither its call nor its formula's environment may hold rows.
@@ -49,7 +49,7 @@ dp_fit <- function(formula, data, classes = NULL, bounds = list(), levels = list
   if (length(said$pairs)) schema$interactions <- lapply(said$pairs, I)
   if (!is.null(unit)) schema$unit <- unit
   config <- list(
-    data = "-", table = table, schema = schema, model = c(list(loss = loss), if (!is.null(regularizer)) list(regularizer = regularizer), if (!is.null(features)) list(features = features)),
+    data = "-", table = table, schema = schema, model = c(list(loss = loss, family = family), if (!is.null(regularizer)) list(regularizer = regularizer), if (!is.null(features)) list(features = features)),
     privacy = c(list(epsilon = epsilon, delta = delta, relation = relation), if (!is.null(records)) list(records = records))
   )
   if (length(train)) config$train <- as.list(train)

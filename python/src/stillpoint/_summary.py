@@ -80,12 +80,16 @@ def contrast(coefficients: Mapping[str, Any], weights: Mapping[str, float], of: 
             used.append((places[name], float(weight)))
         elif name not in references:
             raise ValueError(f"term {name!r}: must be one of {[*places, *sorted(references)]}")
+    if any(terms[i]["value"] is None for i, _ in used):  # a term that is not in the formula of the fit
+        return Contrast(math.nan, None, coefficients["noise"])
     value = sum(w * terms[i]["value"] for i, w in used)
     meaning = words(value, coefficients.get("unit", ""))
     covariance = coefficients.get("covariance")
-    if covariance is not None:
-        square = sum(v * w * covariance[i][j] for i, v in used for j, w in used)
-        return Contrast(value, math.sqrt(max(square, 0.0)), coefficients["noise"], meaning)
+    if covariance is not None and coefficients["noise"] == "estimated":
+        parts = [(v * w, covariance[i][j]) for i, v in used for j, w in used]
+        known = all(c is not None for _, c in parts) and all(terms[i]["noise_sd"] is not None for i, _ in used)
+        square = sum(w * c for w, c in parts) if known else 0.0
+        return Contrast(value, math.sqrt(max(square, 0.0)) if known else None, coefficients["noise"], meaning)
     bounds = [abs(w) * terms[i]["noise_sd"] for i, w in used if terms[i]["noise_sd"] is not None]
     known = coefficients["noise"] != "not stated" and len(bounds) == len(used)
     return Contrast(value, sum(bounds) if known else None, coefficients["noise"], meaning)
@@ -206,8 +210,9 @@ def summarize(
     ]
     if coefficients["unit"].startswith(("log-odds", "the logarithm")):
         columns.append(Column("exp(coef)", lambda t: f"{math.exp(t['value']):.4g}" if t["value"] < 700 else "inf"))
-    columns.append(Column("per", lambda t: t.get("per", "")))
+    columns.append(Column("per", _per))
     notes = [f"coef: {coefficients['unit']}.", coefficients["meaning"]]
+    notes += dict.fromkeys(f"{_late(t)}: {t['reason']}." for t in terms if _late(t) and t.get("reason"))
     if coefficients.get("not_interpretable"):
         notes.append(f"Hashed columns have no coefficients: {', '.join(coefficients['not_interpretable'])}.")
     rows = [[c.text(t) for c in columns] for t in terms]
@@ -256,6 +261,17 @@ def _against(t: Mapping[str, Any]) -> str:
     return words
 
 
+def _late(t: Mapping[str, Any]) -> str:
+    """How much of the way to the minimum a term has covered, where it has not arrived."""
+    if t.get("state") != "not arrived":
+        return ""
+    return "not arrived" if t.get("share") is None else f"not arrived, {t['share']:.0%} of the way"
+
+
+def _per(t: Mapping[str, Any]) -> str:
+    return " ".join(filter(None, [t.get("per", ""), f"({_late(t)})" if _late(t) else ""]))
+
+
 def _deviation(sd: float | None) -> str:
     return "-" if sd is None else f"{sd:.2g}"
 
@@ -267,7 +283,8 @@ TIDY = {"term": "term", "reference": "reference", "estimate": "estimate", "stand
 def tidy(coefficients: Mapping[str, Any], effects: Mapping[str, Any] | None) -> dict[str, list[Any]]:
     """The terms as columns of a data frame: with their intervals if there are effects, else with their noise."""
     if effects is None:
-        keys = {"term": "term", "class": "class", "reference": "reference", "value": "estimate", "noise_sd": "noise_sd", "per": "per"}
+        keys = {"term": "term", "class": "class", "reference": "reference", "value": "estimate", "noise_sd": "noise_sd", "per": "per",
+            "share": "share", "state": "state", "reason": "reason"}
         return {name: [t.get(key) for t in coefficients["terms"]] for key, name in keys.items()}
     terms = effects["coefficients"]
     out = {name: [t.get(key, "" if key == "reason" else None) for t in terms] for key, name in TIDY.items()}
