@@ -357,6 +357,8 @@ class _Effects:
     """Waves of the columns' parts of an earlier score, which express interactions that nobody named."""
 
     def __init__(self, effects: Mapping[str, Any], base: float):
+        if effects.keys() - {"seed", "features", "weight", "scale", "centres", "weights"}:
+            raise Unsupported("the members of effects")
         weight, scale = float(effects["weight"]), float(effects["scale"])
         self.count = effects["features"]
         self._centres = np.asarray(effects["centres"], dtype=np.float64)
