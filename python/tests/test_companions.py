@@ -31,7 +31,8 @@ X, TWO, THREE = people()
 
 
 def model(tmp_path, classes, **more):
-    facts = {"bounds": {"age": (18, 90), "nothing": (-3, 3)}, "categories": {"region": REGIONS}, "ignore": ["id"]}
+    family = "curves" if "curves" in more else "lines"
+    facts = {"family": family, "bounds": {"age": (18, 90), "nothing": (-3, 3)}, "categories": {"region": REGIONS}, "ignore": ["id"]}
     return StillpointClassifier(
         classes=classes, **{**facts, **more}, epsilon=8, delta=1e-6, relation="replace-one", folder=tmp_path / "fits", table="people", progress=False
     )  # fmt: skip

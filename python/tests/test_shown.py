@@ -217,6 +217,15 @@ def oracle_tidy(m):
     t = m.tidy(COEFFICIENTS, None)
     assert t["estimate"] == [0.0345678, -0.5, 1.25, 0.000123] and t["noise_sd"] == [0.01234, 0.25, 0.5, None]
     assert t["reference"] == [None, "sex=f", "sex=f", None] and t["per"] == ["1 year", "", "", ""]
+    late = COEFFICIENTS | {"noise": "estimated", "covariance": [[None]]}
+    late["terms"] = [term("age", 0.5, None, state="not arrived", share=0.43), term("sex=m", None, None, state="absent")]
+    late["terms"][1]["reference"] = "sex=f"
+    assert m.tidy(late, None)["state"] == ["not arrived", "absent"] and m.tidy(late, None)["estimate"] == [0.5, None]
+    assert m._deviation(late["terms"][0]) == "not arrived: 43%" and m._deviation(late["terms"][1]) == "-"
+    c = m.contrast(late, {"age": 2}, None)
+    assert (c.value, c.noise_sd, c.noise) == (1.0, None, "not arrived")
+    c = m.contrast(late, {"age": 1, "sex=m": 1}, None)
+    assert math.isnan(c.value) and (c.noise_sd, c.noise) == (None, "absent")
     t = m.tidy(COEFFICIENTS, EFFECTS)
     assert t["estimate"] == [0.0345678, -0.5, None, 1.5] and t["std_error"] == [0.0098765, 0.25, None, None]
     assert t["conf_low"] == [0.01832, -0.9112, None, None] and t["conf_high"] == [0.05081, -0.0888, None, None]

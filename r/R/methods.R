@@ -131,7 +131,7 @@ dp_contrast <- function(object, contrasts) {
   # The space keeps a minus from being that of a flag.
   said <- jsonlite::fromJSON(paste(run(c("contrast", object$folder, paste0(" ", contrasts), "--json")), collapse = "\n"))$contrasts
   number <- function(name) optional(said[[name]], nrow(said))
-  out <- data.frame(contrast = contrasts, estimate = said$estimate, std.error = number("standard_error"), conf.low = number("low"),
+  out <- data.frame(contrast = contrasts, estimate = number("estimate"), std.error = number("standard_error"), conf.low = number("low"),
     conf.high = number("high"), privacy.share = number("privacy_share"), state = said$state,
     reason = if (is.null(said$reason)) "" else ifelse(is.na(said$reason), "", said$reason), meaning = said$meaning)
   attr(out, "formula") <- said$formula[1L]
@@ -228,7 +228,7 @@ plot.dp_fit <- function(x, main = deparse1(x$formula), xlab = gsub("[\u201c\u201
   on.exit(par(old))
   sd <- ifelse(is.na(t$noise.sd), 0, t$noise.sd)
   at <- seq_along(labels)
-  plot(t$estimate, at, xlim = range(0, t$estimate - 2 * sd, t$estimate + 2 * sd), yaxt = "n", ylab = "", pch = 19, main = main, xlab = xlab, ...)
+  plot(t$estimate, at, xlim = range(0, t$estimate - 2 * sd, t$estimate + 2 * sd, na.rm = TRUE), yaxt = "n", ylab = "", pch = 19, main = main, xlab = xlab, ...)
   abline(v = 0, lty = 3)
   segments(t$estimate - 2 * sd, at, t$estimate + 2 * sd, at)
   axis(2, at, labels, las = 1, tick = FALSE)

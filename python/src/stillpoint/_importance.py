@@ -17,8 +17,7 @@ def importances(
 
     The importance is the largest difference that the column makes to the score between two rows within its public
     bounds, levels or knots; of several classes it is the mean. A missing cell and the level other do not count.
-    The deviation is that of the difference between the two places where the released effect is largest and least; of a
-    fit with intervals it has the sampling error in it, too.
+    The deviation is that of the difference between the two places where the released effect is largest and least.
     It is NaN where the fit states no noise.
     """
     terms = coefficients["terms"]
@@ -70,10 +69,9 @@ def _span(facts: Mapping[str, Any]) -> float:
 def _deviation(coefficients: Mapping[str, Any], weights: Mapping[int, float]) -> float:
     """The standard deviation of the noise in a weighted sum of terms, or a bound of it; NaN if it is not stated."""
     covariance = coefficients.get("covariance")
-    if covariance is not None:
-        parts = [(v * w, covariance[i][j]) for i, v in weights.items() for j, w in weights.items()]
-        if any(c is None for _, c in parts):
-            return math.nan
-        return math.sqrt(max(sum(w * c for w, c in parts), 0.0))
+    if any(coefficients["terms"][i].get("state", "stated") in ("not arrived", "absent") for i in weights):
+        return math.nan
+    if covariance is not None and coefficients["noise"] == "estimated":
+        return math.sqrt(max(sum(v * w * covariance[i][j] for i, v in weights.items() for j, w in weights.items()), 0.0))
     stated = [abs(w) * sd for i, w in weights.items() if (sd := coefficients["terms"][i].get("noise_sd")) is not None]
     return sum(stated) if len(stated) == len(weights) and coefficients["noise"] != "not stated" else math.nan

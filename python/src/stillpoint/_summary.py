@@ -18,7 +18,7 @@ class Contrast:
     ``noise_sd`` is the standard deviation of privacy noise in ``value``. ``noise`` says how it
     is known, as :attr:`stillpoint.StillpointClassifier.coefficients_` does: ``estimated`` from the
     covariance of the terms, ``bounded`` (an upper bound: the sum of the terms' bounds), or
-    ``not stated``, and then ``noise_sd`` is None. ``meaning`` is the value in words: the factor on the
+    ``not stated`` or ``not arrived``, and then ``noise_sd`` is None. ``meaning`` is the value in words: the factor on the
     odds or on the rate, or how much higher the prediction is, in the target's units.
 
     Of a fit with ``inference`` it has its confidence interval: ``low``, ``high``, ``standard_error`` and
@@ -49,7 +49,7 @@ def with_interval(c: Contrast, said: Mapping[str, Any]) -> Contrast:
     """A contrast with the interval that the command says of it."""
     kept = {k: said.get(k) for k in ("low", "high", "standard_error", "privacy_share") if said["state"] == "reported"}
     words = {k: said.get(k, "") for k in ("state", "reason", "formula")}
-    return replace(c, value=said["estimate"], meaning=said["meaning"], level=said["level"], **kept, **words)
+    return replace(c, value=said.get("estimate", math.nan), meaning=said["meaning"], level=said["level"], **kept, **words)
 
 
 def words(value: float, unit: str) -> str:
@@ -80,16 +80,16 @@ def contrast(coefficients: Mapping[str, Any], weights: Mapping[str, float], of: 
             used.append((places[name], float(weight)))
         elif name not in references:
             raise ValueError(f"term {name!r}: must be one of {[*places, *sorted(references)]}")
-    if any(terms[i]["value"] is None for i, _ in used):  # a term that is not in the formula of the fit
-        return Contrast(math.nan, None, coefficients["noise"])
+    if any(terms[i]["value"] is None for i, _ in used):  # a term that is not in the formula of a fit with intervals
+        return Contrast(math.nan, None, "absent")
     value = sum(w * terms[i]["value"] for i, w in used)
     meaning = words(value, coefficients.get("unit", ""))
     covariance = coefficients.get("covariance")
+    if any(terms[i].get("state", "stated") == "not arrived" for i, _ in used):
+        return Contrast(value, None, "not arrived", meaning)
     if covariance is not None and coefficients["noise"] == "estimated":
-        parts = [(v * w, covariance[i][j]) for i, v in used for j, w in used]
-        known = all(c is not None for _, c in parts) and all(terms[i]["noise_sd"] is not None for i, _ in used)
-        square = sum(w * c for w, c in parts) if known else 0.0
-        return Contrast(value, math.sqrt(max(square, 0.0)) if known else None, coefficients["noise"], meaning)
+        square = sum(v * w * covariance[i][j] for i, v in used for j, w in used)
+        return Contrast(value, math.sqrt(max(square, 0.0)), coefficients["noise"], meaning)
     bounds = [abs(w) * terms[i]["noise_sd"] for i, w in used if terms[i]["noise_sd"] is not None]
     known = coefficients["noise"] != "not stated" and len(bounds) == len(used)
     return Contrast(value, sum(bounds) if known else None, coefficients["noise"], meaning)
@@ -205,14 +205,13 @@ def summarize(
     if any(t.get("class") for t in terms):
         columns.append(Column("class", lambda t: t["class"]))
     columns += [
-        Column("coef", lambda t: f"{t['value']:.4f}" if abs(t["value"]) >= 1e-3 or t["value"] == 0 else f"{t['value']:.2e}"),
-        Column("noise sd" if coefficients["noise"] != "bounded" else "noise sd at most", lambda t: _deviation(t["noise_sd"])),
+        Column("coef", lambda t: "-" if t["value"] is None else f"{t['value']:.4f}" if abs(t["value"]) >= 1e-3 or t["value"] == 0 else f"{t['value']:.2e}"),
+        Column("noise sd" if coefficients["noise"] != "bounded" else "noise sd at most", lambda t: _deviation(t)),
     ]
     if coefficients["unit"].startswith(("log-odds", "the logarithm")):
-        columns.append(Column("exp(coef)", lambda t: f"{math.exp(t['value']):.4g}" if t["value"] < 700 else "inf"))
-    columns.append(Column("per", _per))
+        columns.append(Column("exp(coef)", lambda t: "-" if t["value"] is None else f"{math.exp(t['value']):.4g}" if t["value"] < 700 else "inf"))
+    columns.append(Column("per", lambda t: t.get("per", "")))
     notes = [f"coef: {coefficients['unit']}.", coefficients["meaning"]]
-    notes += dict.fromkeys(f"{_late(t)}: {t['reason']}." for t in terms if _late(t) and t.get("reason"))
     if coefficients.get("not_interpretable"):
         notes.append(f"Hashed columns have no coefficients: {', '.join(coefficients['not_interpretable'])}.")
     rows = [[c.text(t) for c in columns] for t in terms]
@@ -261,19 +260,11 @@ def _against(t: Mapping[str, Any]) -> str:
     return words
 
 
-def _late(t: Mapping[str, Any]) -> str:
-    """How much of the way to the minimum a term has covered, where it has not arrived."""
-    if t.get("state") != "not arrived":
-        return ""
-    return "not arrived" if t.get("share") is None else f"not arrived, {t['share']:.0%} of the way"
-
-
-def _per(t: Mapping[str, Any]) -> str:
-    return " ".join(filter(None, [t.get("per", ""), f"({_late(t)})" if _late(t) else ""]))
-
-
-def _deviation(sd: float | None) -> str:
-    return "-" if sd is None else f"{sd:.2g}"
+def _deviation(t: Mapping[str, Any]) -> str:
+    if t["noise_sd"] is not None:
+        return f"{t['noise_sd']:.2g}"
+    share = t.get("share")
+    return f"not arrived: {share:.0%}" if t.get("state") == "not arrived" else "-"
 
 
 TIDY = {"term": "term", "reference": "reference", "estimate": "estimate", "standard_error": "std_error", "low": "conf_low",
@@ -283,8 +274,7 @@ TIDY = {"term": "term", "reference": "reference", "estimate": "estimate", "stand
 def tidy(coefficients: Mapping[str, Any], effects: Mapping[str, Any] | None) -> dict[str, list[Any]]:
     """The terms as columns of a data frame: with their intervals if there are effects, else with their noise."""
     if effects is None:
-        keys = {"term": "term", "class": "class", "reference": "reference", "value": "estimate", "noise_sd": "noise_sd", "per": "per",
-            "share": "share", "state": "state", "reason": "reason"}
+        keys = {"term": "term", "class": "class", "reference": "reference", "value": "estimate", "noise_sd": "noise_sd", "per": "per", "state": "state"}
         return {name: [t.get(key) for t in coefficients["terms"]] for key, name in keys.items()}
     terms = effects["coefficients"]
     out = {name: [t.get(key, "" if key == "reason" else None) for t in terms] for key, name in TIDY.items()}
