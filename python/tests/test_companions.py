@@ -31,7 +31,8 @@ X, TWO, THREE = people()
 
 
 def model(tmp_path, classes, **more):
-    facts = {"bounds": {"age": (18, 90), "nothing": (-3, 3)}, "categories": {"region": REGIONS}, "ignore": ["id"]}
+    family = "curves" if "curves" in more else "lines"
+    facts = {"family": family, "bounds": {"age": (18, 90), "nothing": (-3, 3)}, "categories": {"region": REGIONS}, "ignore": ["id"]}
     return StillpointClassifier(
         classes=classes, **{**facts, **more}, epsilon=8, delta=1e-6, relation="replace-one", folder=tmp_path / "fits", table="people", progress=False
     )  # fmt: skip
@@ -104,12 +105,13 @@ def test_importances(more, tmp_path):
     shares, noise = one.feature_importances_, one.feature_importances_noise_
     assert shares.shape == noise.shape == (4,) and abs(shares.sum() - 1) < 1e-12
     assert shares[3] == 0 and shares[0] > shares[1] > shares[2] >= 0
-    assert (noise[:3] > 0).all() and (noise[:3] < 0.1).all() and noise[3] == 0
+    stated = noise[:3][~np.isnan(noise[:3])]  # of terms that the steps have not covered none is stated
+    assert (stated > 0).all() and (stated < 0.1).all() and noise[3] == 0
     # The difference that a column makes is that of predictions between its extreme places.
     row = X.iloc[[0]]
-    ends = {"age": np.linspace(18, 90, 289), "region": REGIONS, "nothing": [-3, 3]}
+    ends = {"age": np.linspace(18, 90, 289), "region": REGIONS, "nothing": np.linspace(-3, 3, 289)}
     moved = [np.ptp(one.decision_function(pandas.concat([row] * len(v)).assign(**{c: v}))) for c, v in ends.items()]
-    np.testing.assert_allclose(shares[:3], np.array(moved) / np.sum(moved), rtol=1e-3)
+    np.testing.assert_allclose(shares[:3], np.array(moved) / np.sum(moved), rtol=1e-2)  # knots lie between the places tried
     chosen = SelectFromModel(one, prefit=True, threshold=0.1, importance_getter="feature_importances_").get_support()
     assert chosen.tolist() == [True, True, False, False]
 
@@ -118,13 +120,14 @@ def test_noise_of_importances(tmp_path):
     """It is that of the terms between the extreme places, from their covariance."""
     dates = {"seen": ("2020-01-01", "2023-12-31")}
     table = X.assign(seen=np.datetime64("2020-01-01") + np.arange(len(X)) % 1461)
-    fit = model(tmp_path, ["no", "yes"], dates=dates).fit(table, TWO)
+    fit = model(tmp_path, ["no", "yes"], dates=dates, train={"algorithm": "gd", "steps": 300}).fit(table, TWO)
     terms = {t["term"]: t for t in fit.coefficients_["terms"]}
     widths = {"age": 72, "nothing": 6, "seen": 1460 / 365.2425}
     levels = [fit.contrast({a: 1, b: -1}) for a, b in (("region=south", "region=north"), ("region=west", "region=north"), ("region=south", "region=west"))]
     widest = max(levels, key=lambda c: abs(c.value))
     value = {c: abs(terms[c]["value"]) * w for c, w in widths.items()} | {"region": abs(widest.value)}
-    noise = {c: terms[c]["noise_sd"] * w for c, w in widths.items()} | {"region": widest.noise_sd}
+    noise = {c: (terms[c]["noise_sd"] or np.nan) * w for c, w in widths.items()} | {"region": widest.noise_sd or np.nan}
+    assert not all(np.isnan(v) for v in noise.values())
     names, whole = list(table.columns), sum(value.values())
     np.testing.assert_allclose(fit.feature_importances_, [value.get(c, 0) / whole for c in names], rtol=1e-9)
     np.testing.assert_allclose(fit.feature_importances_noise_, [noise.get(c, 0) / whole for c in names], rtol=1e-6)

@@ -21,7 +21,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import get_tags
 
 from stillpoint import ConfigurationError, FitWarning, SpentWarning, StillpointClassifier, StillpointRegressor
-from stillpoint import _estimators, _table
+from stillpoint import _estimators, _score, _table
 
 ROWS = 300
 coin = np.random.default_rng(5)
@@ -362,6 +362,10 @@ def test_predictions_leave_no_file_and_no_row_on_the_disk(tmp_path, monkeypatch)
     fitted = classifier(tmp_path / "fits").fit(A.reshape(-1, 1), SICK)
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    with monkeypatch.context() as patch:  # in process no file is made at all
+        patch.setattr(_estimators, "run", lambda *_: 1 / 0)
+        assert len(fitted.predict(A.reshape(-1, 1))) == ROWS and not list((tmp_path / "temporary").iterdir())
+    monkeypatch.setattr(_score, "read", lambda content: None)
     run, seen = _estimators.run, []
 
     def watched(arguments, *more):
@@ -379,6 +383,7 @@ def test_predictions_leave_no_file_and_no_row_on_the_disk(tmp_path, monkeypatch)
 def test_predictions_are_as_many_as_rows(tmp_path, monkeypatch):
     """One more or less is a fault, and no answer."""
     fitted = classifier(tmp_path).fit(A.reshape(-1, 1), SICK)
+    monkeypatch.setattr(_score, "read", lambda content: None)
     run = _estimators.run
     for change in (lambda lines: lines[:-1], lambda lines: [*lines, lines[-1]]):
         monkeypatch.setattr(_estimators, "run", lambda *a, c=change: "".join(c(run(*a).splitlines(keepends=True))))

@@ -96,7 +96,7 @@ def test_array_and_file_are_one_table(tmp_path):
 
 def test_regressor(tmp_path):
     X = np.column_stack([A, B])
-    model = StillpointRegressor(target_bounds=(-6, 6), bounds=(-3, 3), **given(tmp_path, train=None)).fit(X, 2 * A - B)
+    model = StillpointRegressor(target_bounds=(-6, 6), bounds=(-3, 3), family="lines", **given(tmp_path, train=None)).fit(X, 2 * A - B)
     assert model.score(X, 2 * A - B) > 0.7
     assert model.coef_.shape == (2,)
 

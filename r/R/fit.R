@@ -68,9 +68,6 @@ dp_fit <- function(formula, data, classes = NULL, bounds = list(), levels = list
   fit$coefficients <- jsonlite::fromJSON(said)
   fit$coefficients$surfaces <- jsonlite::fromJSON(said, simplifyDataFrame = FALSE)$surfaces
   fit$effects <- report$coefficients
-  # The intercept has one name.
-  fit$coefficients$terms$term[fit$coefficients$terms$term == "intercept"] <- "(Intercept)"
-  if (!is.null(fit$effects)) fit$effects$coefficients$term[fit$effects$coefficients$term == "(intercept)"] <- "(Intercept)"
   own <- names(columns)[vapply(columns, function(c) is.null(c$category) && is.null(c$missing), NA)]
   fit$unasked <- own[paste0(own, "=missing") %in% fit$coefficients$terms$term]
   spent <- dp_spent(folder)

@@ -9,7 +9,9 @@ interval_terms <- function(object, what) {
       "whose covariance noise_vcov() returns and which leaves out the sampling error"
     ), what), "no_interval")
   }
-  e$coefficients
+  t <- e$coefficients
+  t$term <- one_name(t$term)
+  t
 }
 
 # The covariance of the estimates: sampling error and privacy noise together. A term without an interval has NA.
@@ -22,7 +24,7 @@ vcov.dp_fit <- function(object, ...) {
   if (!identical(said$noise, "intervals") || is.null(said$covariance)) {
     refuse("vcov: the command states no covariance of the intervals: it is older than this package", "not_stated")
   }
-  at <- match(names, said$terms$term)
+  at <- match(names, one_name(said$terms$term))
   given <- matrix(as.numeric(said$covariance), nrow(said$terms))[at, at]
   # The command's terms may have another unit (a doubling in place of one unit of log1p): intervals have that of the formula.
   unit <- optional(e$standard_error, n) / sqrt(diag(given))

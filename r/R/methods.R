@@ -4,16 +4,20 @@ terms_of <- function(x) {
   t <- x$effects$coefficients
   if (!is.null(t)) {
     estimate <- ifelse(t$state == "not in the formula", NA_real_, t$estimate)
-    return(data.frame(term = t$term, estimate = estimate, noise.sd = NA_real_, per = ifelse(is.na(t$per), "", t$per)))
+    per <- if (is.null(t$per)) "" else ifelse(is.na(t$per), "", t$per)
+    return(data.frame(term = one_name(t$term), estimate = estimate, noise.sd = NA_real_, per = per))
   }
   t <- x$coefficients$terms
-  out <- data.frame(term = t$term)
+  out <- data.frame(term = one_name(t$term))
   if (!is.null(t$class)) out$class <- t$class
   out$estimate <- as.numeric(t$value)
   out$noise.sd <- if (is.null(t$noise_sd)) NA_real_ else as.numeric(t$noise_sd)
   out$per <- ifelse(is.na(t$per), "", t$per)
   out
 }
+
+# The intercept has one name everywhere.
+one_name <- function(term) ifelse(term %in% c("intercept", "(intercept)"), "(Intercept)", term)
 
 coef.dp_fit <- function(object, ...) {
   t <- terms_of(object)
@@ -46,7 +50,7 @@ confint.dp_fit <- function(object, parm, level, ...) {
   }
   t <- e$coefficients
   out <- cbind(t$low, t$high)
-  dimnames(out) <- list(t$term, paste(100 * (1 + c(-1, 1) * e$level) / 2, "%"))
+  dimnames(out) <- list(one_name(t$term), paste(100 * (1 + c(-1, 1) * e$level) / 2, "%"))
   if (missing(parm)) out else out[parm, , drop = FALSE]
 }
 
@@ -106,7 +110,7 @@ print_intervals <- function(x, digits) {
   number <- function(v) ifelse(is.na(v), "-", formatC(v, digits = 4, format = "g"))
   shown <- data.frame(Estimate = number(t$estimate), `Std. Error` = number(t$standard_error), Low = number(t$low), High = number(t$high),
     Privacy = ifelse(is.na(t$privacy_share), "-", sprintf("%.0f%%", 100 * t$privacy_share)), check.names = FALSE)
-  row.names(shown) <- make.unique(t$term)
+  row.names(shown) <- make.unique(one_name(t$term))
   cat("Formula:    ", e$formula, "\n\n", sep = "")
   print(shown, right = TRUE)
   for (change in e$changes) cat("Changed: ", change, "\n", sep = "")

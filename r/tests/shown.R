@@ -89,7 +89,7 @@ checks <- list(
     t <- of$tidy.dp_fit(with_intervals)
     stopifnot(identical(t$std.error, effects$coefficients$standard_error), identical(t$conf.low, effects$coefficients$low), identical(t$conf.high, effects$coefficients$high))
     e <- of$tidy.dp_fit(with_intervals, exponentiate = TRUE)
-    stopifnot(all.equal(e$estimate, exp(terms$value)), all.equal(e$conf.high[2], exp(0.05081)), identical(e$std.error, t$std.error))
+    stopifnot(all.equal(e$estimate, exp(effects$coefficients$estimate)), all.equal(e$conf.high[2], exp(0.05081)), identical(e$std.error, t$std.error))
     g <- of$glance.dp_fit(fit)
     stopifnot(identical(g$nobs, 4321L), g$epsilon == 1.5, g$delta == 1e-6, g$steps == 11L, g$releases == 13L, g$verdict == "worse",
       g$epsilon.together == 2.34567, g$fits == 3L, nobs(fit) == 4321L, g$algorithm == "gd", g$relation == "replace-one", g$complete)

@@ -215,10 +215,11 @@ class _PCG:
 
 
 @lru_cache(maxsize=8)
-def frequencies(seed: int, pairs: int, columns: int) -> np.ndarray:
-    """The frequencies of pairs of waves, drawn from a public seed: a row for each pair."""
+def frequencies(seed: int, pairs: int, columns: int, deviations: tuple[float, ...]) -> np.ndarray:
+    """The frequencies of pairs of waves, drawn from a public seed: a row for each pair, with one of the deviations."""
     random = _PCG(seed, 0xEFFEC75)
     drawn = np.array([random.next() >> 11 for _ in range(2 * pairs * columns)], dtype=np.float64)
     u, v = (drawn[0::2] + 1) * 2.0**-53, drawn[1::2] * 2.0**-53
     _, cos = sincos(2 * np.pi * v)
-    return (2 * (np.sqrt(-2 * log1p(u - 1)) * cos)).reshape(pairs, columns)
+    by = np.array(deviations)[np.arange(pairs) * len(deviations) // pairs]
+    return by[:, None] * (np.sqrt(-2 * log1p(u - 1)) * cos).reshape(pairs, columns)

@@ -357,7 +357,7 @@ class _Estimator(BaseEstimator):
         alone, so that it costs nothing, and says nothing of how often rows differ so. Of a fit with ``features`` or
         ``interactions`` it is that of the columns' own effects. Privacy noise makes a column of no effect
         important, too: ``feature_importances_noise_`` has the standard deviation of the noise in each share, NaN
-        where the fit states none.
+        where the fit states none; of a fit with ``inference`` the sampling error is in it, too.
         """
         return self._importances()[0]
 

@@ -96,9 +96,14 @@ class Reader:
     def _numbers(self, column: Any) -> np.ndarray | None:
         """The numbers of a column of plain numbers; None of any other."""
         kind = getattr(column, "dtype", None)
-        if not isinstance(kind, np.dtype) or kind.kind not in "biuf" or kind.itemsize > 8:
+        if str(kind) == "Float32" and hasattr(column, "to_arrow") or str(getattr(column, "type", "")) == "float":
+            # The command reads the shortest texts of polars' and pyarrow's float32.
+            floats = column.to_numpy() if hasattr(column, "to_arrow") or hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False)
+            x = np.asarray(floats, dtype=np.float32).astype("U32").astype(np.float64)
+        elif not isinstance(kind, np.dtype) or kind.kind not in "biuf" or kind.itemsize > 8:
             return None
-        x = np.asarray(column, dtype=np.float64)
+        else:
+            x = np.asarray(column, dtype=np.float64)
         for v in self._gone:
             x = np.where(x == v, np.nan, x)
         return x

@@ -357,6 +357,8 @@ class _Effects:
     """Waves of the columns' parts of an earlier score, which express interactions that nobody named."""
 
     def __init__(self, effects: Mapping[str, Any], base: float):
+        if effects.keys() - {"seed", "features", "weight", "scale", "deviations", "centres", "weights"}:
+            raise Unsupported("the members of effects")
         weight, scale = float(effects["weight"]), float(effects["scale"])
         self.count = effects["features"]
         self._centres = np.asarray(effects["centres"], dtype=np.float64)
@@ -364,7 +366,8 @@ class _Effects:
         length = math.sqrt(base * base + weight * weight)
         self._ratio = base / length * SHORTER
         self._amplitude = weight / length / math.sqrt(self.count // 2)
-        self._by = frequencies(int(effects["seed"], 16), self.count // 2, len(self._centres)) / scale
+        deviations = tuple(map(float, effects.get("deviations") or [2]))
+        self._by = frequencies(int(effects["seed"], 16), self.count // 2, len(self._centres), deviations) / scale
 
     def extend(self, terms: list[_Term], rows: int, first: int) -> list[_Term]:
         sums = [np.zeros(rows) for _ in self._centres]
