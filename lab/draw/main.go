@@ -172,7 +172,8 @@ func (f flags) draw(s *source) error {
 	if err != nil {
 		return err
 	}
-	j := &judge{source: s, scratch: f.scratch, limit: 2 * time.Minute, patient: 90 * time.Second}
+	j := &judge{source: s, scratch: f.scratch, limit: 2 * time.Minute, patient: 45 * time.Second,
+		sound: map[string]bool{}}
 	if j.scratch, err = filepath.Abs(f.scratch); err != nil {
 		return err
 	}
