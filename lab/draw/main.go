@@ -42,6 +42,7 @@ type flags struct {
 	enrol, verify bool
 	wide          bool
 	python, keep  bool
+	page          bool
 	scratch       string
 }
 
@@ -58,6 +59,7 @@ func main() {
 	flag.BoolVar(&f.wide, "wide", false, "with -enrol: among the tests of packages that import a fact's, which take long")
 	flag.BoolVar(&f.verify, "verify", false, "make shown facts wrong, and run their oracles")
 	flag.BoolVar(&f.python, "python", false, "judge defects of the bindings, too: needs minutes for an environment")
+	flag.BoolVar(&f.page, "page", false, "only write "+pageFile)
 	flag.BoolVar(&f.keep, "keep", false, "add the draw to "+drawnFile)
 	flag.StringVar(&f.scratch, "scratch", "", "folder for compiled tests, kept for the next run; by default a temporary one")
 	flag.Parse()
@@ -73,6 +75,13 @@ func main() {
 }
 
 func (f flags) run() error {
+	if f.page {
+		text, err := written()
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(pageFile, text, 0o666)
+	}
 	if f.scratch == "" {
 		scratch, err := os.MkdirTemp("", "draw-")
 		if err != nil {

@@ -17,6 +17,12 @@ import (
 // the fact's key, the folder of the test's package and the test.
 const registryFile = "lab/draw/shown.tsv"
 
+// none stands for the test of a fact that has no oracle yet. There are at most mostBare of them.
+const (
+	none     = "-"
+	mostBare = 0
+)
+
 // oracle is a test that fails if a fact is wrong.
 type oracle struct{ folder, test string }
 
@@ -194,7 +200,7 @@ func (s *source) enrol(w *switched, facts []fact, r registry, tried func(file st
 	err error) {
 	open := map[string][]int{} // facts without an oracle, by their folder
 	for i, f := range facts {
-		if _, ok := r[f.key]; !ok && tried(f.file) {
+		if o, ok := r[f.key]; (!ok || o.test == none) && tried(f.file) {
 			open[f.folder] = append(open[f.folder], i)
 		}
 	}
@@ -211,7 +217,7 @@ func (s *source) enrol(w *switched, facts []fact, r registry, tried func(file st
 				}
 			}
 			for _, i := range open[home] {
-				if _, ok := r[facts[i].key]; ok {
+				if o, ok := r[facts[i].key]; ok && o.test != none {
 					continue
 				}
 				found, err := w.search(i, known[place])
@@ -227,7 +233,7 @@ func (s *source) enrol(w *switched, facts []fact, r registry, tried func(file st
 			}
 		}
 		for _, i := range open[home] {
-			if _, ok := r[facts[i].key]; !ok {
+			if o, ok := r[facts[i].key]; !ok || o.test == none {
 				bare = append(bare, facts[i])
 			}
 		}
@@ -249,7 +255,7 @@ func (s *source) readers(home string) (list []string) {
 func (w *switched) verify(facts []fact, r registry, until time.Time, seed uint64) (run int, missed []fact, err error) {
 	for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(facts)) {
 		o, ok := r[facts[i].key]
-		if !ok {
+		if !ok || o.test == none {
 			continue
 		}
 		if time.Now().After(until) {
