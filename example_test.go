@@ -63,25 +63,26 @@ func example() stillpoint.Spec {
 // ExampleFit fits records in the program's memory. README.md shows the same lines. The verdict differs from
 // the one below with probability below 1e-9: the noise is a thirtieth of the compared difference.
 func ExampleFit() {
+	schema, err := dataset.New(dataset.Definition{ // public facts alone
+		Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, Low: 18, High: 100}},
+		Target:  dataset.Target{Column: "returned", Kind: dataset.Category, Classes: []string{"no", "yes"}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
 	result, err := stillpoint.Fit(ctx, stillpoint.Spec{
 		Table: stillpoint.Rows(patients, // or CSV("people.csv"), Parquet, Reader
 			stillpoint.Number("age", func(p Patient) float64 { return p.Age }),
 			stillpoint.Text("returned", func(p Patient) string { return p.Returned })),
-		Schema: schema, // public bounds, categories and target (package dataset)
+		Schema: schema,
 		Loss:   loss.Logistic(),
 		Budget: stillpoint.Budget{Epsilon: 1, Delta: 1e-6, Relation: stillpoint.ReplaceOne},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(result.Ledger.Budget())   // the cost of the fit
-	fmt.Println(result.Verdict)           // is the model better than the best constant?
-	for _, w := range result.Warnings() { // facts that a user of the model has to know
-		fmt.Println(w.Code, w.Text)
-	}
-	// result.Save("model") writes model, certificate and ledger; result.Summary() says it all
+	fmt.Println(result.Verdict) // is the model better than the best constant? result.Summary() says it all
 	// Output:
-	// (epsilon 1, delta 1e-06) under replace-one, mu 0.236704
 	// better than the best constant
 }
 

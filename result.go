@@ -7,7 +7,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
-	"github.com/stillpoint-dp/stillpoint/internal/front"
+	"github.com/stillpoint-dp/stillpoint/internal/fitting"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
@@ -30,7 +30,7 @@ type Result struct {
 	// Folder is the path of the folder in which the fit is stored. It is empty without Spec.Folder.
 	Folder string
 
-	fit *front.Result
+	fit *fitting.Result
 }
 
 // Measured are the loss and the gradient norm at the result of a fit, as released.
@@ -43,7 +43,7 @@ type Measured struct {
 	GradientNorm, GradientSigma float64
 }
 
-func result(r *front.Result) *Result {
+func result(r *fitting.Result) *Result {
 	if r == nil {
 		return nil
 	}

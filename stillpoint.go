@@ -10,7 +10,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/crashsafe"
-	"github.com/stillpoint-dp/stillpoint/internal/front"
+	"github.com/stillpoint-dp/stillpoint/internal/fitting"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -151,7 +151,7 @@ func Fit(ctx context.Context, s Spec) (*Result, error) {
 	if s.Folder != nil {
 		folder = &runfolder.Out{Path: s.Folder.Path, Overwrite: s.Folder.Overwrite}
 	}
-	r, err := front.Fit(ctx, c, folder, s.options())
+	r, err := fitting.Fit(ctx, c, folder, s.options())
 	return result(r), s.said(err)
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator"
-	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/session"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -194,8 +194,8 @@ func joined(t *testing.T, n int) {
 	for _, rows := range []int{n + 2, 16*n + 3, 16*n + 17} {
 		cells := randomCells(rand.New(rand.NewPCG(24, uint64(rows))), rows, columns)
 		d := table(t, loss.Logistic(), twoClasses(), columns, cells)
-		var last kernel.Exchange
-		s := d.watched(t, func(x kernel.Exchange) (any, error) { last = x; return x.Released, nil })
+		var last session.Exchange
+		s := d.watched(t, func(x session.Exchange) (any, error) { last = x; return x.Released, nil })
 		w, seen := point(s.Dim()), make([]int, rows)
 		for _, size := range []int{n, 1, rows - n - 1} {
 			on := must[query.Cohort](t)(s.Draw(size))

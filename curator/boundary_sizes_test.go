@@ -13,7 +13,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator"
-	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/session"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -115,8 +115,8 @@ func weighed(t *testing.T, n int) {
 func members(t *testing.T, n int) {
 	columns := numberColumns(2)
 	d := table(t, loss.Logistic(), twoClasses(), columns, randomCells(rand.New(rand.NewPCG(7, uint64(n))), 2*n, columns))
-	var last kernel.Exchange
-	s := d.watched(t, func(x kernel.Exchange) (any, error) { last = x; return x.Released, nil })
+	var last session.Exchange
+	s := d.watched(t, func(x session.Exchange) (any, error) { last = x; return x.Released, nil })
 	w := point(s.Dim())
 	on, err := s.Draw(n)
 	if err != nil {
@@ -141,8 +141,8 @@ func asInts(members []int32) (list []int) {
 func walked(t *testing.T, n int) {
 	columns := numberColumns(3)
 	d := table(t, loss.Logistic(), twoClasses(), columns, randomCells(rand.New(rand.NewPCG(8, uint64(n))), n, columns))
-	var last kernel.Exchange
-	s := d.watched(t, func(x kernel.Exchange) (any, error) { last = x; return x.Released, nil })
+	var last session.Exchange
+	s := d.watched(t, func(x session.Exchange) (any, error) { last = x; return x.Released, nil })
 	on, err := s.Draw(n)
 	if err != nil {
 		t.Fatal(err)
@@ -299,8 +299,8 @@ func noisy(t *testing.T, n int) {
 	columns := []dataset.Column{{Name: "h", Kind: dataset.Hash, Buckets: n - 2}}
 	d := table(t, loss.Logistic(), twoClasses(), columns, randomCells(rand.New(rand.NewPCG(14, 1)), 5, columns))
 	d.Workers = 3
-	var last kernel.Exchange
-	s, err := curator.OpenNoisy(context.Background(), d.Config, 5, func(x kernel.Exchange) (any,
+	var last session.Exchange
+	s, err := curator.OpenNoisy(context.Background(), d.Config, 5, func(x session.Exchange) (any,
 		error) {
 		last = x
 		return x.Released, nil
@@ -342,8 +342,8 @@ func TestEveryBlockOfASchedule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var last kernel.Exchange
-	s := d.watched(t, func(x kernel.Exchange) (any, error) { last = x; return x.Released, nil })
+	var last session.Exchange
+	s := d.watched(t, func(x session.Exchange) (any, error) { last = x; return x.Released, nil })
 	if err := s.Follow(schedule); err != nil {
 		t.Fatal(err)
 	}

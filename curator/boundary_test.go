@@ -10,7 +10,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator"
-	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/session"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -48,8 +48,8 @@ var boundaries = []struct {
 	{"Lane of curator/internal/row: features of pairs", 8, paired},
 	{"panel of curator/internal/engine: features of a metric", 32, paired},
 	{"MaxPairs of query: features of pairs", 2000, pairsOfMany},
-	{"crowd of curator/internal/kernel: records over those declared", 8, crowds},
-	{"crowded of curator/internal/kernel: records drawn", 8, joined},
+	{"crowd of curator/internal/session: records over those declared", 8, crowds},
+	{"crowded of curator/internal/session: records drawn", 8, joined},
 	{"maxCandidates of query: candidates", 1 << 16, candidates},
 	{"tile of curator/internal/row: rows of a private file", 64, inPlace},
 	{"Least of internal/spline: knots", 3, knots},
@@ -154,7 +154,7 @@ func randomCells(r *rand.Rand, n int, columns []dataset.Column) (cells [][]strin
 }
 
 // watched opens a session without noise.
-func (d tabled) watched(t *testing.T, w kernel.Watcher) *curator.Session {
+func (d tabled) watched(t *testing.T, w session.Watcher) *curator.Session {
 	t.Helper()
 	s, err := curator.OpenWatched(context.Background(), d.Config, 5, w)
 	if err != nil {
@@ -165,7 +165,7 @@ func (d tabled) watched(t *testing.T, w kernel.Watcher) *curator.Session {
 }
 
 // released is a watcher that changes no answer.
-func released(x kernel.Exchange) (any, error) { return x.Released, nil }
+func released(x session.Exchange) (any, error) { return x.Released, nil }
 
 // mean returns the answer to a query about a cohort.
 func mean(t *testing.T, s *curator.Session, terms ...query.Term) []float64 {

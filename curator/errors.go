@@ -1,6 +1,6 @@
 package curator
 
-import "github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
+import "github.com/stillpoint-dp/stillpoint/curator/internal/session"
 
 // ErrClosed reports a query to a closed session.
-var ErrClosed = kernel.ErrClosed
+var ErrClosed = session.ErrClosed

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
-	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/session"
 )
 
 // Read returns the encoded rows over which a session would be opened, as a source of at most most
@@ -29,17 +29,17 @@ func ReadKeyed(ctx context.Context, c Config, most int, seed [32]byte) (row.Sour
 
 // OpenWatched opens a session with seeded random bits and without noise. The watcher w gets a
 // description of every release, with the exact sum.
-func OpenWatched(ctx context.Context, c Config, seed uint64, w kernel.Watcher) (*Session, error) {
+func OpenWatched(ctx context.Context, c Config, seed uint64, w session.Watcher) (*Session, error) {
 	return openSeeded(ctx, c, seed, w, true)
 }
 
 // OpenNoisy opens a session with noise from seeded random bits. The watcher w gets a description of
 // every release, with the exact sum.
-func OpenNoisy(ctx context.Context, c Config, seed uint64, w kernel.Watcher) (*Session, error) {
+func OpenNoisy(ctx context.Context, c Config, seed uint64, w session.Watcher) (*Session, error) {
 	return openSeeded(ctx, c, seed, w, false)
 }
 
-func openSeeded(ctx context.Context, c Config, seed uint64, w kernel.Watcher, noiseless bool) (*Session, error) {
+func openSeeded(ctx context.Context, c Config, seed uint64, w session.Watcher, noiseless bool) (*Session, error) {
 	rows, err := read(ctx, c, math.MaxInt32, coin.Simulated(seeded(seed)).Keyed())
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func OpenShards(ctx context.Context, c Config, seed uint64) (*Session, error) {
 
 // OpenOver opens a session without noise over the given rows in place of the configuration's. The
 // watcher w gets a description of every release, with the exact sum.
-func OpenOver(rows row.Source, c Config, seed uint64, w kernel.Watcher) (*Session, error) {
+func OpenOver(rows row.Source, c Config, seed uint64, w session.Watcher) (*Session, error) {
 	e, err := engine.New(rows, c.Loss, c.workers())
 	if err != nil {
 		return nil, err
@@ -70,9 +70,9 @@ func OpenOver(rows row.Source, c Config, seed uint64, w kernel.Watcher) (*Sessio
 	return c.seeded(e, seed, w, true, nil)
 }
 
-func (c Config) seeded(e engine.Engine, seed uint64, w kernel.Watcher, noiseless bool,
+func (c Config) seeded(e engine.Engine, seed uint64, w session.Watcher, noiseless bool,
 	refine refining) (*Session, error) {
-	k, err := kernel.New(kernel.Config{
+	k, err := session.New(session.Config{
 		Engine: e, Budget: c.Budget, Declared: c.Declared, Workers: c.workers(),
 		Coins: coin.Simulated(seeded(seed)), Noiseless: noiseless, Watcher: w,
 	})
@@ -80,7 +80,7 @@ func (c Config) seeded(e engine.Engine, seed uint64, w kernel.Watcher, noiseless
 		e.Close()
 		return nil, err
 	}
-	return &Session{wall: &wall{kernel: func() *kernel.Session { return k }, refine: refine}}, nil
+	return &Session{wall: &wall{session: func() *session.Session { return k }, refine: refine}}, nil
 }
 
 func seeded(seed uint64) (key [32]byte) {

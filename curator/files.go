@@ -247,7 +247,7 @@ func eachPart[T part](ctx context.Context, c Config, declare func(*table.Reader,
 		r.Limit(c.Memory / pageShare)
 	}
 	// The context is tested about every contextRows rows, a public number. A negative number of workers
-	// counts as one here. kernel.New refuses it later.
+	// counts as one here. session.New refuses it later.
 	rows, look := 0, 0
 	return table.Each(r, max(1, c.workers()), func(rows table.Chunk, yield func(T) bool) error {
 		return work(m, rows, yield)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator"
-	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/session"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 	"pgregory.net/rapid"
@@ -201,15 +201,15 @@ type answer struct {
 	asked
 	cohort string
 	err    error
-	kernel.Exchange
+	session.Exchange
 }
 
 // opener opens a session that reports every release, with the exact sum, to w.
-type opener func(w kernel.Watcher) (*curator.Session, error)
+type opener func(w session.Watcher) (*curator.Session, error)
 
 // open opens sessions over a configuration.
 func (w *world) open(c curator.Config) opener {
-	return func(watch kernel.Watcher) (*curator.Session, error) {
+	return func(watch session.Watcher) (*curator.Session, error) {
 		return curator.OpenWatched(context.Background(), c, w.seed, watch)
 	}
 }
@@ -217,8 +217,8 @@ func (w *world) open(c curator.Config) opener {
 // answers makes all queries in a session, on all records and on a drawn cohort.
 func (w *world) answers(t rapid.TB, l loss.Loss, f frame, open opener) (list []answer) {
 	t.Helper()
-	var last kernel.Exchange
-	s, err := open(func(x kernel.Exchange) (any, error) {
+	var last session.Exchange
+	s, err := open(func(x session.Exchange) (any, error) {
 		last = x
 		return x.Released, nil
 	})

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator"
-	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/session"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"pgregory.net/rapid"
@@ -82,7 +82,7 @@ func codesAreNumbers(t rapid.TB, w *world) {
 		t.Fatal(err)
 	}
 	d := m.Dim()
-	full := func(watch kernel.Watcher) (*curator.Session, error) {
+	full := func(watch session.Watcher) (*curator.Session, error) {
 		rows, err := row.NewTable(d, 0)
 		if err != nil {
 			return nil, err

@@ -11,7 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
-	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/session"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
@@ -153,7 +153,7 @@ func (c Config) engine(of *stored) (engine.Engine, error) {
 // engine may have the rows in other processes. If over returns an error, it closes the engine. The engine's
 // type is internal: no package outside the folder of curator can make one.
 func (c Config) over(e engine.Engine, coins *coin.Secret, refine refining) (*Session, error) {
-	k, err := kernel.New(kernel.Config{
+	k, err := session.New(session.Config{
 		Engine: e, Budget: c.Budget, Before: c.Reserve, Declared: c.Declared, Workers: c.workers(), Coins: coins,
 		Unit: c.unit(), Filter: account.Filter(c.Schema.Filter()),
 	})
@@ -161,7 +161,7 @@ func (c Config) over(e engine.Engine, coins *coin.Secret, refine refining) (*Ses
 		e.Close()
 		return nil, err
 	}
-	return &Session{wall: &wall{kernel: func() *kernel.Session { return k }, refine: refine}}, nil
+	return &Session{wall: &wall{session: func() *session.Session { return k }, refine: refine}}, nil
 }
 
 // Count returns the number of records in the configuration's files or Rows. This is the number of rows that

@@ -6,7 +6,7 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/session"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -19,7 +19,7 @@ type PrefixSum struct {
 }
 
 type prefixWall struct {
-	kernel func() *kernel.Prefix
+	session func() *session.Prefix
 }
 
 var _ query.PrefixSum = (*PrefixSum)(nil)
@@ -34,7 +34,7 @@ var _ query.PrefixSum = (*PrefixSum)(nil)
 // sensitivity. Over budget, Add returns an *account.BudgetError. If an item fails after it is charged, the
 // sum stays as it was, and the item's cohort cannot be used again.
 func (p *PrefixSum) Add(ctx context.Context, terms ...query.Term) (query.Release, error) {
-	return p.wall.kernel().Add(ctx, terms...)
+	return p.wall.session().Add(ctx, terms...)
 }
 
 const redactedPrefix = "curator.PrefixSum{records withheld}"

@@ -33,11 +33,11 @@ func (s *Session) Refine(schema *dataset.Schema) error {
 		return errors.New("curator: refine: schema: must be given")
 	}
 	own := *schema
-	return s.wall.kernel().Refine(func(e engine.Engine) (engine.Engine, error) { return s.wall.refine(e, &own) })
+	return s.wall.session().Refine(func(e engine.Engine) (engine.Engine, error) { return s.wall.refine(e, &own) })
 }
 
 // refining returns the engine that replaces the engine e when a session's schema is refined. It may return e,
-// changed. Calls follow each other (kernel.Session.Refine).
+// changed. Calls follow each other (session.Session.Refine).
 type refining func(e engine.Engine, schema *dataset.Schema) (engine.Engine, error)
 
 // refiner returns the refining of a session of configuration c. make returns the engine of a configuration that

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator"
-	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/session"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -88,7 +88,7 @@ func TestRanksOnNeighbours(t *testing.T) {
 		for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 			t.Run(fmt.Sprintf("%s, %v", table.name, relation), func(t *testing.T) {
 				records := table.records(rand.New(rand.NewPCG(8, 1)), 60)
-				var answers []kernel.Exchange
+				var answers []session.Exchange
 				for _, r := range records {
 					answers = append(answers, table.asked(t, relation, r))
 				}
@@ -151,7 +151,7 @@ func (r ranked) records(coin *rand.Rand, n int) (list [][]string) {
 
 // asked asks for the mean row by which the curves get their knots, of a table of three records and the record of
 // the given rows.
-func (r ranked) asked(t *testing.T, relation account.Relation, record []string) (x kernel.Exchange) {
+func (r ranked) asked(t *testing.T, relation account.Relation, record []string) (x session.Exchange) {
 	t.Helper()
 	var text strings.Builder
 	put := func(person int, row string) {
@@ -187,7 +187,7 @@ func (r ranked) asked(t *testing.T, relation account.Relation, record []string) 
 	if relation == account.AddOrRemove {
 		c.Declared = 4
 	}
-	watch := func(e kernel.Exchange) (any, error) { x = e; return e.Released, nil }
+	watch := func(e session.Exchange) (any, error) { x = e; return e.Released, nil }
 	session := must[*curator.Session](t)(curator.OpenWatched(context.Background(), c, 3, watch))
 	defer session.Close()
 	if err := session.Refine(must[*dataset.Schema](t)(s.Fine(r.columns))); err != nil {

@@ -133,7 +133,7 @@ func TestSessionShowsNothing(t *testing.T) {
 	}
 	_, _ = o.p, o.v
 	for _, text := range texts {
-		for _, secret := range []string{"31.25", "77.125", "nurse", "0.375", "Rows:", "Targets", "kernel.Session{", "[]float",
+		for _, secret := range []string{"31.25", "77.125", "nurse", "0.375", "Rows:", "Targets", "session.Session{", "[]float",
 			"[0 1 2]", "[1 ", "false", "{3 "} {
 			if strings.Contains(text, secret) {
 				t.Errorf("%q shows %q", text, secret)

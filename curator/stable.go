@@ -18,7 +18,7 @@ import (
 // add-or-remove. The event in the ledger has the basis account.Stability and names the loss, and so does
 // the certificate.
 func (s *Session) Stable(ctx context.Context, q query.Stable) (query.Release, error) {
-	return s.wall.kernel().Stable(ctx, q)
+	return s.wall.session().Stable(ctx, q)
 }
 
 // TakesStable returns nil if Stable accepts a loss, or an error with the reason: the loss's

@@ -64,7 +64,7 @@ func (m *Map) bindColumns() {
 		if c.use = asClass; t.Kind == Category {
 			c.classes = t.codes()
 		} else {
-			c.use, c.interval = asNumber, newInterval(Column{Low: t.Low, High: t.High})
+			c.use, c.interval = asNumber, t.interval()
 		}
 	}
 	if m.beside >= 0 {

@@ -206,3 +206,16 @@ func unseen(r rune) bool { return !unicode.IsGraphic(r) && r != '\u200c' && r !=
 // overflow. mid + half u maps u in [-1, 1] to [Low, High].
 func (t Target) half() float64 { return t.High/2 - t.Low/2 }
 func (t Target) mid() float64  { return t.Low/2 + t.High/2 }
+
+// interval returns the bounds within which a target that is a number is read.
+func (t Target) interval() interval { return newInterval(Column{Low: t.Low, High: t.High}) }
+
+// TargetFromUnit maps u in [-1, 1], the scale of [Map.Encode], back to the target's units. Values outside
+// of [-1, 1] are mapped by the same linear function and not clamped. If the target has classes, it returns
+// u.
+func (s *Schema) TargetFromUnit(u float64) float64 {
+	if s.target.Kind != Number {
+		return u
+	}
+	return float64(u*s.target.half()) + s.target.mid()
+}

@@ -13,6 +13,9 @@ from __future__ import annotations
 
 import argparse
 import csv
+import hashlib
+import importlib.util
+import json
 import os
 import platform
 import random
@@ -177,13 +180,6 @@ func main() {
 	for i := range patients {
 		patients[i] = Patient{float64(18 + i%80), []string{"no", "yes"}[min(i%80*(i%7)/150, 1)]}
 	}
-	schema, err := dataset.New(dataset.Definition{
-		Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, Low: 18, High: 100}},
-		Target:  dataset.Target{Column: "returned", Kind: dataset.Category, Classes: []string{"no", "yes"}},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
 %s	fmt.Println(result.Coefficients())
 }
 """
@@ -231,7 +227,132 @@ def answers(engine: str) -> bool:
     return subprocess.run([engine, "ps"], capture_output=True).returncode == 0
 
 
-PARTS: dict[str, Callable[[Path, Path], str]] = {"archive": archive, "wheel": wheel, "r": r, "module": module, "image": image}
+def script(dist: Path, work: Path) -> str:
+    """The script that installs: from the folder of the release, and from copies of it that were changed."""
+    if SYSTEM == "windows":
+        raise Skipped("the script is for Linux and macOS")
+    home = {"HOME": str(work)}
+    told(run(["sh", dist / "install.sh", "--from", dist], work, **home), "installed stillpoint v")
+    told(run([work / ".local" / "bin" / "stillpoint", "--version"], work), "stillpoint v")
+    for file in ("man/man1/stillpoint-fit.1", "bash-completion/completions/stillpoint", "fish/vendor_completions.d/stillpoint.fish"):
+        if not (work / ".local" / "share" / file).is_file():
+            raise Failed(f"install.sh: wrote no {file}")
+    packed = one(dist, f"stillpoint_*_{SYSTEM}_{MACHINE}.tar.gz")
+
+    def refused(changed: Path, rule: str, *more: str) -> None:
+        try:
+            run(["sh", dist / "install.sh", "--from", changed, "--to", work / "not", *more], work, **home)
+        except Failed as failed:
+            told(str(failed), rule)
+        else:
+            raise Failed(f"install.sh: accepts a folder though it {rule}")
+        if (work / "not").exists():
+            raise Failed("install.sh: wrote what it did not verify")
+
+    def copied(name: str) -> Path:
+        (work / name).mkdir()
+        for file in (packed, dist / "checksums.txt"):
+            shutil.copy(file, work / name)
+        return work / name
+
+    longer = copied("longer")
+    with (longer / packed.name).open("ab") as file:
+        file.write(b"x")
+    refused(longer, "as in checksums.txt")
+    silent = copied("silent")
+    (silent / "checksums.txt").write_text("", encoding="ascii")
+    refused(silent, "must be given")
+    refused(work / "absent", "cannot be read")
+    refused(Path("http://example.invalid"), "begin with https://")
+    if shutil.which("ssh-keygen"):  # a signature by a stranger, and none
+        signed = copied("signed")
+        refused(signed, "cannot be read", "--signers", str(keys(work)[1]))
+        maker().sign(signed / "checksums.txt", keys(work, "stranger")[0])
+        refused(signed, "is by nobody", "--signers", str(work / "maker.signers"))
+        told(run(["sh", dist / "install.sh", "--from", signed, "--to", work / "bin", "--signers", work / "stranger.signers"], work, **home),
+             "signed by stranger@example.org", "installed stillpoint v")  # fmt: skip
+        with (signed / "checksums.txt").open("a", encoding="ascii") as file:
+            file.write("0" * 64 + "  more\n")
+        refused(signed, "is not a signature", "--signers", str(work / "stranger.signers"))
+    return f"install.sh with {packed.name}"
+
+
+def keys(work: Path, name: str = "maker") -> tuple[Path, Path]:
+    """A fresh SSH key, and a list that allows its signatures of releases."""
+    run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", work / name], work)
+    public = (work / f"{name}.pub").read_text(encoding="utf-8")
+    signers = work / f"{name}.signers"
+    signers.write_text(f'{name}@example.org namespaces="stillpoint-release" {public}', encoding="utf-8")
+    return work / name, signers
+
+
+def maker():
+    """The program that makes releases."""
+    of = importlib.util.spec_from_file_location("release", HERE / "tools" / "release.py")
+    module = importlib.util.module_from_spec(of)
+    of.loader.exec_module(module)
+    return module
+
+
+def sums(dist: Path, work: Path) -> str:
+    """The checksums list every file, and are right; a signature of them is accepted by ssh-keygen, and no other text."""
+    listed = dict(reversed(line.split("  ")) for line in (dist / "checksums.txt").read_text(encoding="ascii").splitlines())
+    there = {p.name for p in dist.iterdir()} - {"checksums.txt", "checksums.txt.sig"}
+    if set(listed) != there:
+        raise Failed(f"checksums.txt: lists other files than there are: {sorted(set(listed) ^ there)}")
+    for name, sum_ in listed.items():
+        if hashlib.sha256((dist / name).read_bytes()).hexdigest() != sum_:
+            raise Failed(f"checksums.txt: {name} has another checksum")
+    bill = json.loads(one(dist, "stillpoint_*.cdx.json").read_text(encoding="utf-8"))
+    if not any(part["name"] == "gonum.org/v1/gonum" for part in bill["components"]) or bill["bomFormat"] != "CycloneDX":
+        raise Failed("the list of modules in the binaries has not gonum")
+    (dist / "NOTES.md").read_text(encoding="utf-8")
+    if shutil.which("ssh-keygen") is None:
+        raise Skipped("ssh-keygen is not installed")
+    key, signers = keys(work)
+    shutil.copy(dist / "checksums.txt", work)
+    maker().sign(work / "checksums.txt", key)
+    verify = ["ssh-keygen", "-Y", "verify", "-f", signers, "-I", "maker@example.org", "-n", "stillpoint-release", "-s", work / "checksums.txt.sig"]
+    text = (dist / "checksums.txt").read_bytes()
+    for given, good in ((text, True), (text + b"x", False)):
+        if (subprocess.run([str(v) for v in verify], input=given, capture_output=True).returncode == 0) != good:
+            raise Failed(f"ssh-keygen: the signature of {'the' if good else 'another'} text is {'refused' if good else 'accepted'}")
+    return f"{len(listed)} files, the list of modules, a signature"
+
+
+def sdist(dist: Path, work: Path) -> str:
+    """The source package of Python: pip compiles the command with Go."""
+    packed = one(dist, "stillpoint_dp-*.tar.gz")
+    if shutil.which("go") is None:
+        raise Skipped("Go is not installed")
+    try:
+        run([sys.executable, "-m", "venv", "fresh"], work)
+        python = work / "fresh" / ("Scripts" if SYSTEM == "windows" else "bin") / "python"
+        run([python, "-m", "pip", "install", "--quiet", "--timeout", "20", "hatchling"], work)
+    except Failed as failed:
+        raise Skipped(f"hatchling cannot be had here: {str(failed)[-200:]}") from None
+    run([python, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", packed], work)
+    told(run([python.parent / "stillpoint", "--version"], work), "stillpoint v")
+    told(run([python, "-c", "from importlib.metadata import version; print(version('stillpoint-dp'))"], work), packed.name.split("-")[1].removesuffix(".tar.gz"))
+    return packed.name
+
+
+def again(dist: Path, work: Path) -> str:
+    """A second build of a snapshot has the same bytes, but for packages that tools of others write."""
+    if not one(dist, "stillpoint_*_oci.tar").name.startswith("stillpoint_0.0.0-"):
+        raise Skipped("is for a snapshot: a release is made again on another machine")
+    run([sys.executable, HERE / "tools" / "release.py", "--snapshot", "--out", work / "again"], HERE)
+    same = [p.name for p in dist.iterdir() if not re.match(r"checksums|stillpoint_[0-9.]+\.tar\.gz|.*\.sig", p.name)]
+    for name in same:
+        if (work / "again" / name).read_bytes() != (dist / name).read_bytes():
+            raise Failed(f"{name}: two builds have other bytes")
+    return f"{len(same)} files are the same, bit for bit"
+
+
+PARTS: dict[str, Callable[[Path, Path], str]] = {
+    "sums": sums, "archive": archive, "script": script, "wheel": wheel, "sdist": sdist, "r": r, "module": module, "image": image,
+    "again": again,
+}  # fmt: skip
 
 
 def main() -> int:

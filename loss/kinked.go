@@ -187,7 +187,7 @@ func (k kinked) SmoothedConstants(s Smoothing) (Constants, error) {
 		}
 	}
 	c := k.Constants()
-	c.Curvature = CurvatureInterval{-k.bend(s, -1), k.bend(s, 1)}
+	c.Curvature = CurvatureInterval{-k.curvature(s, -1), k.curvature(s, 1)}
 	// Smoothing increases no value of the loss by more than the Lipschitz constant times s.spread(), and
 	// does not lower the infimum.
 	c.InitialGap += float64(c.Lipschitz * s.spread())
@@ -195,11 +195,11 @@ func (k kinked) SmoothedConstants(s Smoothing) (Constants, error) {
 	return c, nil
 }
 
-// bend returns a bound on the part of the smoothed loss's curvature that comes from the kinks at
+// curvature returns a bound on the part of the smoothed loss's curvature that comes from the kinks at
 // which the slope jumps in the direction of sign (1 upward, -1 downward). If two neighbours among these
 // kinks are less than 2 radii apart, smoothing over a ball can add their curvatures, and the bound is the
 // sum of the curvatures of all these kinks. Otherwise the bound is the largest of the curvatures.
-func (k *kinked) bend(s Smoothing, sign float64) float64 {
+func (k *kinked) curvature(s Smoothing, sign float64) float64 {
 	var largest, sum float64
 	last, near := math.Inf(-1), false
 	for i, at := range k.at[:k.kinks] {

@@ -210,9 +210,9 @@ func (j joint) HessianVector(dst, w, v []float64, x []float32, y float64) {
 	checkShape(len(dst), len(w), len(w))
 	checkShape(len(v), len(w), len(w))
 	z := MarginsAt(w, x)
-	bend := make([]float64, len(z))
-	j.of.CurvaturesAlong(bend, z, MarginsAt(v, x), []float64{y})
-	for k, b := range bend {
+	curvature := make([]float64, len(z))
+	j.of.CurvaturesAlong(curvature, z, MarginsAt(v, x), []float64{y})
+	for k, b := range curvature {
 		for i, a := range x {
 			dst[k*len(x)+i] = float64(b * float64(a))
 		}

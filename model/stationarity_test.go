@@ -20,7 +20,7 @@ import (
 func TestEvaluateStationarity(t *testing.T) {
 	path := writeFile(t, "a,b,c,split,label", "1,0,0,test,no", "0,1,0,test,yes", "1,0,0,test,maybe", "1,0,0,train,no",
 		"1,0")
-	bend := -2 * math.Tanh(1) * (1 - math.Tanh(1)*math.Tanh(1)) / 2 / 2
+	curvature := -2 * math.Tanh(1) * (1 - math.Tanh(1)*math.Tanh(1)) / 2 / 2
 	for regularizer, more := range map[string]float64{"none": 0, "l2(0.25)": .25} {
 		m := makeModel(t, classes, "tanh", regularizer, 2, 0, 0, 0)
 		got, err := m.EvaluateStationarity(t.Context(), path, "split=test")
@@ -33,8 +33,8 @@ func TestEvaluateStationarity(t *testing.T) {
 		}
 		// The regularizer's part of the Hessian is computed as a difference of gradients, accurate
 		// to about 1e-10.
-		if e := *got.LeastEigenvalue; math.Abs(e-bend-more) > 1e-9 || !(*got.EigenvalueResidual < 1e-8) {
-			t.Errorf("%s: least eigenvalue %v, residual %v: want %v", regularizer, e, *got.EigenvalueResidual, bend+more)
+		if e := *got.LeastEigenvalue; math.Abs(e-curvature-more) > 1e-9 || !(*got.EigenvalueResidual < 1e-8) {
+			t.Errorf("%s: least eigenvalue %v, residual %v: want %v", regularizer, e, *got.EigenvalueResidual, curvature+more)
 		}
 		if s := got.String(); !strings.HasPrefix(s, "NOT private") || !strings.Contains(s, "\nn                    2\n") ||
 			!strings.Contains(s, "\nleast_eigenvalue    ") {
@@ -49,8 +49,8 @@ func TestEvaluateStationarity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := *got.LeastEigenvalue; math.Abs(e-bend/2) > 1e-9 {
-		t.Errorf("with a weight of 2 times .25: least eigenvalue %v: want %v", e, bend/2)
+	if e := *got.LeastEigenvalue; math.Abs(e-curvature/2) > 1e-9 {
+		t.Errorf("with a weight of 2 times .25: least eigenvalue %v: want %v", e, curvature/2)
 	}
 }
 

@@ -136,8 +136,8 @@ func (c Compare) Ask(ctx context.Context, o Oracle, p Problem, w []float64, f Fo
 		return Compared{}, err
 	}
 	if !c.Keep {
-		bend, rise := c.line(p, base, w, constant, f)
-		out.Decide(p.Convex(), bend, rise)
+		curvature, rise := c.line(p, base, w, constant, f)
+		out.Decide(p.Convex(), curvature, rise)
 	}
 	return out, nil
 }
@@ -230,18 +230,18 @@ func (c Compare) reach(v []float64) (low, high float64) {
 // and a forecast of the first derivative at the model. The second derivative is the curvature at the constant times the
 // mean square of the change of the margins. The first derivative is twice the excess risk E that noise left in the
 // model: noise that is independent of the signal adds 2 E to the second derivative, and nothing to the first
-// derivative at the constant. bend is 0 if one of these facts is unknown. (Released gradients do not tell the first
+// derivative at the constant. curvature is 0 if one of these facts is unknown. (Released gradients do not tell the first
 // derivative: the model has moved along minus their noise.)
-func (c Compare) line(p Problem, base Base, w, constant []float64, f Found) (bend, rise float64) {
+func (c Compare) line(p Problem, base Base, w, constant []float64, f Found) (curvature, rise float64) {
 	if f.Square == nil || !(f.Excess > 0) || !p.RankOne || !(base.Curvature > 0) {
 		return 0, 0
 	}
 	v := append([]float64(nil), w...)
 	Descend(v, constant, 1)
 	for k := range p.Shape.Margins {
-		bend += base.Curvature * f.Square(v[k*p.Shape.Features:(k+1)*p.Shape.Features])
+		curvature += base.Curvature * f.Square(v[k*p.Shape.Features:(k+1)*p.Shape.Features])
 	}
-	return bend, 2 * f.Excess
+	return curvature, 2 * f.Excess
 }
 
 // Constant returns the weights of the constant model, which gives every row the margins z that Ask

@@ -41,11 +41,11 @@ func TestChooseCurved(t *testing.T) {
 	// Every record's loss is Welsch's loss at w: concave at some distance from 0, and almost flat
 	// farther away.
 	points := []optimize.Candidate{{W: []float64{1.2}}, {W: []float64{.1}}, {W: []float64{.7}}}
-	slope, bend := make([]float64, 3), make([]float64, 3)
+	slope, curvature := make([]float64, 3), make([]float64, 3)
 	l.Slopes(slope, []float64{1.2, .1, .7}, make([]float64, 3))
-	l.Curvatures(bend, []float64{1.2, .1, .7}, make([]float64, 3))
-	if !(math.Abs(slope[0]) < math.Abs(slope[1]) && bend[0] < 0 && bend[1] > 0 && bend[2] < bend[0]) {
-		t.Fatalf("slopes %v, curvatures %v", slope, bend)
+	l.Curvatures(curvature, []float64{1.2, .1, .7}, make([]float64, 3))
+	if !(math.Abs(slope[0]) < math.Abs(slope[1]) && curvature[0] < 0 && curvature[1] > 0 && curvature[2] < curvature[0]) {
+		t.Fatalf("slopes %v, curvatures %v", slope, curvature)
 	}
 	optimize.TowardsEachOther(points, 1)
 	mu := b.Mu() / 2
@@ -58,8 +58,8 @@ func TestChooseCurved(t *testing.T) {
 	}
 	for i, c := range known {
 		// The limit of 6 standard deviations is exceeded with probability below 1e-8.
-		if !(math.Abs(c.Curvature-bend[i]) <= 6*c.Sigma) || !(c.Sigma > 0 && c.Sigma < .1) {
-			t.Errorf("point %d: curvature %v with noise %v: want %v", i, c.Curvature, c.Sigma, bend[i])
+		if !(math.Abs(c.Curvature-curvature[i]) <= 6*c.Sigma) || !(c.Sigma > 0 && c.Sigma < .1) {
+			t.Errorf("point %d: curvature %v with noise %v: want %v", i, c.Curvature, c.Sigma, curvature[i])
 		}
 	}
 	if got := o.Charged(); !(got <= mu*mu) {

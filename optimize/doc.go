@@ -11,7 +11,7 @@
 //
 // Terms: a charge is a part of the privacy budget mu^2. A release, or answer, is a noisy number or
 // vector computed from records. A cohort is a subset of the records. The law of a plan states how
-// releases become steps and a result ([Law]). A margin is a linear score <w, x>.
+// releases become steps and a result ([UpdateRule]). A margin is a linear score <w, x>.
 //
 // Symbols: n is the number of records and d the number of parameters. The objective F is the mean
 // loss plus the regularizer. L0 is the norm at which a record's gradient is clipped, L1 the

@@ -46,7 +46,7 @@ func gradientsOf(terms []query.Term) float64 {
 
 // Estimate is an estimate of the gradient. Only a run can make one, as a weighted sum of noisy
 // answers and earlier estimates. The run therefore knows the noise of each estimate, and can record
-// in the run's law how each step's estimate was made.
+// in the run's trace how each step's estimate was made.
 type Estimate struct {
 	g []float64
 	// The estimate is keep times the estimate that the step with the number from used, plus noisy answers.
@@ -75,7 +75,7 @@ func (r *Run) Estimate(a Answer) *Estimate { return r.Mix(nil, 0, a, 1) }
 // minimum of the regularized objective.
 //
 // An answer may be used in one estimate only. An estimate that no step has used may be used in one other
-// estimate only. If either is used twice, two estimates share noise. The run's law cannot express this
+// estimate only. If either is used twice, two estimates share noise. The run's trace cannot express this
 // correlation, so the run then states no noise for its result.
 func (r *Run) Mix(e *Estimate, keep float64, a Answer, share float64) *Estimate {
 	next := &Estimate{g: make([]float64, len(r.at))}
@@ -104,7 +104,7 @@ func (r *Run) Mix(e *Estimate, keep float64, a Answer, share float64) *Estimate 
 	return next
 }
 
-// mixed describes how the estimate e of the next step was made, in the form that [Realised] records. The
+// mixed describes how the estimate e of the next step was made, in the form that [Trace] records. The
 // estimate is keep times the estimate of the step that came back steps earlier, plus an answer. noise is
 // the standard deviation of a coordinate of the answer's noise.
 func (r *Run) mixed(e *Estimate) (keep float64, back int, noise float64) {

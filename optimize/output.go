@@ -74,8 +74,8 @@ type Result struct {
 	Output string
 	// Complete is false if the run ended before the end of its plan.
 	Complete bool
-	// Law states how the releases became W.
-	Law Realised
+	// Trace states how the releases became W.
+	Trace Trace
 	// Late compares the gradient estimates of the last quarter of the steps with their noise. It shows
 	// whether more steps would have helped. It is zero for runs with rounds, runs that ended early and runs
 	// whose loop moves the iterate itself.
@@ -87,9 +87,9 @@ type Result struct {
 	Excess float64
 	// Curvature is the curvature at W that the run released; nil if the run released none.
 	Curvature *Curved
-	// Looked is the released gradient norm at W, if the run chose W among several points by their gradient
-	// norms (see [Look]). It is nil for other runs.
-	Looked *Looked
+	// SelectedNorm is the released gradient norm at W, if the run chose W among several points by their gradient
+	// norms (see [NormSelection]). It is nil for other runs.
+	SelectedNorm *SelectedNorm
 	// Inference has the confidence intervals of the coefficients; nil for plans without intervals.
 	Inference *inference.Fit
 	// Rows describes how the rows vary, computed from releases. It is nil if the run released no second

@@ -86,7 +86,7 @@ type Settled struct {
 	needs      Needs
 	properties Properties
 	workload   Workload
-	law        Law
+	law        UpdateRule
 	choice     choice
 }
 
@@ -102,8 +102,8 @@ type Draft struct {
 	Properties Properties
 	// Workload says which queries a run makes. If it names none, Settle states a gradient for each step, of
 	// Summary.Passes passes together. If it has no smoothing, Settle gives it the problem's.
-	Workload Workload
-	Law      Law
+	Workload   Workload
+	UpdateRule UpdateRule
 	// Output is the rule that chooses the result.
 	Output Output
 }
@@ -112,7 +112,7 @@ type Draft struct {
 // is invalid.
 func Settle(d Draft) (Settled, error) {
 	p := d.Problem
-	s := Settled{problem: p, summary: d.Summary, needs: d.Needs, properties: d.Properties, workload: d.Workload, law: d.Law}
+	s := Settled{problem: p, summary: d.Summary, needs: d.Needs, properties: d.Properties, workload: d.Workload, law: d.UpdateRule}
 	if len(s.workload.Kinds) == 0 {
 		s.workload = Workload{Kinds: map[query.Kind]Load{query.Gradient: {float64(d.Summary.Steps), d.Summary.Passes}}}
 	}
@@ -123,7 +123,7 @@ func Settle(d Draft) (Settled, error) {
 		s.workload.Samples = float64(d.Summary.Steps)
 	}
 	var err error
-	if s.choice, err = newChoice(d.Output, s.summary.Steps, d.Law.OnePass, p.PublicCoins(0x0a17, 0)); err != nil {
+	if s.choice, err = newChoice(d.Output, s.summary.Steps, d.UpdateRule.OnePass, p.PublicCoins(0x0a17, 0)); err != nil {
 		return Settled{}, err
 	}
 	if s.summary.Clip == 0 {
@@ -161,8 +161,8 @@ func (s *Settled) Properties() Properties { return s.properties }
 // Workload says which queries a run of the plan makes.
 func (s *Settled) Workload() Workload { return s.workload }
 
-// Law returns the plan's law, which states how releases become steps and a result.
-func (s *Settled) Law() Law { return s.law }
+// UpdateRule returns the plan's update rule, which states how releases become steps and a result.
+func (s *Settled) UpdateRule() UpdateRule { return s.law }
 
 // Expect sets the plan's forecast in the summary.
 func (s *Settled) Expect(f Forecast) {

@@ -331,10 +331,10 @@ func (p Problem) Effective() float64 {
 // being the effective size (see Effective). Of a rare class few records tell the model anything, and their number
 // counts, not the number of all records: for two classes of shares p and 1-p, M is 4 p (1-p) N. For counts M is 4 N
 // times the mean count, as a share of the largest count, but at most N. Without a base rate M is N.
-func (p Problem) Signal() float64 { return p.Effective() * p.bend() }
+func (p Problem) Signal() float64 { return p.Effective() * p.curvature() }
 
-// bend returns the ratio of the mean curvature at the base rate to its bound, at most 1.
-func (p Problem) bend() float64 {
+// curvature returns the ratio of the mean curvature at the base rate to its bound, at most 1.
+func (p Problem) curvature() float64 {
 	switch {
 	case p.Base == nil || !(p.Base.Curvature > 0):
 		return 1

@@ -7,9 +7,9 @@ import "github.com/stillpoint-dp/stillpoint/internal/runrecord"
 type (
 	// Summary describes a plan to people and to certificates.
 	Summary = runrecord.Plan
-	// Realised records how the releases of a run became its result. [Law] is the plan of these steps before
+	// Trace records how the releases of a run became its result. [UpdateRule] is the plan of these steps before
 	// the run.
-	Realised = runrecord.Realised
+	Trace = runrecord.Trace
 	// Measured has the released mean loss and gradient norm at a point.
 	Measured = runrecord.Measured
 	// Base is the released base rate: the best constant, at which a fit begins.
@@ -24,8 +24,8 @@ type (
 	Arrival = runrecord.Arrival
 	// Moment is the released second moment of the rows.
 	Moment = runrecord.Moment
-	// Looked is the gradient norm that a [Look] released at the point that it chose.
-	Looked = runrecord.Looked
+	// SelectedNorm is the gradient norm that a [NormSelection] released at the point that it chose.
+	SelectedNorm = runrecord.SelectedNorm
 	// Curved is the curvature that ChooseCurved released at a candidate.
 	Curved = runrecord.Curved
 )

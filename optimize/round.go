@@ -9,7 +9,7 @@ import (
 
 // Round is a part of a run that minimises the problem's objective plus a public function. The result of a
 // round is a weighted average of the points to which the round's steps lead. The run computes the average,
-// so that the run's law records the weights that were actually used.
+// so that the run's trace records the weights that were actually used.
 type Round struct {
 	// Start is the first point of the round.
 	Start []float64
@@ -99,7 +99,7 @@ func (s *rounds) add(w []float64, weight float64) {
 func (r *Run) Average() []float64 { return slices.Clone(r.rounds.average) }
 
 // Land sets the iterate to the point that an answer released, projected onto the round's set. The point
-// alone is the round's average until the next step. The run's law records the move as a step of size eta
+// alone is the round's average until the next step. The run's trace records the move as a step of size eta
 // along a gradient whose norm is the length of the move divided by eta.
 func (r *Run) Land(a Answer, eta float64) {
 	s := r.rounds

@@ -12,7 +12,7 @@ import (
 )
 
 // Run is the state of one run of a plan. It makes queries, counts charges, moves the iterate, and passes
-// the iterate to the output rule and to the observer. It records the law that it followed: how its noisy
+// the iterate to the output rule and to the observer. It records the trace of what it did: how its noisy
 // answers became steps and a result. The loop of an algorithm therefore needs to contain the paper's
 // pseudocode only.
 type Run struct {
@@ -21,9 +21,9 @@ type Run struct {
 	W []float64
 	// Eta, if not nil, returns the step size for the gradient estimate g, which includes the regularizer's
 	// gradient. noise is the standard deviation of the noise in a coordinate of g. If Eta is nil, the
-	// plan's law states the step size.
+	// plan's update rule states the step size.
 	Eta func(g []float64, noise float64) float64
-	// StepSizes, if not nil, replaces the step sizes of the plan's law, for runs that compute step
+	// StepSizes, if not nil, replaces the step sizes of the plan's update rule, for runs that compute step
 	// sizes from released numbers.
 	StepSizes []float64
 
@@ -37,7 +37,7 @@ type Run struct {
 	direction func(g []float64) (direction []float64, eta float64)
 	// rounds is the state of the run's rounds (see Round); nil for runs without rounds.
 	rounds *rounds
-	// unstated means that the run's law cannot express the noise of the result. own means that the loop of
+	// unstated means that the run's trace cannot express the noise of the result. own means that the loop of
 	// the algorithm, and not the run, moves the iterate (see Reach).
 	unstated, own bool
 
@@ -51,7 +51,7 @@ type Run struct {
 	// these charges.
 	totals  map[uint64]float64
 	charged float64
-	law     Realised
+	law     Trace
 	// last is the previous iterate w_{t-1}. It is used in runs with momentum only.
 	last []float64
 	// pace shortens steps that overshoot. It is nil in runs whose law is not Guarded or whose steps are at
@@ -198,7 +198,7 @@ type Use struct {
 	Measured float64
 	// Coins, if not nil, are public random numbers. The run adds them, each multiplied by Deviation, to the
 	// estimate for this step only. They must have mean 0 and standard deviation 1 and be independent of all
-	// releases. The run's law counts the variance of these numbers in later estimates too, which overstates
+	// releases. The run's trace counts the variance of these numbers in later estimates too, which overstates
 	// the noise.
 	Coins     []float64
 	Deviation float64
@@ -231,7 +231,7 @@ func (r *Run) regularized(estimate, at []float64, weight float64) []float64 {
 	return g
 }
 
-// Extrapolate repeats the last move, multiplied by the momentum that the plan's law has for step t:
+// Extrapolate repeats the last move, multiplied by the momentum that the plan's update rule has for step t:
 // it moves the iterate from w_t to y_t = Proj(w_t + Momentum(t) (w_t - w_{t-1})).
 func (r *Run) Extrapolate(t int) {
 	beta := r.plan.law.Momentum(t)
@@ -342,7 +342,7 @@ func (r *Run) total(keep float64, back int, noise float64) float64 {
 	return v
 }
 
-// took records in the run's law a step of size eta. keep, back and noise say how the step's estimate
+// took records in the run's trace a step of size eta. keep, back and noise say how the step's estimate
 // was made (see total).
 func (r *Run) took(keep float64, back int, noise, eta float64) {
 	r.variances = append(r.variances, r.total(keep, back, noise))
@@ -405,21 +405,21 @@ func (r *Run) ResultAt(w []float64, complete bool) Result {
 	return r.stated(res, nil, nil, 0)
 }
 
-// stated adds the run's law to a result. The law states no noise if two estimates of the run shared noise
+// stated adds the run's trace to a result. The trace states no noise if two estimates of the run shared noise
 // (see Mix). It also states no noise if the loop moved the iterate itself and set no bound on its moves
 // (see Bound), or if a coordinate of the loop's result is farther from the start than this bound times the
 // number of steps.
 func (r *Run) stated(res Result, weights []float64, rounds []int, chosen int) Result {
-	res.Law = r.law
-	res.Law.Weights, res.Law.Rounds, res.Law.Chosen = weights, rounds, chosen
-	res.Law.Start = r.plan.problem.startNoise
-	most := float64(res.Law.Steps()) * res.Law.Move * (1 + 1e-9)
+	res.Trace = r.law
+	res.Trace.Weights, res.Trace.Rounds, res.Trace.Chosen = weights, rounds, chosen
+	res.Trace.Start = r.plan.problem.startNoise
+	most := float64(res.Trace.Steps()) * res.Trace.Move * (1 + 1e-9)
 	far := false
 	for j, v := range r.plan.problem.StartPoint() {
 		far = far || !(math.Abs(res.W[j]-v) <= most)
 	}
-	res.Law.Unstated = r.unstated || r.own && (!(res.Law.Move > 0) || far)
-	res.Law.Settle()
+	res.Trace.Unstated = r.unstated || r.own && (!(res.Trace.Move > 0) || far)
+	res.Trace.Settle()
 	return res
 }
 
@@ -452,7 +452,7 @@ func scales(m query.Metric) []float64 {
 
 // Bounded makes the function direction choose the direction and the size of each step. The function may
 // combine gradient estimates in any way. In each step a coordinate moves by at most move; a longer move is
-// cut to move. The run's law can therefore bound the noise of the result.
+// cut to move. The run's trace can therefore bound the noise of the result.
 func (r *Run) Bounded(move float64, direction func(g []float64) (direction []float64, eta float64)) {
 	r.law.Move, r.direction = move, direction
 }

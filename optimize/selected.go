@@ -275,8 +275,8 @@ func (s *selectedPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (R
 	}
 	result.W, result.Curvature = kept.points[k], curved
 	// The law states the noise of the last iterate for the result, since no iterate has more noise.
-	result.Law.Weights, result.Law.Chosen = nil, max(len(kept.points), result.Law.Chosen)
-	result.Law.Settle()
+	result.Trace.Weights, result.Trace.Chosen = nil, max(len(kept.points), result.Trace.Chosen)
+	result.Trace.Settle()
 	result.Output = fmt.Sprintf("selected by %s among %d points: %s", s.by, len(kept.points), kept.names[k])
 	return result, nil
 }

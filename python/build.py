@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Builds the wheels: the package, with the command for one system in each.
 
-    python build.py [--version 1.2.0] [--out dist] [linux/amd64 ...]
+    python build.py [--version 1.2.0] [--out dist] [--sdist] [linux/amd64 ...]
 
-needs Go and, as Python packages, hatchling. Without targets all six are built.
+needs Go and, as Python packages, hatchling. Without targets all six are built. --sdist also writes the source package:
+installing it compiles the command with Go.
 """
 
 import argparse
@@ -50,16 +51,24 @@ def build(target: str, version: str, out: Path) -> None:
         )
 
 
+def source(version: str, out: Path) -> None:
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", out.resolve()], cwd=HERE,
+                   env={**os.environ, "STILLPOINT_VERSION": version}, check=True)  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", default="0.0.0.dev0")
     parser.add_argument("--out", type=Path, default=HERE / "dist")
+    parser.add_argument("--sdist", action="store_true", help="write the source package as well")
     parser.add_argument("targets", nargs="*", metavar="SYSTEM/MACHINE", help=", ".join(TAGS))
     arguments = parser.parse_args()
     for target in arguments.targets or TAGS:
         if target not in TAGS:
             parser.error(f"target = {target}: must be one of {', '.join(TAGS)}")
         build(target, arguments.version, arguments.out)
+    if arguments.sdist:
+        source(arguments.version, arguments.out)
 
 
 if __name__ == "__main__":

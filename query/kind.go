@@ -63,7 +63,7 @@ const (
 )
 
 // Facts is an entry of the table of kinds: the public properties of a kind of term. The engine has a table
-// of its own, with a function for each kind. The tests of the kernel have a second table of functions,
+// of its own, with a function for each kind. The tests of curator/internal/session have a second table of functions,
 // which are slow and simple. Sessions, audits and tests read these tables and have no cases for single
 // kinds.
 //

@@ -26,10 +26,10 @@ func HessianVector(l loss.Loss, r loss.Regularizer, s Sample, w, v []float64) ([
 	}
 	switch l := joint(l).(type) {
 	case loss.RankOne:
-		bend := make([]float64, 1)
+		curvature := make([]float64, 1)
 		for i, x := range s.Rows {
-			l.Curvatures(bend, []float64{margin(w, x)}, s.Targets[i:i+1])
-			c := bend[0] * margin(v, x) / float64(len(s.Rows))
+			l.Curvatures(curvature, []float64{margin(w, x)}, s.Targets[i:i+1])
+			c := curvature[0] * margin(v, x) / float64(len(s.Rows))
 			for j, a := range x {
 				out[j] += c * float64(a)
 			}

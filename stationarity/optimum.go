@@ -108,13 +108,13 @@ func conjugate(g []float64, product func(v []float64) ([]float64, error)) ([]flo
 		if err != nil {
 			return nil, err
 		}
-		bend := dot(along, h)
-		if !(bend > 0) {
+		curvature := dot(along, h)
+		if !(curvature > 0) {
 			break
 		}
 		for j := range x {
-			x[j] += size / bend * along[j]
-			rest[j] -= size / bend * h[j]
+			x[j] += size / curvature * along[j]
+			rest[j] -= size / curvature * h[j]
 		}
 		next := dot(rest, rest)
 		for j := range along {

@@ -4,8 +4,8 @@
     python tools/release.py 1.2.0 [--out dist] [--key ~/.ssh/id_ed25519]    on a clean checkout of tag v1.2.0
     python tools/release.py --snapshot                                      on any commit
 
-writes archives of the command for six systems, a container image, the wheels, the R source package,
-a list of what is in the binaries (CycloneDX), CITATION.cff, the notes of the version from CHANGELOG.md,
+writes archives of the command for six systems, a container image, the wheels, the source packages of Python and
+of R, a script that installs from an archive, a list of what is in the binaries (CycloneDX), CITATION.cff, the notes of the version from CHANGELOG.md,
 and the checksums of all of it, which --key signs. The same commit, Go and Python give the same bytes of
 archives and image. RELEASING.md says the steps around it.
 
@@ -35,6 +35,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent.parent
 SYSTEMS = [(s, m) for s in ("linux", "darwin", "windows") for m in ("amd64", "arm64")]
 BESIDE = ["LICENSE", "README.md", "CHANGELOG.md"]
+SHELLS = {"bash": "stillpoint.bash", "zsh": "_stillpoint", "fish": "stillpoint.fish"}
 VERSION = re.compile(r"\d+\.\d+\.\d+(-[0-9a-z.]+)?")
 
 
@@ -138,16 +139,31 @@ def pack(path: Path, files: dict[str, tuple[bytes, int]], moment: int) -> None:
     path.write_bytes(zipped(packed(files, moment), moment))
 
 
+def written(version: str, work: Path) -> dict[str, tuple[bytes, int]]:
+    """Manual pages and completions, which the command of this system writes."""
+    command = work / "writer" / "stillpoint"
+    say(
+        ["go", "build", "-trimpath", "-ldflags", f"-s -w -X main.stamp=v{version}", "-o", command, "./cmd/stillpoint"],
+        env={**os.environ, "CGO_ENABLED": "0"},
+    )
+    say([command, "man", "--out", work / "man"])
+    files = {f"man/{page.name}": (page.read_bytes(), 0o644) for page in (work / "man").iterdir()}
+    for shell, name in SHELLS.items():
+        files[f"completions/{name}"] = (say([command, "completion", shell]).encode(), 0o644)
+    return files
+
+
 def archives(version: str, moment: int, work: Path, out: Path) -> dict[str, Path]:
     """The command for each system, packed; returns the binaries."""
     binaries = {}
+    texts = written(version, work)
     for system, machine in SYSTEMS:
         binary = work / f"{system}_{machine}" / ("stillpoint.exe" if system == "windows" else "stillpoint")
         say(
             ["go", "build", "-trimpath", "-ldflags", f"-s -w -X main.stamp=v{version}", "-o", binary, "./cmd/stillpoint"],
             env={**os.environ, "GOOS": system, "GOARCH": machine, "CGO_ENABLED": "0"},
         )
-        files = {name: ((HERE / name).read_bytes(), 0o644) for name in BESIDE}
+        files = {**texts, **{name: ((HERE / name).read_bytes(), 0o644) for name in BESIDE}}
         files[binary.name] = (binary.read_bytes(), 0o755)
         name = f"stillpoint_{version}_{system}_{machine}"
         pack(out / (name + (".zip" if system == "windows" else ".tar.gz")), files, moment)
@@ -203,8 +219,8 @@ def image(version: str, moment: int, binaries: dict[str, Path], out: Path) -> No
 def wheels(version: str, out: Path) -> None:
     # Versions of Python's packages write a part before a release in another way.
     of = re.sub(r"-.*", ".dev0", version)
-    say([sys.executable, HERE / "python" / "build.py", "--version", of, "--out", out])
-    print(f"wheels   {len(list(out.glob('*.whl')))}")
+    say([sys.executable, HERE / "python" / "build.py", "--version", of, "--sdist", "--out", out])
+    print(f"wheels   {len(list(out.glob('*.whl')))}, and a source package")
 
 
 def r_package(version: str, work: Path, out: Path) -> None:
@@ -232,6 +248,12 @@ def checksums(out: Path) -> Path:
     names = sorted(p.name for p in out.iterdir() if p != path)
     path.write_text("".join(f"{hashlib.sha256((out / n).read_bytes()).hexdigest()}  {n}\n" for n in names), encoding="ascii")
     return path
+
+
+def sign(path: Path, key: Path) -> None:
+    """Signs a file by an SSH key: writes its signature beside it."""
+    say(["ssh-keygen", "-Y", "sign", "-n", "stillpoint-release", "-f", key, path])
+    print(f"signed   {path.name}.sig")
 
 
 def make(version: str | None, out: Path, key: Path | None) -> None:
@@ -266,10 +288,10 @@ def make(version: str | None, out: Path, key: Path | None) -> None:
     day = time.strftime("%Y-%m-%d", time.gmtime(int(moment)))
     (out / "CITATION.cff").write_text(citation((HERE / "CITATION.cff").read_text(encoding="utf-8"), version, day), encoding="utf-8")
     (out / "NOTES.md").write_text(notes, encoding="utf-8")
+    shutil.copy(HERE / "tools" / "install.sh", out / "install.sh")
     path = checksums(out)
     if key is not None:
-        say(["ssh-keygen", "-Y", "sign", "-n", "stillpoint-release", "-f", key, path])
-        print(f"signed   {path.name}.sig")
+        sign(path, key)
     print(f"release  {version}: {len(list(out.iterdir()))} files in {out}")
 
 

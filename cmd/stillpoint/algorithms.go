@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
@@ -15,19 +17,31 @@ type algorithmsCommand struct {
 // Help returns the text that the help of the command prints below its flags.
 func (algorithmsCommand) Help() string {
 	return `Lists the values of train.algorithm and, for each, its settings, which stand beside it
-under train: in a configuration, with meaning and rule. A setting that is left out
-follows its rule. Steps are counted, shares lie in (0, 1], and norms are after scaling,
-where rows have norm at most 1. L0 bounds the norm of a record's gradient, L1 its
+under train: in a configuration, with meaning and rule. The line "takes" names the losses
+of which the algorithm plans a fit with its defaults: it was found by planning. A setting
+that is left out follows its rule. Steps are counted, shares lie in (0, 1], and norms are
+after scaling, where rows have norm at most 1. L0 bounds the norm of a record's gradient, L1 its
 smoothness, F0 the initial gap; N is the effective number of records.`
 }
 
-func (a *algorithmsCommand) Run(c *console) error {
+func (a *algorithmsCommand) Run(ctx context.Context, c *console) error {
 	names := append(train.Algorithms(), "selected")
 	if a.Name != "" {
 		if !slices.Contains(names, a.Name) {
 			return fmt.Errorf("algorithm = %q: must be one of %v", a.Name, names)
 		}
 		names = []string{a.Name}
+	}
+	taken := make([]func() (string, error), len(names))
+	for i, name := range names {
+		done := make(chan struct{})
+		var text string
+		var err error
+		go func() {
+			defer close(done)
+			text, err = lossesOf(ctx, name)
+		}()
+		taken[i] = func() (string, error) { <-done; return text, err }
 	}
 	for i, name := range names {
 		if i > 0 {
@@ -38,10 +52,31 @@ func (a *algorithmsCommand) Run(c *console) error {
 			title = "selected (output: selected, beside any algorithm but auto)"
 		}
 		fmt.Fprintln(c.out, title)
+		text, err := taken[i]()
+		if err != nil {
+			return err
+		}
+		if text != "" {
+			fmt.Fprint(c.out, safetext.Lines("takes "+text, "  ", 84))
+		}
 		for _, s := range train.HelpOf(name) {
 			fmt.Fprintf(c.out, "  %s: %s\n", s.Key, s.Type)
 			fmt.Fprint(c.out, safetext.Lines(s.Doc, "      ", 80))
 		}
 	}
 	return nil
+}
+
+// lossesOf says in words which losses an algorithm takes, and "" for the output rule.
+func lossesOf(ctx context.Context, name string) (string, error) {
+	takes, refuses, err := train.LossesOf(ctx, name)
+	switch {
+	case err != nil || len(takes)+len(refuses) == 0:
+		return "", err
+	case len(refuses) == 0:
+		return "every loss", nil
+	case len(refuses) <= len(takes):
+		return "every loss but " + strings.Join(refuses, ", "), nil
+	}
+	return strings.Join(takes, ", "), nil
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
-
 	"github.com/stillpoint-dp/stillpoint/internal/audit"
 )
 
@@ -74,9 +72,8 @@ const leastRuns = 20
 func (p *progress) replayed(done, of int) {
 	if p.terminal {
 		if p.bar == nil {
-			p.bar = progressbar.NewOptions(of, progressbar.OptionSetWriter(p.w), progressbar.OptionSetWidth(30),
-				progressbar.OptionSetDescription("replays"),
-				progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(50*time.Millisecond))
+			p.bar = newBar(p.w, of)
+			p.bar.Describe("replays")
 		}
 		p.bar.ChangeMax(of)
 		_ = p.bar.Set(done)

@@ -97,7 +97,7 @@ func checked(path string, r *inspect.Report) string {
 		fmt.Fprintf(&b, "\n%d rows: %s\n  %s\n", p.Cells, p.What, p.Do)
 	}
 	for _, c := range r.Columns {
-		for _, p := range c.Problems {
+		for _, p := range c.Findings {
 			cells := "cells"
 			if p.Cells == 1 {
 				cells = "cell"
@@ -109,7 +109,7 @@ func checked(path string, r *inspect.Report) string {
 			fmt.Fprintf(&b, "\n  %s\n", p.Do)
 		}
 	}
-	if r.Problems() == 0 {
+	if r.Findings() == 0 {
 		fmt.Fprint(&b, "\nnothing seems wrong\n")
 	}
 	return b.String()

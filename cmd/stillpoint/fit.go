@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
-	"github.com/stillpoint-dp/stillpoint/internal/front"
+	"github.com/stillpoint-dp/stillpoint/internal/fitting"
 	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
@@ -127,7 +127,7 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	defer func() { stopping() }()
 	p := newProgress(c, f.Verbose)
 	c.note("reading", "reading "+reads(config))
-	fitted, err := front.Fit(ctx, config, &runfolder.Out{Path: f.Out, Overwrite: f.Overwrite}, train.Options{
+	fitted, err := fitting.Fit(ctx, config, &runfolder.Out{Path: f.Out, Overwrite: f.Overwrite}, train.Options{
 		Strict: !f.Anyway, Software: software(), Stores: stores.Open,
 		Planned: func(planned train.Planned) {
 			p.planned(planned)

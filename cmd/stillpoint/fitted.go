@@ -61,8 +61,8 @@ type fittedJSON struct {
 	// Curvature is the released least curvature at the result along public directions, as a certificate
 	// states it.
 	Curvature any `json:"curvature,omitempty"`
-	// Looked is the released gradient norm at the result of algorithm o2nc, as a certificate states it.
-	Looked any `json:"looked,omitempty"`
+	// SelectedNorm is the released gradient norm at the result of algorithm o2nc, as a certificate states it.
+	SelectedNorm any `json:"looked,omitempty"`
 	// Stored is the row of the store of budgets that reserves the fit's budget; absent without a store.
 	Stored any `json:"stored,omitempty"`
 	// Table is the table's name for messages. Earlier is the number of earlier fits of the table that the
@@ -112,8 +112,8 @@ func result(ctx context.Context, c *train.Config, f *runfolder.Fitted) fittedJSO
 	if f.Result.Curvature != nil {
 		j.Curvature = f.Result.Curvature
 	}
-	if f.Result.Looked != nil {
-		j.Looked = f.Result.Looked
+	if f.Result.SelectedNorm != nil {
+		j.SelectedNorm = f.Result.SelectedNorm
 	}
 	if epsilon, ok := f.Sum(ctx); ok {
 		j.Together = &epsilon

@@ -59,6 +59,8 @@ JSON come with exit codes from 128 on alone.`
 
 type commands struct {
 	Progress string `help:"Progress and errors on standard error: text, or json, an object a line." enum:"text,json" default:"text" placeholder:"text|json"`
+	// About is --version, which prints the same line as the command version.
+	About kong.VersionFlag `name:"version" help:"Print the version and end."`
 
 	Fit          fitCommand          `cmd:"" help:"Train a model: writes model.json, certificate.json and ledger.jsonl."`
 	Shard        shardCommand        `cmd:"" help:"Hold one partition of a table for a fit that runs elsewhere."`
@@ -81,6 +83,8 @@ type commands struct {
 	Losses       lossesCommand       `cmd:"" help:"List the losses by task."`
 	Check        checkCommand        `cmd:"" help:"Count the cells of a table that a configuration cannot read. NOT private: computed directly from the rows."`
 	Schema       schemaCommand       `cmd:"" help:"Draft a configuration from a table's header alone."`
+	Completion   completionCommand   `cmd:"" help:"Print a script that completes commands and flags in a shell."`
+	Man          manCommand          `cmd:"" help:"Print manual pages."`
 	Version      versionCommand      `cmd:"" help:"Print the version."`
 }
 
@@ -140,7 +144,7 @@ func run(ctx context.Context, args []string, plain *console) int {
 	parser, err := kong.New(&cmd,
 		kong.Name("stillpoint"), kong.Description(description),
 		kong.Writers(c.out, c.err), kong.Exit(func(code int) { exit = code }),
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(c),
+		kong.Vars{"version": versionLine()}, kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(c),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 	)
 	if err != nil {

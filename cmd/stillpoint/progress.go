@@ -5,8 +5,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
-
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
@@ -18,8 +16,17 @@ type progress struct {
 	w        io.Writer
 	terminal bool
 	verbose  bool // also show gradient norms
-	bar      *progressbar.ProgressBar
+	bar      stepBar
 	last     time.Time
+}
+
+// stepBar is a bar on a terminal. A program that was built with -tags small has none and prints lines.
+type stepBar interface {
+	Describe(text string)
+	ChangeMax(steps int)
+	Set(step int) error
+	Add(steps int) error
+	Clear() error
 }
 
 // between is the least time between two printed lines of progress.
@@ -27,7 +34,7 @@ const between = 2 * time.Second
 
 func newProgress(c *console, verbose bool) *progress {
 	w, is := terminal(c.err)
-	return &progress{c: c, w: w, terminal: is, verbose: verbose, last: time.Now()}
+	return &progress{c: c, w: w, terminal: is && newBar != nil, verbose: verbose, last: time.Now()}
 }
 
 func (p *progress) planned(planned train.Planned) {
@@ -49,8 +56,7 @@ func (p *progress) step(s train.Step) {
 	}
 	if p.terminal {
 		if p.bar == nil {
-			p.bar = progressbar.NewOptions(s.Of, progressbar.OptionSetWriter(p.w), progressbar.OptionSetWidth(30),
-				progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(50*time.Millisecond))
+			p.bar = newBar(p.w, s.Of)
 		}
 		if p.verbose {
 			p.bar.Describe(fmt.Sprintf("noisy gradient norm %.2g", s.GradientNorm))

@@ -65,7 +65,7 @@ func commandPage(t *testing.T) string {
 		fmt.Fprintf(&p, "## %s\n\n```text\n%s\n```\n\n", title, strings.TrimSpace(helpOf(t, append(args, "--help")...)))
 	}
 	section("stillpoint")
-	parser, err := kong.New(&commands{}, kong.Name("stillpoint"))
+	parser, err := kong.New(&commands{}, kong.Name("stillpoint"), kong.Vars{"version": ""})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,6 +192,11 @@ func algorithmPage(t *testing.T) string {
 	for _, name := range append(train.Algorithms(), "selected") {
 		settings := train.HelpOf(name)
 		fmt.Fprintf(&p, "## %s\n\n", name)
+		if text, err := lossesOf(t.Context(), name); err != nil {
+			t.Fatal(err)
+		} else if text != "" {
+			fmt.Fprintf(&p, "Takes %s.\n\n", text)
+		}
 		if len(settings) == 0 {
 			p.WriteString("Nothing to set.\n\n")
 			continue

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/columnname"
 	"github.com/stillpoint-dp/stillpoint/internal/inspect"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
@@ -19,9 +21,12 @@ import (
 )
 
 type schemaCommand struct {
-	Data       string `arg:"" help:"Table (CSV, plain or compressed, or Parquet); only its header is read." placeholder:"DATA"`
+	Data       string `arg:"" optional:"" help:"Table (CSV, plain or compressed, or Parquet); only its header is read." placeholder:"DATA"`
 	Header     bool   `help:"The first row is a header, though it looks like a record: quote it." xor:"header"`
+	Codebook   string `help:"Draft kinds, bounds and values from this codebook, a table with a row for each column, such as REDCap's data dictionary." placeholder:"FILE"`
 	FromPublic string `help:"Draft kinds, bounds and values from the rows of this table, which is public: never those of DATA." name:"from-public" placeholder:"FILE"`
+
+	Editor bool `help:"Print the JSON Schema by which editors check a configuration."`
 
 	NoHeader bool `help:"The first row is a record: draft names of its columns, and quote nothing of it." xor:"header"`
 	csvFlags
@@ -39,13 +44,39 @@ its columns. A record of other words alone cannot be told from a header.
 
   stillpoint schema people.csv > people.yaml
 
+The kind of a column (a number, a date, a category, or ignored) is guessed from its name
+alone. --codebook FILE takes kinds, bounds and values from a codebook: a table with a row
+for each column, whose columns are name and any of type, min, max and values, or those of
+REDCap's data dictionary. Facts that neither gives stay ???.
+
+An editor with a YAML language server completes and checks the draft by a JSON Schema,
+which its first line names: stillpoint schema --editor > stillpoint-1.schema.json
+
 --from-public FILE reads another table, of which you say that it is public: a sample
 that its agency publishes, rows made up by hand. Columns of the same names are drafted
 from its rows, and each says so. Their bounds and lists are published with the model.
 It may not be DATA itself, of which only the header is read.`
 }
 
+// editorSchema is the JSON Schema of a configuration, which TestEditorSchemaIsFresh generates from the declarations of
+// the keys. Its name has the version of the schema: a file that it accepts, it accepts in every later edition.
+//
+//go:embed stillpoint-1.schema.json
+var editorSchema string
+
+// Validate returns an error if the command line names no table, except with --editor.
+func (s *schemaCommand) Validate() error {
+	if s.Data == "" && !s.Editor {
+		return errors.New(`expected "<data>"`)
+	}
+	return nil
+}
+
 func (s *schemaCommand) Run(ctx context.Context, c *console) error {
+	if s.Editor {
+		_, err := fmt.Fprint(c.out, editorSchema)
+		return err
+	}
 	r, err := table.Open([]string{s.Data}, s.csv())
 	if err != nil {
 		return err
@@ -84,19 +115,36 @@ func (s *schemaCommand) Run(ctx context.Context, c *console) error {
 	return err
 }
 
-// drafted returns the draft of a schema for a table with the given header. With --from-public, it drafts
-// kinds, bounds and values from the rows of that public table, and adds a remark to note.
+// drafted returns the draft of a schema for a table with the given header. With --codebook, it drafts kinds, bounds and
+// values from the codebook; with --from-public, it drafts those of further columns from the rows of that public table,
+// and adds a remark to note.
 func (s *schemaCommand) drafted(ctx context.Context, header []string, note *string) (string, error) {
-	if s.FromPublic == "" {
-		return inspect.Schema(header, nil, nil), nil
+	columns := map[string]inspect.Drafted{}
+	if s.Codebook != "" {
+		if err := s.another("--codebook", s.Codebook); err != nil {
+			return "", err
+		}
+		var err error
+		columns, err = inspect.Codebook(ctx, s.Codebook, dataset.CSV{}, safetext.Text(filepath.Base(s.Codebook)))
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", s.Codebook, err)
+		}
 	}
-	if err := s.another(); err != nil {
+	if s.FromPublic == "" {
+		return inspect.Schema(header, columns, nil), nil
+	}
+	if err := s.another("--from-public", s.FromPublic); err != nil {
 		return "", err
 	}
 	name := safetext.Text(filepath.Base(s.FromPublic))
-	columns, missing, err := inspect.Draft(ctx, s.FromPublic, s.csv(), name)
+	drafted, missing, err := inspect.Draft(ctx, s.FromPublic, s.csv(), name)
 	if err != nil {
 		return "", err
+	}
+	for column, d := range drafted {
+		if _, is := columns[column]; !is { // a codebook states facts, a sample shows some of them
+			columns[column] = d
+		}
 	}
 	*note += "# Lines that name " + name +
 		" come from its rows, which whoever drafted this said are\n# public. Look at each of them: these lines are " +
@@ -104,9 +152,9 @@ func (s *schemaCommand) drafted(ctx context.Context, header []string, note *stri
 	return inspect.Schema(header, columns, missing), nil
 }
 
-// another returns an error if the file of --from-public is the sensitive table itself.
-func (s *schemaCommand) another() error {
-	public, err := os.Stat(s.FromPublic)
+// another returns an error if the public file of a flag is the sensitive table itself.
+func (s *schemaCommand) another(flag, file string) error {
+	public, err := os.Stat(file)
 	if err != nil {
 		return err
 	}
@@ -115,8 +163,8 @@ func (s *schemaCommand) another() error {
 		data, err = os.Stdin.Stat()
 	}
 	if err == nil && os.SameFile(data, public) {
-		return fmt.Errorf("--from-public %s: is the table itself: bounds and values from it are facts about its people, "+
-			"published without a charge", s.FromPublic)
+		return fmt.Errorf("%s %s: is the table itself: bounds and values from it are facts about its people, "+
+			"published without a charge", flag, file)
 	}
 	return nil
 }
@@ -135,7 +183,9 @@ func tooMuch(header []string) int {
 	return -1
 }
 
-const draft = `# How to fit a model to %s: complete it, then run
+const draft = `# yaml-language-server: $schema=stillpoint-1.schema.json
+# (stillpoint schema --editor > stillpoint-1.schema.json, and editors check this file)
+# How to fit a model to %s: complete it, then run
 #   stillpoint plan FILE.yaml
 #   stillpoint fit FILE.yaml
 data: %s # relative to this file

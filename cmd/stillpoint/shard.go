@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stillpoint-dp/stillpoint/internal/front"
+	"github.com/stillpoint-dp/stillpoint/internal/fitting"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
@@ -25,7 +25,7 @@ type shardFlags struct {
 
 // shards returns the partitioned table that the flags describe, or nil without --shards. It does not set the
 // key that protects the connections.
-func (f shardFlags) shards() (*front.Shards, error) {
+func (f shardFlags) shards() (*fitting.Shards, error) {
 	switch {
 	case f.Shards == 0 && f.Listen != "":
 		return nil, errors.New("--listen: is for --shards, which must be given with it")
@@ -34,12 +34,12 @@ func (f shardFlags) shards() (*front.Shards, error) {
 	case f.Shards < 0:
 		return nil, fmt.Errorf("--shards = %d: must be >= 1", f.Shards)
 	}
-	return &front.Shards{Count: f.Shards, Listen: f.Listen, Version: software()}, nil
+	return &fitting.Shards{Count: f.Shards, Listen: f.Listen, Version: software()}, nil
 }
 
 // shardKey reads the key that a fit shares with its workers from the first line of r, which is standard
 // input. It returns an error if the line is not a key of 64 hexadecimal digits.
-func shardKey(r *bufio.Reader) (front.ShardKey, error) {
+func shardKey(r *bufio.Reader) (fitting.ShardKey, error) {
 	const most = 100
 	var line strings.Builder
 	for line.Len() < most {
@@ -49,7 +49,7 @@ func shardKey(r *bufio.Reader) (front.ShardKey, error) {
 		}
 		line.WriteByte(b)
 	}
-	key, err := front.ParseShardKey(strings.TrimSpace(line.String()))
+	key, err := fitting.ParseShardKey(strings.TrimSpace(line.String()))
 	if err != nil {
 		return key,
 			errors.New("key: must come in the first line of standard input: 64 hexadecimal digits, drawn at random for this " +
@@ -61,9 +61,9 @@ func shardKey(r *bufio.Reader) (front.ShardKey, error) {
 // awaitKey reads the key as shardKey does. If the context ends before the key is read, awaitKey returns the
 // context's error. It sets no time limit, since the program that writes the key may partition the table
 // first.
-func awaitKey(ctx context.Context, r *bufio.Reader) (front.ShardKey, error) {
+func awaitKey(ctx context.Context, r *bufio.Reader) (fitting.ShardKey, error) {
 	type read struct {
-		key front.ShardKey
+		key fitting.ShardKey
 		err error
 	}
 	done := make(chan read, 1)
@@ -75,7 +75,7 @@ func awaitKey(ctx context.Context, r *bufio.Reader) (front.ShardKey, error) {
 	case got := <-done:
 		return got.key, got.err
 	case <-ctx.Done():
-		return front.ShardKey{}, ctx.Err()
+		return fitting.ShardKey{}, ctx.Err()
 	}
 }
 
@@ -106,7 +106,7 @@ type shardEvent struct {
 
 // tellShards sets functions of s that print the address at which workers connect, and an event when a worker
 // of a partition becomes ready or a partition loses its last worker.
-func (c *console) tellShards(s *front.Shards) {
+func (c *console) tellShards(s *fitting.Shards) {
 	s.Listening = func(address string) {
 		if c.json {
 			printLine(c.err, listeningEvent{"listening", address, s.Count})
@@ -114,7 +114,7 @@ func (c *console) tellShards(s *front.Shards) {
 		}
 		fmt.Fprintf(c.err, "listening on %s for %d shards\n", safetext.Text(address), s.Count)
 	}
-	s.Told = func(e front.ShardEvent) {
+	s.Told = func(e fitting.ShardEvent) {
 		switch {
 		case c.json:
 			printLine(c.err, shardEvent{"shard", e.Partition, e.Ready})
@@ -164,7 +164,7 @@ the same order, or the fit ends.`
 
 func (f *shardCommand) Run(ctx context.Context, c *console) error {
 	if f.NewKey {
-		key, err := front.NewShardKey()
+		key, err := fitting.NewShardKey()
 		if err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func (f *shardCommand) Run(ctx context.Context, c *console) error {
 		return err
 	}
 	collect(memory)
-	w := front.ShardWorker{
+	w := fitting.ShardWorker{
 		Connect: f.Connect, Key: key, Version: software(), Partition: f.Partition, Attempt: f.Attempt,
 		Paths: f.Files, Workers: f.Threads, Memory: int64(math.Ceil(f.Gigabytes * 1e9)), Folder: f.Folder, Wait: f.Wait,
 	}
@@ -203,8 +203,8 @@ func (f *shardCommand) Run(ctx context.Context, c *console) error {
 	if len(f.Files) == 0 {
 		w.Reader = &frames{r: stdin, gone: func() { orphaned(errOrphaned) }}
 	}
-	switch err := front.ServeShard(ctx, w); {
-	case errors.Is(err, front.ErrShardSpare):
+	switch err := fitting.ServeShard(ctx, w); {
+	case errors.Is(err, fitting.ErrShardSpare):
 		c.note("spare", "the fit has enough workers of this partition; this one is not needed")
 		return nil
 	case err != nil && context.Cause(ctx) == errOrphaned:

@@ -9,8 +9,13 @@ import (
 type versionCommand struct{}
 
 func (versionCommand) Run(c *console) error {
-	_, err := fmt.Fprintf(c.out, "%s %s/%s %s\n", software(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+	_, err := fmt.Fprintln(c.out, versionLine())
 	return err
+}
+
+// versionLine returns the version, the system and the version of Go.
+func versionLine() string {
+	return fmt.Sprintf("%s %s/%s %s", software(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 }
 
 // stamp is the version that the build sets, or "": go build -ldflags "-X main.stamp=v1.2.0".

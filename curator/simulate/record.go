@@ -6,14 +6,14 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/session"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // Exchange is what a recording session stores about one release: the query, the released answer and
 // the exact answer before noise. An audit compares the exchanges of neighbouring tables. The fields
 // are Asked, Prefix, Members, Event, Scale, Bits, Exact, Scores, Noisy and Released.
-type Exchange = kernel.Exchange
+type Exchange = session.Exchange
 
 // ErrDiverged reports that a replayed session released more answers than were recorded, or an answer whose
 // type or length differs from the recorded answer at the same place.

@@ -14,8 +14,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
-	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/session"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -47,15 +47,15 @@ type Config struct {
 
 // Session is a simulated session. It satisfies optimize.Oracle.
 type Session struct {
-	kernel *kernel.Session
-	table  *row.Table // guarded by the kernel's Refine
-	config Config     // without rows and targets
+	session *session.Session
+	table   *row.Table // guarded by the session's Refine
+	config  Config     // without rows and targets
 }
 
 // Open returns a simulated session.
 func Open(c Config) (*Session, error) { return open(c, nil) }
 
-func open(c Config, w kernel.Watcher) (*Session, error) {
+func open(c Config, w session.Watcher) (*Session, error) {
 	dim := 0
 	if len(c.Rows) > 0 {
 		dim = len(c.Rows[0])
@@ -79,7 +79,7 @@ func open(c Config, w kernel.Watcher) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := kernel.New(kernel.Config{
+	k, err := session.New(session.Config{
 		Engine: e, Budget: c.Budget, Declared: c.Declared, Workers: c.Workers,
 		Coins: coin.Simulated(seed), Noiseless: c.Noiseless, Repeat: c.Repeat, Absent: c.Absent, Watcher: w,
 	})
@@ -87,14 +87,14 @@ func open(c Config, w kernel.Watcher) (*Session, error) {
 		return nil, err
 	}
 	c.Rows, c.Targets = nil, nil
-	return &Session{kernel: k, table: t, config: c}, nil
+	return &Session{session: k, table: t, config: c}, nil
 }
 
 // Refine replaces every row by another one for the same record, as curator.Session.Refine does by another schema.
 // change must return a new row of dim features for the row x. It must depend on x, on public facts and on released
 // answers alone, and is not called for faulty records.
 func (s *Session) Refine(dim int, change func(x []float32) []float32) error {
-	return s.kernel.Refine(func(engine.Engine) (engine.Engine, error) {
+	return s.session.Refine(func(engine.Engine) (engine.Engine, error) {
 		t, err := row.NewTable(dim, s.config.BlockRows)
 		if err != nil {
 			return nil, err
@@ -123,12 +123,12 @@ func (s *Session) Refine(dim int, change func(x []float32) []float32) error {
 
 // Ask answers a query as curator.Session.Ask does, with simulated random bits.
 func (s *Session) Ask(ctx context.Context, q query.Question) (query.Release, error) {
-	return s.kernel.Ask(ctx, q)
+	return s.session.Ask(ctx, q)
 }
 
 // OpenPrefix opens a prefix sum as curator.Session.OpenPrefix does, with simulated random bits.
 func (s *Session) OpenPrefix(p query.Prefix) (query.PrefixSum, error) {
-	k, err := s.kernel.OpenPrefix(p)
+	k, err := s.session.OpenPrefix(p)
 	if err != nil {
 		return nil, err
 	}
@@ -137,26 +137,26 @@ func (s *Session) OpenPrefix(p query.Prefix) (query.PrefixSum, error) {
 
 // Select selects as curator.Session.Select does, with simulated random bits.
 func (s *Session) Select(ctx context.Context, sel query.Selection) (int, error) {
-	return s.kernel.Select(ctx, sel)
+	return s.session.Select(ctx, sel)
 }
 
 // All returns the cohort of all records.
-func (s *Session) All() query.Cohort { return s.kernel.All() }
+func (s *Session) All() query.Cohort { return s.session.All() }
 
 // Draw returns a cohort of size records that were in no cohort before.
-func (s *Session) Draw(size int) (query.Cohort, error) { return s.kernel.Draw(size) }
+func (s *Session) Draw(size int) (query.Cohort, error) { return s.session.Draw(size) }
 
 // Follow makes the session draw Poisson samples by a schedule.
-func (s *Session) Follow(schedule *account.Schedule) error { return s.kernel.Follow(schedule) }
+func (s *Session) Follow(schedule *account.Schedule) error { return s.session.Follow(schedule) }
 
 // Sample draws the schedule's next Poisson sample.
-func (s *Session) Sample() (query.Cohort, error) { return s.kernel.Sample() }
+func (s *Session) Sample() (query.Cohort, error) { return s.session.Sample() }
 
 // DrawEach returns a cohort that each record not yet in a cohort joins with probability p.
-func (s *Session) DrawEach(p float64) (query.Cohort, error) { return s.kernel.DrawEach(p) }
+func (s *Session) DrawEach(p float64) (query.Cohort, error) { return s.session.DrawEach(p) }
 
 // Dim returns the number of features.
-func (s *Session) Dim() int { return s.kernel.Dim() }
+func (s *Session) Dim() int { return s.session.Dim() }
 
 // Ledger returns a view of the session's ledger; its events are marked as simulated.
-func (s *Session) Ledger() account.View { return s.kernel.Ledger() }
+func (s *Session) Ledger() account.View { return s.session.Ledger() }

@@ -8,5 +8,5 @@ import (
 
 // Stable makes a pass of SGD as curator.Session.Stable does, with simulated random bits.
 func (s *Session) Stable(ctx context.Context, q query.Stable) (query.Release, error) {
-	return s.kernel.Stable(ctx, q)
+	return s.session.Stable(ctx, q)
 }

@@ -30,7 +30,7 @@ func newHeavyBall(t *testing.T, p optimize.Problem) *heavyBall {
 	b := &heavyBall{steps: steps, charge: p.Charge() / steps, begin: func(*optimize.Run) {}}
 	var err error
 	b.Settled, err = optimize.Settle(optimize.Draft{
-		Problem: p, Output: optimize.Last, Law: optimize.Law{StepSize: ballEta},
+		Problem: p, Output: optimize.Last, UpdateRule: optimize.UpdateRule{StepSize: ballEta},
 		Summary: optimize.Summary{Algorithm: "heavy-ball", Steps: steps, StepSize: ballEta},
 	})
 	if err != nil {
@@ -64,7 +64,7 @@ func polyaks(m, g []float64) {
 
 // TestMomentumDoesNotHide runs gradient descent with momentum in several variants, each of which
 // computes the momentum in another place of the code. A run's certificate states the noise in its
-// weights by a law ([optimize.Realised]). For every variant the stated noise must be at least the
+// weights by a law ([optimize.Trace]). For every variant the stated noise must be at least the
 // spread of the simulated runs, or the law must state none. The test first shows that it would
 // detect momentum that is left out of the law.
 func TestMomentumDoesNotHide(t *testing.T) {
@@ -90,7 +90,7 @@ func TestMomentumDoesNotHide(t *testing.T) {
 		e = run.Mix(e, polyak, a, 1)
 		run.Descend(e, optimize.Use{})
 	})
-	left := onFlat(t, g, inTheLaw, flatSeeds, func(l optimize.Realised) optimize.Realised {
+	left := onFlat(t, g, inTheLaw, flatSeeds, func(l optimize.Trace) optimize.Trace {
 		l.Keep = nil // the law then leaves the momentum out
 		_, l.WeightNoise = l.Noises()
 		return l

@@ -56,7 +56,7 @@ func (g ground) in(t *testing.T, plan optimize.Plan, o optimize.Oracle) optimize
 	if err != nil {
 		t.Fatal(err)
 	}
-	result.Law = result.Law.Compact() // the form of the law in certificates and reports
+	result.Trace = result.Trace.Compact() // the form of the law in certificates and reports
 	return result
 }
 
@@ -115,7 +115,7 @@ func (g ground) apart(t *testing.T, plan optimize.Plan, seed uint64) (noisy, sti
 
 // stated returns the standard deviation of the noise in weight j that a certificate states. l is
 // the law, the run's own account of its noise.
-func stated(p optimize.Problem, l optimize.Realised, j int) float64 {
+func stated(p optimize.Problem, l optimize.Trace, j int) float64 {
 	if len(l.Scales) > 0 {
 		return l.WeightNoise * l.Scales[j%p.Shape.Features]
 	}
@@ -144,13 +144,13 @@ type scatter struct {
 // onFlat compares a plan's stated noise with the distance of its final weights from the start.
 // On the flat table only noise moves the weights.
 func onFlat(t *testing.T, g ground, plan optimize.Plan, seeds int,
-	state func(optimize.Realised) optimize.Realised) scatter {
+	state func(optimize.Trace) optimize.Trace) scatter {
 	t.Helper()
 	p, start := g.problem(t), g.problem(t).StartPoint()
 	s := scatter{exact: true}
 	for seed := range seeds {
 		r := g.run(t, plan, uint64(seed)+1)
-		law := state(r.Law)
+		law := state(r.Trace)
 		if law.Unstated {
 			return scatter{square: math.NaN()}
 		}
@@ -164,7 +164,7 @@ func onFlat(t *testing.T, g ground, plan optimize.Plan, seeds int,
 	return s
 }
 
-func asStated(l optimize.Realised) optimize.Realised { return l }
+func asStated(l optimize.Trace) optimize.Trace { return l }
 
 // Sizes of the flat table, whose rows have norm 0. The number of squares that a test averages is at
 // least the number of weights times the number of seeds.
@@ -257,14 +257,14 @@ func (g ground) plans(t *testing.T, name string, settings []train.Settings) []pl
 // It returns the largest ratio, over the weights, of the variance over the seeds to the mean of the
 // stated variance.
 func onRows(t *testing.T, g ground, plan optimize.Plan, seeds int,
-	state func(optimize.Realised) optimize.Realised) (most float64) {
+	state func(optimize.Trace) optimize.Trace) (most float64) {
 	t.Helper()
 	p := g.problem(t)
 	n := float64(seeds)
 	sum, squares, want := make([]float64, p.Dim()), make([]float64, p.Dim()), make([]float64, p.Dim())
 	for seed := range seeds {
 		r, still := g.apart(t, plan, uint64(seed)+1)
-		law := state(r.Law)
+		law := state(r.Trace)
 		if law.Unstated {
 			return math.NaN()
 		}

@@ -1,4 +1,4 @@
-// Package cellstatus names how the row map of package dataset treats a cell (dataset.Map.Fates).
+// Package cellstatus names how the row map of package dataset treats a cell (dataset.Map.CellStatuses).
 package cellstatus
 
 const (

@@ -267,7 +267,7 @@ func TestFit(t *testing.T) {
 }
 
 // TestAllowance tests the bound on the remainder of the Newton step. Let m be the excess of the margin's
-// mean squared change over its expectation under noise. The bound must be half of bend, the relative change
+// mean squared change over its expectation under noise. The bound must be half of curvature, the relative change
 // of the curvature per unit of the margin, times m, and 0 for a quadratic loss. With a predicted step
 // (ahead), m must be replaced by the geometric mean of m and the mean squared difference from the predicted
 // change plus the gradient's noise, if this is smaller.
@@ -279,7 +279,7 @@ func TestAllowance(t *testing.T) {
 		t.Errorf("allowance %v", got)
 	}
 	if e.Allowance(moment, 0, nil) != 0 {
-		t.Error("an allowance without a bend")
+		t.Error("an allowance without a curvature")
 	}
 	// The step differs by (0, .5) from ahead. Sampling is nine tenths of the step's variance, and the
 	// gradient's noise one tenth.

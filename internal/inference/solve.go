@@ -266,16 +266,16 @@ func Ahead(gradient []float64, curvature *mat.SymDense, sigma, share float64) ([
 
 // Allowance returns a bound on the remainder of the Newton step (the part that is not linear in the step),
 // on the scale of the margin. moment is the mean of z z' over the rows z = P x, where P is the metric (the
-// preconditioner). bend is the relative change of the loss's second derivative per unit of the margin. It
-// is 0 for a quadratic loss. The bound is 0 if bend is 0 or the method is NotIdentified.
+// preconditioner). curvature is the relative change of the loss's second derivative per unit of the margin. It
+// is 0 for a quadratic loss. The bound is 0 if curvature is 0 or the method is NotIdentified.
 //
 // Let m be the mean squared change of the margin by the step, minus the mean squared change to expect from
 // noise alone, or 0 if that is negative. If the curvature was released at the point where the step begins
-// (ahead is nil), the bound is bend m/2. If the curvature was released halfway along the predicted step
-// ahead, the bound is bend sqrt(m l)/2. l is the mean squared difference between the step and ahead in the
+// (ahead is nil), the bound is curvature m/2. If the curvature was released halfway along the predicted step
+// ahead, the bound is curvature sqrt(m l)/2. l is the mean squared difference between the step and ahead in the
 // margin, plus the mean squared change that the noise of the gradient explains, but at most m.
-func (e *Estimate) Allowance(moment mat.Symmetric, bend float64, ahead []float64) float64 {
-	if e.Method == NotIdentified || bend == 0 {
+func (e *Estimate) Allowance(moment mat.Symmetric, curvature float64, ahead []float64) float64 {
+	if e.Method == NotIdentified || curvature == 0 {
 		return 0
 	}
 	square := func(of []float64) float64 {
@@ -296,7 +296,7 @@ func (e *Estimate) Allowance(moment mat.Symmetric, bend float64, ahead []float64
 		}
 		left = min(move, square(apart)+expected(e.StepCovariance)-expected(e.Sampling))
 	}
-	return .5 * math.Sqrt(move*left) * bend
+	return .5 * math.Sqrt(move*left) * curvature
 }
 
 // Allowances returns, for each column, a bound on the remainder of the Newton step in the column's coefficient. The

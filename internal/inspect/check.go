@@ -28,7 +28,7 @@ type Report struct {
 	Silent    int      `json:"silent"`
 	Columns   []Column `json:"columns"`
 	// Table lists the problems that concern the whole table and not one column.
-	Table []Problem `json:"problems,omitempty"`
+	Table []Finding `json:"problems,omitempty"`
 }
 
 // Column counts the cells of one column by the way in which the schema reads them. Read cells are within
@@ -44,11 +44,11 @@ type Column struct {
 	Below      int       `json:"below"`
 	Above      int       `json:"above"`
 	Other      int       `json:"other"`
-	Problems   []Problem `json:"problems,omitempty"`
+	Findings   []Finding `json:"problems,omitempty"`
 }
 
-// Problem is a fault of the configuration or of the table that can be corrected by changing one of them.
-type Problem struct {
+// Finding is a fault of the configuration or of the table that can be corrected by changing one of them.
+type Finding struct {
 	What string `json:"what"`
 	// Cells is the number of cells with the problem, or of rows for a problem of the whole table. Examples
 	// are the texts of the most frequent of these cells, at most three.
@@ -62,16 +62,16 @@ type Problem struct {
 }
 
 // Problems returns the number of problems of the table and of all columns.
-func (r *Report) Problems() (n int) {
+func (r *Report) Findings() (n int) {
 	n = len(r.Table)
 	for _, c := range r.Columns {
-		n += len(c.Problems)
+		n += len(c.Findings)
 	}
 	return n
 }
 
 // Lost returns the parts of the table that a fit would lose: the texts of the table's problems with
-// [Problem.Lost], then the names of the columns that have such a problem.
+// [Finding.Lost], then the names of the columns that have such a problem.
 func (r *Report) Lost() (names []string) {
 	for _, p := range r.Table {
 		if p.Lost {
@@ -79,7 +79,7 @@ func (r *Report) Lost() (names []string) {
 		}
 	}
 	for _, c := range r.Columns {
-		if slices.ContainsFunc(c.Problems, func(p Problem) bool { return p.Lost }) {
+		if slices.ContainsFunc(c.Findings, func(p Finding) bool { return p.Lost }) {
 			names = append(names, c.Name)
 		}
 	}
@@ -103,12 +103,12 @@ func Check(ctx context.Context, paths []string, as dataset.CSV, s *dataset.Schem
 	}, func(cells []string) {
 		if !m.Keep(cells) {
 			t.report.LeftOut++
-			m.Fates(cells, t.leftOut)
+			m.CellStatuses(cells, t.leftOut)
 			return
 		}
 		t.report.Rows++
 		t.silent = false
-		if !m.Fates(cells, t.cell) {
+		if !m.CellStatuses(cells, t.cell) {
 			t.report.Malformed++
 			if len(cells) == header+1 && cells[header] == "" {
 				t.ended++
@@ -268,7 +268,7 @@ func (t *tally) leftOut(column, cell string, as string) {
 func (t *tally) finish() *Report {
 	t.report.Table = t.whole()
 	for _, k := range t.order {
-		k.Problems = t.problems(k)
+		k.Findings = t.problems(k)
 		t.report.Columns = append(t.report.Columns, k.Column)
 	}
 	return &t.report

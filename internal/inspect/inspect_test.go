@@ -96,7 +96,7 @@ unknown,5%,31.12.2021,Chur,x,,train,no,2
 			t.Errorf("does not say %s", line)
 		}
 	}
-	if n := strings.Count(says, "\n"); n != 13 || n != r.Problems() {
+	if n := strings.Count(says, "\n"); n != 13 || n != r.Findings() {
 		t.Errorf("%d problems in\n%s", n, says)
 	}
 }
@@ -107,7 +107,7 @@ func said(r *Report) string {
 		fmt.Fprintf(&b, "table: %d %s: %s\n", p.Cells, p.What, p.Do)
 	}
 	for _, c := range r.Columns {
-		for _, p := range c.Problems {
+		for _, p := range c.Findings {
 			fmt.Fprintf(&b, "%s: %d %s %q: %s\n", c.Name, p.Cells, p.What, p.Examples, p.Do)
 		}
 	}
@@ -148,7 +148,7 @@ func TestCheckOfOneFault(t *testing.T) {
 	said, err := Check(context.Background(), []string{write(t, "x;y\n1,5;1\n1.234,5;1\n1;1\n")},
 		dataset.CSV{Delimiter: ";", Decimal: ",", Thousands: "."},
 		schema(t, "columns: {x: {number: [0, 9]}}\ntarget: {column: y, number: [0, 1]}\n"))
-	if err != nil || said.Problems() != 0 || said.Columns[0].Read != 2 || said.Columns[0].Above != 1 {
+	if err != nil || said.Findings() != 0 || said.Columns[0].Read != 2 || said.Columns[0].Above != 1 {
 		t.Errorf("a table whose form is said: %+v, %v", said, err)
 	}
 	if _, err := Check(ctx, []string{write(t, "x\n1\n")}, dataset.CSV{}, schema(t, columns)); err == nil {
@@ -176,7 +176,7 @@ func TestCheckQuotesWhatIsThere(t *testing.T) {
 			t.Errorf("%q: %s: want %s", text, says, want)
 		}
 		for _, c := range r.Columns {
-			for _, p := range c.Problems {
+			for _, p := range c.Findings {
 				for _, e := range p.Examples {
 					if !strings.Contains(text, e) {
 						t.Errorf("%q: quotes %q, which is not there", text, e)
@@ -192,7 +192,7 @@ func TestCheckOfAnOpenQuote(t *testing.T) {
 	s := schema(t, "columns: {x: {number: [0, 9]}}\ntarget: {column: y, number: [0, 1]}\n")
 	text := "x,y\n" + strings.Repeat("1,1\n2,0\n", 125) + "\"3,1\n" + strings.Repeat("1,1\n2,0\n", 125)
 	r, err := Check(context.Background(), []string{write(t, text)}, dataset.CSV{}, s)
-	if err != nil || r.Rows != 251 || r.Problems() != 1 || len(r.Lost()) != 1 ||
+	if err != nil || r.Rows != 251 || r.Findings() != 1 || len(r.Lost()) != 1 ||
 		!strings.HasPrefix(r.Table[0].What, "a quote is still open at the end") {
 		t.Errorf("%+v, %v", r, err)
 	}

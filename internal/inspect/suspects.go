@@ -113,10 +113,10 @@ var identifier = regexp.MustCompile(`(?i:(^|[_. -])(id|uuid|key|nr|number|no|ind
 
 // suspicions returns the problems that the summary of a column's cells suggests, such as
 // identifiers or exchanged days and months.
-func (t *tally) suspicions(k *counted) (list []Problem) {
+func (t *tally) suspicions(k *counted) (list []Finding) {
 	s := &k.suspects
 	add := func(cells int, examples []string, lost bool, what, do string) {
-		list = append(list, Problem{What: what, Cells: cells, Examples: examples[:min(mostExamples, len(examples))], Do: do,
+		list = append(list, Finding{What: what, Cells: cells, Examples: examples[:min(mostExamples, len(examples))], Do: do,
 			Lost: lost})
 	}
 	codes := s.clamped.take(sentinel.MatchString)
@@ -162,7 +162,7 @@ func (t *tally) suspicions(k *counted) (list []Problem) {
 
 // otherwiseWritten returns a problem for each of two encodings (Windows-1252 and UTF-8) in which cells of
 // the column would equal a listed value. It removes these cells from k.odd.
-func (t *tally) otherwiseWritten(k *counted, listed []string) []Problem {
+func (t *tally) otherwiseWritten(k *counted, listed []string) []Finding {
 	known := map[string]bool{}
 	for _, v := range listed {
 		known[v] = true
@@ -175,7 +175,7 @@ func (t *tally) otherwiseWritten(k *counted, listed []string) []Problem {
 		text, err := charmap.Windows1252.NewEncoder().String(s)
 		return text != s && err == nil && utf8.ValidString(text) && known[text]
 	})
-	var list []Problem
+	var list []Finding
 	if len(latin) > 0 {
 		list = append(list, latin.problem("a listed value, written in Latin-1 or Windows-1252",
 			"say so: csv: {encoding: windows-1252}"))
@@ -205,10 +205,10 @@ const trailing = "end every line alike: delete the delimiter at the end of these
 
 // whole returns the problems that concern the whole table: no rows, too many rows that contribute nothing,
 // and rows that end in a delimiter.
-func (t *tally) whole() (list []Problem) {
+func (t *tally) whole() (list []Finding) {
 	r := &t.report
 	add := func(cells int, what, do string) {
-		list = append(list, Problem{What: what, Cells: cells, Do: do, Lost: true})
+		list = append(list, Finding{What: what, Cells: cells, Do: do, Lost: true})
 	}
 	switch {
 	case r.Rows == 0 && r.LeftOut > 0:

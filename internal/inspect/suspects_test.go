@@ -129,7 +129,7 @@ func TestSuspicions(t *testing.T) {
 		if test.sound == "" {
 			continue
 		}
-		if r := check(test.sound); r.Problems() > 0 || len(r.Lost()) > 0 {
+		if r := check(test.sound); r.Findings() > 0 || len(r.Lost()) > 0 {
 			t.Errorf("%s: of the sound table it says\n%s", name, said(r))
 		}
 	}

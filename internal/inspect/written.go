@@ -9,9 +9,11 @@ import (
 )
 
 // Drafted is the entry of a column in a drafted schema, as a public source suggests it, and a note
-// that names the source.
+// that names the source. Entry, if not empty, is the entry in YAML of a column whose facts are not all known; Column
+// then does not count.
 type Drafted struct {
 	Column dataset.Column
+	Entry  string
 	Note   string
 }
 
@@ -20,7 +22,7 @@ type Drafted struct {
 // value to write there. Schema quotes the header. The header must hold names: if the table had no header row, Schema
 // would quote the first record. Callers check this with columnname.All.
 //
-// The columns in the map drafted, by name, have the entries and
+// Of a column that is not in drafted, Schema guesses the kind from its name alone. The columns in the map drafted, by name, have the entries and
 // notes given there, and missing lists the markers of missing cells, if it is not empty. The caller must
 // ensure that these entries and markers come from public knowledge. The notes must name the sources.
 func Schema(header []string, drafted map[string]Drafted, missing []string) string {
@@ -32,11 +34,13 @@ func Schema(header []string, drafted map[string]Drafted, missing []string) strin
 		switch {
 		case name == "":
 			b.WriteString("    \"\": ignore\n")
+		case is && known.Entry != "":
+			b.WriteString("    " + yamltext.Text(name) + ": " + known.Entry + " # " + safetext.Text(known.Note) + "\n")
 		case is:
 			known.Column.Name = name
 			b.WriteString("    " + known.Column.Line() + " # " + safetext.Text(known.Note) + "\n")
 		default:
-			b.WriteString("    " + yamltext.Text(name) + ": {number: [" + placeholder + ", " + placeholder + "]}\n")
+			b.WriteString("    " + yamltext.Text(name) + ": " + guessed(name) + "\n")
 		}
 	}
 	end := draftEnd
@@ -61,7 +65,8 @@ const draftTop = `# What is publicly known about each column. Replace every ??? 
 # fact about the people in it, published without being accounted for. When in
 # doubt choose round and wide; a cell beyond a bound counts as the bound.
 #
-# A column is one of
+# Kinds are guessed from names alone, never from cells: change a kind that is not
+# meant. A column is one of
 #   age:    {number: [0, 120]}                         lower and upper bound
 #   income: {number: [0, 1000000], transform: log1p}   a skewed amount
 #   height: {number: [120, 220], missing: indicator}   a missing one is a feature of its own

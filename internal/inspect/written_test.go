@@ -32,6 +32,11 @@ func anyName() *rapid.Generator[string] {
 
 func TestDraftSaysWhatToFill(t *testing.T) {
 	doc := Schema([]string{"age", "work"}, nil, nil)
+	for _, comment := range []string{" # guessed from the name", " # or " + openCategory + ", " + openDate} {
+		if doc = strings.Replace(doc, comment, "", 1); !strings.HasSuffix(doc, draftEnd) {
+			t.Fatal(doc)
+		}
+	}
 	for _, step := range []struct{ old, new, want string }{
 		{"", "",
 			"columns.age.number[0] = ???: is still a placeholder; write the publicly known lower and upper bound of age"},
@@ -64,7 +69,9 @@ func TestDraftFits(t *testing.T) {
 			t.Skip("reserved by the test")
 		}
 		doc := Schema(append(slices.Clone(header), "", " "), nil, nil)
-		doc = strings.ReplaceAll(doc, "{number: [???, ???]}", "{number: [0, 1]}")
+		doc = strings.ReplaceAll(doc, openNumber, "{number: [0, 1]}")
+		doc = strings.ReplaceAll(doc, openDate, "{date: [2020-01-01, 2021-01-01]}")
+		doc = strings.ReplaceAll(doc, openCategory, "{category: [a]}")
 		doc = strings.Replace(doc, "{column: ???, classes: [???, ???]}", "{column: target!, classes: [a, b]}", 1)
 		doc = strings.Replace(doc, "    \"\": ignore\n", "", 1) // a schema cannot have two columns without a name
 		s, err := load(doc)
@@ -94,4 +101,41 @@ func FuzzDraft(f *testing.F) {
 			t.Fatalf("%d lines: want %d\n%s", got, want, doc)
 		}
 	})
+}
+
+// TestGuesses: a kind must follow from the words of a name, and the word that says most must count.
+func TestGuesses(t *testing.T) {
+	for name, want := range map[string]string{
+		"age": openNumber, "hoursPerWeek": openNumber, "visit_date": openDate, "DOB": openDate, "admitted": openDate,
+		"sex": openCategory, "maritalStatus": openCategory, "smoking status": openCategory, "patient_id": "ignore",
+		"first name": "ignore", "E-mail": "ignore", "x7": openNumber + " # or ", "agent": openNumber + " # or ",
+	} {
+		if got := guessed(name); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s: must begin with %s", name, got, want)
+		}
+	}
+}
+
+// TestDescribed: a row of a codebook must give the entry of its column, and leave open the facts that it does not state.
+func TestDescribed(t *testing.T) {
+	for _, test := range []struct{ name, kind, low, high, values, form, want string }{
+		{"x", "number", "0", "9", "", "", "{number: [0, 9]}"},
+		{"x", "number", "9", "0", "", "", openNumber},
+		{"x", "", "1", "", "", "", "{number: [1, ???]}"},
+		{"x", "date", "2019-01-01", "2024-12-31", "", "", "{date: [2019-01-01, 2024-12-31]}"},
+		{"x", "date", "01.01.2019", "", "", "", openDate},
+		{"x", "radio", "", "", "1, yes | 2, no, or not known", "", `{category: ["1", "2"]}`},
+		{"x", "text", "", "", "a;b", "", "{category: [a, b]}"},
+		{"x", "text", "0", "9", "", "integer", "{number: [0, 9]}"},
+		{"x", "text", "", "", "", "", "ignore"},
+		{"sex", "text", "", "", "", "", ""},
+		{"x", "factor", "", "", "", "", openCategory},
+		{"x", "yesno", "", "", "", "", `{category: ["0", "1"]}`},
+		{"x", "quokka", "", "", "", "", ""},
+	} {
+		cells := map[string]string{"kind": test.kind, "low": test.low, "high": test.high, "values": test.values, "form": test.form}
+		if got, ok := described(test.name, func(what string) string { return cells[what] }); got != test.want || ok != (got != "") {
+			t.Errorf("%+v: %q, %v", test, got, ok)
+		}
+	}
 }

@@ -1,3 +1,5 @@
+//go:build !small
+
 package mutualtls
 
 import (
@@ -16,10 +18,6 @@ import (
 	"time"
 )
 
-// Key is a key of 256 random bits that the two sides of a connection share. A new key should be drawn for
-// every use, such as one fit.
-type Key [32]byte
-
 // role is a side of a connection: the one that connects or the one that listens.
 type role string
 
@@ -34,9 +32,6 @@ func (k Key) pair(r role) ed25519.PrivateKey {
 	mac.Write([]byte(r))
 	return ed25519.NewKeyFromSeed(mac.Sum(nil))
 }
-
-// ErrStranger reports that the other side does not have the key.
-var ErrStranger = errors.New("sealed: the other side does not have the same key")
 
 // config returns the TLS configuration of the side whose role is own, for a connection to the side
 // whose role is other. The other side is verified by its public key alone. Package crypto/tls verifies that

@@ -6,7 +6,6 @@ import (
 	"io"
 	"sync"
 
-	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
@@ -59,8 +58,6 @@ func gunzip(dst, src []byte) error {
 	}
 	return fill(dst, r)
 }
-
-func unbrotli(dst, src []byte) error { return fill(dst, brotli.NewReader(bytes.NewReader(src))) }
 
 // fill reads exactly len(dst) bytes from r. It returns ErrDamaged if r has fewer or more.
 func fill(dst []byte, r io.Reader) error {

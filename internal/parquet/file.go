@@ -210,6 +210,8 @@ func (g *Group) Column(c *Column) (*Reader, error) {
 		return refuse("is compressed by LZO")
 	case !known:
 		return refuse("is compressed by an unknown codec")
+	case decompress.into == nil:
+		return refuse("is compressed by Brotli, which a program built with -tags small leaves out")
 	}
 	g.columns++
 	return &Reader{group: g, column: c, codec: decompress, offset: info.start(), left: info.values}, nil

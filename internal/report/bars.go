@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -94,14 +95,22 @@ func (b Bars) html(id string) (template.HTML, error) {
 
 const (
 	barHeight = 22.0
-	mostName  = 27.0 // largest width of a name, in units of the text's size
+	mostName  = 16.0 // largest width of a name beside its bar, in units of the text's size
 )
 
+// above reports whether names stand above their bars, since one of them is too long to stand beside its bar.
+func (b Bars) above() bool {
+	return slices.ContainsFunc(b.Items, func(i Bar) bool { return wide(oneLine(i.Name)) > mostName })
+}
+
 func (b Bars) draw(id string) template.HTML {
-	left, right := 0.0, 0.0
+	left, right, barHeight := 0.0, 0.0, barHeight
 	for _, i := range b.Items {
-		left = max(left, min(wide(i.Name), mostName)*labelSize)
+		left = max(left, wide(oneLine(i.Name))*labelSize)
 		right = max(right, wide(b.written(i.Value))*labelSize)
+	}
+	if b.above() {
+		left, barHeight = 0, barHeight+15
 	}
 	left, right = left+18, plotWidth-right-20
 	top := 6.0
@@ -145,7 +154,11 @@ func (b Bars) draw(id string) template.HTML {
 		s.text(min(max(at, left+wide(m.Name)*6), right-wide(m.Name)*6), top-9, middle, "ink", m.Name, "")
 	}
 	for i, item := range b.Items {
-		b.item(s, x, item, top+barHeight*(float64(i)+.5)+2)
+		y := top + barHeight*(float64(i)+.5) + 2
+		if b.above() {
+			y += 8
+		}
+		b.item(s, x, item, y)
 	}
 	if !b.Dots {
 		s.line(x.at(0), top, x.at(0), bottom, `class="frame" stroke="`+frame+`"`)
@@ -161,7 +174,11 @@ func (b Bars) item(s *svg, x scale, item Bar, y float64) {
 	}
 	s.open("g", `font-size="%s"`, num(labelSize))
 	s.title(note)
-	s.text(x.from-10, y+4, finish, "ink", shorten(oneLine(item.Name), mostName), "")
+	if b.above() {
+		s.text(x.from-10, y-12, start, "ink", shorten(oneLine(item.Name), (plotWidth-20)/labelSize), "")
+	} else {
+		s.text(x.from-10, y+4, finish, "ink", oneLine(item.Name), "")
+	}
 	colour := 0
 	if item.Value < 0 {
 		colour = 1

@@ -8,27 +8,31 @@ import (
 	"github.com/stillpoint-dp/stillpoint/certificate"
 )
 
-// cite makes the section of the page that helps to publish the model: sentences to quote, a BibTeX
-// entry, and the digests of the files.
-func (f *Fit) cite() Section {
-	s := Section{Title: "How to cite and recheck the guarantee", Parts: []Part{
-		Code{Name: "For a paper or a data sheet", Text: f.paragraph()},
+// methods makes the section of the page with text for a paper: the guarantee in sentences, and a BibTeX entry.
+func (f *Fit) methods() Section {
+	return Section{Title: "For the methods section of a paper", Parts: []Part{
+		Code{Name: "To be copied", Text: f.paragraph()},
+		Code{Name: "BibTeX", Text: f.bibtex()},
 	}}
+}
+
+// recheck makes the section of the page that says how readers recheck the guarantee: the command, and the digests of the
+// files.
+func (f *Fit) recheck() Section {
 	command := "stillpoint verify " + certificateFile
 	if f.Model != nil {
 		command += " --model " + modelFile
 	}
-	return Section{Title: s.Title, Parts: append(s.Parts,
-		Code{Name: "BibTeX", Text: f.bibtex()},
+	return Section{Title: "How to recheck the guarantee", Parts: []Part{
 		Code{Name: "Anybody can recheck the certificate, without the data", Text: command},
 		Code{Name: "SHA-256, as sha256sum writes it", Text: f.digests()},
 		Facts{
 			{Name: "Coins", Value: string(f.Certificate.Coins()), Note: "where the noise came from"},
 			{Name: "Software", Value: f.Certificate.Software()},
 		},
-		Text("The certificate was verified when this page was made. Its checksum finds accidents and careless edits; it "+
+		Text("The certificate was verified when this page was made. Its checksum finds accidents and careless edits; it " +
 			"is not a signature. Publish the digests where they cannot be altered, or sign the files."),
-	)}
+	}}
 }
 
 // digests lists the SHA-256 of the certificate and of the model, if there is one, in the format of
@@ -80,11 +84,21 @@ func (f *Fit) paragraph() string {
 	if f.plan.Citation != "" {
 		algorithm += " (" + f.plan.Citation + ")"
 	}
-	return fmt.Sprintf("%s was trained with (epsilon = %v, delta = %v)-differential privacy for %s.%s %s It was "+
+	return fmt.Sprintf("%s was trained with (epsilon = %v, delta = %v)-differential privacy for %s (%v).%s %s It was "+
 		"trained by %s in %s %s, with noise from secret coins, by %s. The privacy unit is %s. The certificate (SHA-256 "+
-		"%s) can be rechecked without the data.",
-		what, c.Epsilon, c.Delta, fmt.Sprintf(neighbours, Number(float64(f.Certificate.Records()))), with, basis,
-		algorithm, Number(float64(f.verified.Events)), kind+" releases", f.Certificate.Software(), unit.Record(), f.digest)
+		"%s) can be rechecked without the data.%s",
+		what, c.Epsilon, c.Delta, fmt.Sprintf(neighbours, Number(float64(f.Certificate.Records()))), c.Relation,
+		with, basis,
+		algorithm, Number(float64(f.verified.Events)), kind+" releases", f.Certificate.Software(), unit.Record(), f.digest, f.found())
+}
+
+// found is the sentence about the released quality of the model, for a paper; "" if none was released.
+func (f *Fit) found() string {
+	if c := f.plan.Compared; f.Model != nil && c != nil && !c.Unresolved {
+		return " Beside the best constant, compared by numbers released within the budget, the model is judged as follows: " +
+			c.Sentence() + "."
+	}
+	return ""
 }
 
 func (f *Fit) bibtex() string {

@@ -135,7 +135,7 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 // where L is the largest curvature of loss plus regularizer. Along a direction with curvature L, a longer
 // step increases the noise. overshoots returns false if the step sizes are unknown or L is infinite.
 func (f *Fit) overshoots(n runNoise) bool {
-	l := f.plan.Law
+	l := f.plan.Trace
 	if l == nil {
 		return false
 	}

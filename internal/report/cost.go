@@ -23,7 +23,7 @@ func (f *Fit) cost(ctx context.Context, a attack) Section {
 	} else if filter != (account.Filter{}) {
 		neighbours = unit.Neighbour(filter, c.Relation) + "; the number of such " + counted + " is public"
 	}
-	s := Section{Title: "What it cost"}
+	s := Section{Title: "What it cost people"}
 	facts := Facts{
 		{Name: "Guarantee", Value: fmt.Sprintf("ε = %s, δ = %s", exact(c.Epsilon), exact(c.Delta)),
 			Note: fmt.Sprintf("recomputed here from the certificate: ε = %s", Above(v.Recomputed, 6))},

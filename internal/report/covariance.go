@@ -16,7 +16,7 @@ import (
 type (
 	// law is the public description of a run's steps and noise. The covariance of the noise in the run's
 	// weights can be computed from it.
-	law runrecord.Realised
+	law runrecord.Trace
 	// moment is the released second moment of the rows, with noise.
 	moment runrecord.Moment
 )
@@ -77,7 +77,7 @@ func (m *moment) symmetric() (*mat.SymDense, error) {
 //	u <- u - eta (A u + n),   A = P (b S + s I) P
 //
 // Momentum and averages of iterates are included as the law states them. Here b is an eigenvalue of the
-// mean second derivative of the loss in the margins (model.Bend), S is the rows' second moment and s is the
+// mean second derivative of the loss in the margins (model.Curvature), S is the rows' second moment and s is the
 // regularizer's curvature. Along each eigenvector of A this is a recursion in one number. S is estimated
 // from G. Noise spreads the eigenvalues of G, so the estimate's eigenvalues are closer together (the
 // function seen). The estimate also satisfies the equations that the schema implies for its rows (the type
@@ -129,12 +129,16 @@ func (l *law) covariance(m *model.Model, weights []float64, shared, value float6
 	if reg != m.Regularizer().Smoothness() {
 		return nil, errors.New("the regularizer's curvature is not the same everywhere")
 	}
-	bend, ok := bendAt(m, g, weights, shared, value, moment)
+	share := 1. // of the rows that are read
+	if known != nil && shared > 0 {
+		share = readShare(g.At(d-1, d-1)/(shared*shared), moment.Sigma/(shared*shared))
+	}
+	bend, ok := marginsOf(m, g, weights, shared, share, value, moment)
 	if !ok {
 		return nil, errors.New("how curved this loss is for these rows is not known from the releases")
 	}
 	var e, b mat.EigenSym
-	if !e.Factorize(shape, true) || !b.Factorize(bend, true) {
+	if !e.Factorize(shape, true) || !b.Factorize(bend.at, true) {
 		return nil, errNoEigenvalues
 	}
 	metric := newReleased(e, moment)
@@ -154,6 +158,7 @@ func (l *law) covariance(m *model.Model, weights []float64, shared, value float6
 				rows.SetSym(j, d-1, v*known.shared)
 			}
 		}
+		known.shared *= math.Sqrt(share)
 		known.impose(rows, moment.Sigma)
 	}
 	c := &covariance{mix: new(mat.Dense)}
@@ -161,8 +166,16 @@ func (l *law) covariance(m *model.Model, weights []float64, shared, value float6
 	var along mat.Dense // row n: the weights of way n
 	along.Mul(c.mix.T(), mat.NewDense(k, d, weights))
 	draws := metric.draws()
-	for n, bend := range b.Values(nil) {
-		w, err := l.way(metric, rows, max(bend, 0), reg, along.RawRowView(n), draws)
+	for n, mean := range b.Values(nil) {
+		curved := mat.NewSymDense(d, nil)
+		curved.ScaleSym(max(mean, 0), rows)
+		if shared > 0 {
+			bend.tilt(curved, rows, along.RawRowView(n), mat.Col(nil, n, c.mix), share*shared, share)
+		}
+		for j := range d {
+			curved.SetSym(j, j, curved.At(j, j)+reg)
+		}
+		w, err := l.way(metric, curved, along.RawRowView(n), draws)
 		if err != nil {
 			return nil, err
 		}
@@ -267,20 +280,14 @@ func (r *released) draws() []*mat.Dense {
 // thirtieth.
 const workDraws, leastDraws, mostDraws = 100_000_000, 60, 500
 
-// way computes the noise in weights, the weights of one linear combination of margins. bend is the
-// curvature of the loss in this combination, and reg the curvature of the regularizer. Along each
-// eigenvector of the preconditioned Hessian (A in the method covariance), way computes the recursion of the
+// way computes the noise in weights, the weights of one linear combination of margins. curved is the second
+// derivative of loss and regularizer in these weights. Along each eigenvector of the preconditioned Hessian (A in the method covariance), way computes the recursion of the
 // steps. Then it adds the effect of the noise in the metric.
-func (l *law) way(r *released, rows *mat.SymDense, bend, reg float64, weights []float64, draws []*mat.Dense) (way,
-	error) {
+func (l *law) way(r *released, curved *mat.SymDense, weights []float64, draws []*mat.Dense) (way, error) {
 	d := len(weights)
 	inverse, root := r.power(-.5), r.power(.5)
-	var curved, half, inside mat.Dense
-	curved.Scale(bend, rows)
-	for j := range d {
-		curved.Set(j, j, curved.At(j, j)+reg)
-	}
-	half.Mul(inverse, &curved)
+	var half, inside mat.Dense
+	half.Mul(inverse, curved)
 	inside.Mul(&half, inverse)
 	var e mat.EigenSym
 	if !e.Factorize(symmetrised(&inside), true) {
@@ -400,46 +407,6 @@ func seen(values []float64, sigma float64) []float64 {
 		out[i] = min(max(g-square*sum, 0), max(g, 0)+edge)
 	}
 	return out
-}
-
-// bendAt returns the mean, over the rows, of the loss's second derivative in the margins, a symmetric k x k
-// matrix for k margins. The mean and covariance of the margins are computed from g, the second moment of
-// the rows, and from the weights. bendAt returns false if the loss's second derivative is not known for
-// such margins.
-func bendAt(m *model.Model, g *mat.SymDense, weights []float64, shared, value float64, released *moment) (*mat.SymDense,
-	bool) {
-	d := g.SymmetricDim()
-	if v := g.At(d-1, d-1); shared > 0 &&
-		v > 4*released.Sigma { // rows longer than 1 are rescaled, so the last feature may be smaller than shared
-		shared = math.Sqrt(v)
-	}
-	k := len(weights) / d
-	mean, spread := make([]float64, k), make([][]float64, k)
-	products := make([]*mat.VecDense, k)
-	for n := range k {
-		products[n] = mat.NewVecDense(d, nil)
-		products[n].MulVec(g, mat.NewVecDense(d, weights[n*d:(n+1)*d]))
-		if shared > 0 {
-			mean[n] = products[n].AtVec(d-1) / shared
-		}
-	}
-	for n := range k {
-		spread[n] = make([]float64, k)
-		for j := range k {
-			spread[n][j] = mat.Dot(products[n], mat.NewVecDense(d, weights[j*d:(j+1)*d])) - mean[n]*mean[j]
-		}
-	}
-	bend, ok := m.Bend(mean, spread, released.Slope, value)
-	if !ok {
-		return nil, false
-	}
-	out := mat.NewSymDense(k, nil)
-	for i := range bend {
-		for j := i; j < k; j++ {
-			out.SetSym(i, j, (bend[i][j]+bend[j][i])/2)
-		}
-	}
-	return out, true
 }
 
 // of returns the covariance of the noise in linear functions of the weights. rows[i] holds the factor of

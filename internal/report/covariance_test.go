@@ -131,7 +131,7 @@ func (w *bowl) fitted(t *testing.T, weights []float64, l *law) *Fit {
 			t.Fatal(err)
 		}
 	}
-	return &Fit{Model: m, plan: runrecord.Run{Law: (*runrecord.Realised)(l)}}
+	return &Fit{Model: m, plan: runrecord.Run{Trace: (*runrecord.Trace)(l)}}
 }
 
 // TestCovarianceIsTheSpread compares the stated covariance of coefficients with their spread over
@@ -318,7 +318,7 @@ func TestCovarianceOfClasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	classes := &Fit{Model: m, plan: runrecord.Run{Law: (*runrecord.Realised)(&longer)}}
+	classes := &Fit{Model: m, plan: runrecord.Run{Trace: (*runrecord.Trace)(&longer)}}
 	e, ok := classes.explained(classes.noise())
 	if !ok || e.how != estimated || len(e.list) != 3*len(single.list) {
 		t.Fatalf("%d coefficients, %s", len(e.list), e.why)

@@ -168,10 +168,10 @@ func (f *Fit) curvesOf(e explanation) (curves []Curve, surfaces []Surface) {
 // each. It returns nil if no means were released.
 func (f *Fit) means() (means []float64, sigma float64) {
 	s := f.Model.Schema()
-	if f.plan.Law == nil || f.plan.Law.Moment == nil || f.plan.Reduce != "" || f.plan.Law.Moment.Features != s.Dim() {
+	if f.plan.Trace == nil || f.plan.Trace.Moment == nil || f.plan.Reduce != "" || f.plan.Trace.Moment.Features != s.Dim() {
 		return nil, 0
 	}
-	m := f.plan.Law.Moment
+	m := f.plan.Trace.Moment
 	if len(m.Mean) == s.Dim() {
 		return m.Mean, m.MeanSigma
 	}

@@ -5,15 +5,17 @@ import (
 	"math"
 )
 
-// Sizes in units of the SVG's view box. Text is 12 units high.
+// Sizes in units of the SVG's view box. Text is 12 units high. A chart is as wide as the column of text on any screen: on
+// a telephone, where a column has some 360 pixels, the text of a chart is then 9 pixels high, and no page scrolls
+// sideways.
 const (
-	plotWidth  = 760.0
-	plotHeight = 400.0
+	plotWidth  = 480.0
+	plotHeight = 300.0
 	topRoom    = 14.0
 	bottomRoom = 50.0
 	labelSize  = 12.0
-	mostLabel  = 15.0 // largest width of a line's name, in units of the text's size
-	gap        = 34.0 // width between plot and labels: for a connecting line and a line sample
+	mostLabel  = 11.0 // largest width of a line's name, in units of the text's size
+	gap        = 30.0 // width between plot and labels: for a connecting line and a line sample
 )
 
 // drawing is a plot with the scales of its axes and the SVG that is being written.

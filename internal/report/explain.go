@@ -248,7 +248,7 @@ func (f *Fit) carried(n runNoise) carried {
 			k.away = append(k.away, c.ShrunkSigma*(v-constant[j]))
 		}
 	}
-	if l := f.plan.Law; l != nil && len(l.Scales) > 0 {
+	if l := f.plan.Trace; l != nil && len(l.Scales) > 0 {
 		k.how = estimated
 		if k.covariance, err = f.covariance(k.lift); err != nil {
 			return unknown(err.Error())
@@ -456,7 +456,7 @@ func (f *Fit) ends(lift lifted) (fit, constant []float64, err error) {
 // covariance returns the covariance of the noise in the run's weights. It returns an error with the reason
 // if the certificate and the model do not determine it.
 func (f *Fit) covariance(lift lifted) (*covariance, error) {
-	l, s := f.plan.Law, f.Model.Schema()
+	l, s := f.plan.Trace, f.Model.Schema()
 	if l.Moment == nil {
 		return nil,
 			errors.New("the certificate is of an earlier version and does not hold the second moment of the metric that " +

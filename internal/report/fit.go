@@ -165,15 +165,13 @@ func (f *Fit) Page(ctx context.Context) (Page, error) {
 	claim := f.Certificate.Claim()
 	page := Page{
 		Title: f.title(),
-		Lead: fmt.Sprintf("Trained on %s rows with (ε = %s, δ = %s)-differential privacy. %s",
+		Lead: fmt.Sprintf("%sTrained on %s rows with (ε = %s, δ = %s)-differential privacy. %s", f.lead(),
 			Number(float64(f.Certificate.Records())), exact(claim.Epsilon), exact(claim.Delta), attack.guess()),
-		Sections: []Section{f.asked(), f.cost(ctx, attack)},
 		Foot: fmt.Sprintf("Written by %s from the certificate, the model and the ledger of a fit. Nothing on this page "+
 			"was computed from the table: making or reading it costs no privacy.",
 			f.Certificate.Software()),
 	}
-	page.Sections = append(page.Sections, f.signal(n))
-	if f.Model != nil {
+	if f.Model != nil { // the results come first
 		if s, ok := f.intervals(); ok {
 			page.Sections = append(page.Sections, s)
 		} else {
@@ -182,13 +180,16 @@ func (f *Fit) Page(ctx context.Context) (Page, error) {
 		if s, ok := f.curves(n); ok {
 			page.Sections = append(page.Sections, s)
 		}
+		if s, ok := f.quality(); ok {
+			page.Sections = append(page.Sections, s)
+		}
 	}
 	if f.Public != nil {
 		page.Sections = append(page.Sections, f.public())
 		page.Foot = fmt.Sprintf("Written by %s from the certificate, the model and the ledger of a fit, and from a table "+
 			"for the section “%s” alone.", f.Certificate.Software(), publicTitle)
 	}
-	page.Sections = append(page.Sections, f.cite())
+	page.Sections = append(page.Sections, f.cost(ctx, attack), f.asked(), f.signal(n), f.methods(), f.recheck())
 	return page, nil
 }
 

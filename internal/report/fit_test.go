@@ -8,7 +8,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -33,8 +35,8 @@ func TestFitSaysWhatWasReleased(t *testing.T) {
 	f := people(t, "p", 50)
 	f.ledger = entries(f.budget, "/home/q7r/secret-project/people.csv")
 	text, nodes := fitPage(t, f.write(t))
-	want := []string{"What was asked", "What it cost", "Noise and signal", "What the model says",
-		"How to cite and recheck the guarantee"}
+	want := []string{"What the model says", "What it cost people", "What was asked", "Noise and signal",
+		"For the methods section of a paper", "How to recheck the guarantee"}
 	if got := texts(nodes, "h2"); !slices.Equal(got, want) {
 		t.Errorf("sections %q", got)
 	}
@@ -286,4 +288,55 @@ func TestLargeFit(t *testing.T) {
 		t.Errorf("%d bytes", len(text))
 	}
 	has(t, inert(t, text)[0].text, "The largest of 2005 are shown", " more")
+}
+
+// TestResultsComeFirst: a page of a fit with a comparison must begin with the verdict in words, and must show the model
+// and its quality before the cost, with the loss of the model drawn beside the constant's. The text for a paper must say
+// the same.
+func TestResultsComeFirst(t *testing.T) {
+	f := people(t, "p", 50)
+	f.algorithm.Plan = json.RawMessage(`{"compared":{"difference":-0.2,"sigma":0.004,"least":-2,"most":2,"constant":0.5,` +
+		`"constant_sigma":0.003}}`)
+	text, nodes := fitPage(t, f.write(t))
+	want := []string{"What the model says", "How good it is", "What it cost people"}
+	if got := texts(nodes, "h2"); len(got) < 3 || !slices.Equal(got[:3], want) {
+		t.Errorf("sections %q", got)
+	}
+	// .2/.5 = 40 %; 1.96 hypot(.004, .4 .003)/.5 = 1.64 %
+	has(t, text, "it saves 40 % of the constant’s loss (95 % interval: 38 % to 42 %). Trained on",
+		"The model beside the best constant", "best constant 0.5; this model 0.3.",
+		"Beside the best constant, compared by numbers released within the budget, the model is judged as follows: better",
+		"(replace-one)")
+	f.algorithm.Plan = json.RawMessage(`{"compared":{"difference":0.2,"sigma":0.004,"least":-2,"most":2,"constant":0.5,` +
+		`"constant_sigma":0.003,"shrunk":1}}`)
+	text, _ = fitPage(t, f.write(t))
+	has(t, text, "The fit is WORSE than a constant, and the model is the constant. Trained on")
+	if strings.Contains(text, "The model beside the best constant") {
+		t.Error("a model that is the constant is drawn beside it")
+	}
+}
+
+// TestTelephonesShowWholeCharts: no chart may be wider than a telephone's column of text, nor have text that is less than
+// 8 pixels high where that column has 350 pixels.
+func TestTelephonesShowWholeCharts(t *testing.T) {
+	page, err := read(t, people(t, "p", 50)).Page(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(render(t, page))
+	boxes := regexp.MustCompile(`viewBox="0 0 ([0-9.]+) `).FindAllStringSubmatch(text, -1)
+	if len(boxes) < 4 {
+		t.Fatalf("%d charts", len(boxes))
+	}
+	for _, box := range boxes {
+		if width, err := strconv.ParseFloat(box[1], 64); err != nil || 350/width*labelSize < 8 {
+			t.Errorf("a chart of width %s: %v", box[1], err)
+		}
+	}
+	if style, _, _ := strings.Cut(text, "</style>"); regexp.MustCompile(`svg[^}]*min-width`).MatchString(style) {
+		t.Error("charts have a least width")
+	}
+	if regexp.MustCompile(`<div class="scroll">\s*<svg`).MatchString(text) {
+		t.Error("charts scroll")
+	}
 }

@@ -38,7 +38,7 @@ type noise struct {
 
 // derive computes the noise of a run from its law l, the public description of its steps and releases. It
 // returns an error with the reason if the law does not determine the noise.
-func derive(l *runrecord.Realised) (noise, error) {
+func derive(l *runrecord.Trace) (noise, error) {
 	if l == nil {
 		return noise{}, errors.New("the certificate does not state how releases became steps")
 	}

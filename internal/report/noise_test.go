@@ -21,7 +21,7 @@ func near(a, b, relative float64) bool {
 // gradients, a mix of both, or a correction of the estimate two steps back. A column of the law
 // with one entry must apply to every step.
 func TestNoiseFollowsTheLaw(t *testing.T) {
-	n, err := derive(&runrecord.Realised{Noise: []float64{3, 4, 1, 2}, Keep: []float64{0, 1, .5, 1}, Back: []int{1, 1, 1, 2},
+	n, err := derive(&runrecord.Trace{Noise: []float64{3, 4, 1, 2}, Keep: []float64{0, 1, .5, 1}, Back: []int{1, 1, 1, 2},
 		WeightNoise: 7})
 	if err != nil || n.weight != 7 || n.loose != "" {
 		t.Errorf("%+v, %v", n, err)
@@ -31,11 +31,11 @@ func TestNoiseFollowsTheLaw(t *testing.T) {
 			t.Errorf("step %d: %v: want %v", i+1, n.estimate[i], want)
 		}
 	}
-	n, err = derive(&runrecord.Realised{Noise: []float64{3, 4, 12}, Keep: []float64{1}, WeightNoise: 1, Rounds: []int{1, 3}})
+	n, err = derive(&runrecord.Trace{Noise: []float64{3, 4, 12}, Keep: []float64{1}, WeightNoise: 1, Rounds: []int{1, 3}})
 	if err != nil || !near(n.estimate[2], 13, 1e-12) || n.loose == "" {
 		t.Errorf("%+v, %v", n, err)
 	}
-	for name, l := range map[string]*runrecord.Realised{
+	for name, l := range map[string]*runrecord.Trace{
 		"nothing": nil, "no weight": {Noise: []float64{1}, WeightNoise: math.Inf(1)},
 		"forward": {Noise: []float64{1}, Back: []int{-1}, WeightNoise: 1},
 	} {
@@ -43,7 +43,7 @@ func TestNoiseFollowsTheLaw(t *testing.T) {
 			t.Errorf("%s: %v without an error", name, n.weight)
 		}
 	}
-	for _, l := range []runrecord.Realised{{WeightNoise: 1, Move: 2}, {WeightNoise: 1, Chosen: 4}} {
+	for _, l := range []runrecord.Trace{{WeightNoise: 1, Move: 2}, {WeightNoise: 1, Chosen: 4}} {
 		if n, err := derive(&l); err != nil || n.loose == "" {
 			t.Errorf("%+v: %+v, %v: does not say that it is a bound", l, n, err)
 		} else if n.absolute != (l.Move > 0) {
@@ -144,7 +144,7 @@ func TestNoiseInTheUsersUnits(t *testing.T) {
 // because the noise in its weights is not known: derive must return an error and no noise, whatever
 // numbers the law has.
 func TestUnstatedNoiseIsSaidToBe(t *testing.T) {
-	l := &runrecord.Realised{Noise: []float64{1}, StepSizes: []float64{1}, WeightNoise: 1, Unstated: true}
+	l := &runrecord.Trace{Noise: []float64{1}, StepSizes: []float64{1}, WeightNoise: 1, Unstated: true}
 	if n, err := derive(l); err == nil || n.weight != 0 || !strings.Contains(err.Error(), "does not state") {
 		t.Errorf("%+v, %v", n, err)
 	}

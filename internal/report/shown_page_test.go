@@ -28,10 +28,10 @@ func factIs(t *testing.T, s Section, name, value, note string) {
 func TestSignalToTheLetter(t *testing.T) {
 	f := read(t, people(t, "p", 4))
 	f.plan = runrecord.Run{Late: &runrecord.Late{Steps: 3, Gradient: .0456, Noise: .0567},
-		Measured:  &runrecord.Measured{Loss: .678, LossSigma: .0123, GradientNorm: .0789, GradientSigma: .00891},
-		Curvature: &runrecord.Curved{Curvature: -.00912, Sigma: .0234, Directions: 7},
-		Looked:    &runrecord.Looked{GradientNorm: .345, Sigma: .0456, Radius: .0678, Among: 5},
-		Compared:  &runrecord.Compared{Difference: -.2, Sigma: .03, Least: -1.5, Most: 2.5, Constant: .8, ConstantSigma: .01, Shrunk: .25}}
+		Measured:     &runrecord.Measured{Loss: .678, LossSigma: .0123, GradientNorm: .0789, GradientSigma: .00891},
+		Curvature:    &runrecord.Curved{Curvature: -.00912, Sigma: .0234, Directions: 7},
+		SelectedNorm: &runrecord.SelectedNorm{GradientNorm: .345, Sigma: .0456, Radius: .0678, Among: 5},
+		Compared:     &runrecord.Compared{Difference: -.2, Sigma: .03, Least: -1.5, Most: 2.5, Constant: .8, ConstantSigma: .01, Shrunk: .25}}
 	f.plan.Predicted, f.plan.Foreseen, f.plan.Floor, f.plan.Clip, f.plan.Effective = .00123, .00234, .00345, .75, 321
 	noise := runNoise{noise: noise{estimate: []float64{.001, .002, .004}}}
 	s := f.signal(noise)
@@ -40,13 +40,16 @@ func TestSignalToTheLetter(t *testing.T) {
 	factIs(t, s, "Gradient norm to expect", "0.00123", fit+", as planned before the first release; 0 at a stationary point")
 	factIs(t, s, "The same, foreseen", "0.00234", fit+", after the releases about rows and gradients")
 	factIs(t, s, "Gradient at the end", "0.0456", "of the last 3 steps on average, of which noise alone makes 0.0567")
-	factIs(t, s, "Against a constant", "−0.2", "the fit's mean loss less the best constant's over all records of the fit, "+
-		"released with noise of 0.03; a record's difference counts in full: it lies between -1.5 and 2.5: the fit is better than "+
-		"the best constant, and the model goes 75% of the way from the constant to it")
-	factIs(t, s, "Share of the constant's loss saved", "0.25", "95% interval: 0.176 to 0.324")
-	factIs(t, s, "Loss of the constant", "0.8", "released with noise of 0.01")
+	q, ok := f.quality()
+	if !ok {
+		t.Fatal("no comparison")
+	}
+	factIs(t, q, "Against a constant", "−0.2", "the fit's mean loss less the best constant's over all records of the fit, "+
+		"released with noise of 0.03; a record's difference counts in full: it lies between -1.5 and 2.5")
+	factIs(t, q, "Share of the constant's loss saved", "0.25", "95% interval: 0.176 to 0.324")
+	factIs(t, q, "Loss of the constant", "0.8", "released with noise of 0.01")
 	factIs(t, s, "Gradient norm measured", "0.0789", "at the result, released with noise of 0.00891")
-	factIs(t, s, "Mean loss measured", "0.678", "at the result, released with noise of 0.0123")
+	factIs(t, q, "Mean loss measured", "0.678", "at the result, released with noise of 0.0123")
 	factIs(t, s, "Curvature released", "−0.00912", fit+", the least of 7 directions, each released with noise of 0.0234: none is "+
 		"below zero by more than noise explains, though an eigenvalue may be along another")
 	factIs(t, s, "Gradient norm looked at", "0.345", "of the loss smoothed over radius 0.0678, "+fit+", chosen by it among 5 "+
@@ -57,6 +60,24 @@ func TestSignalToTheLetter(t *testing.T) {
 		"longer ones are clipped to it: the mean gradient is no longer at any point")
 	factIs(t, s, "Effective size N", "321", "rows × μ / √weights; below 30 the table is too small for this budget")
 
+	if got := f.lead(); got != "The fit is better than the best constant, and the model goes 75 % of the way from the constant "+
+		"to it. " {
+		t.Error(got)
+	}
+	// The losses of the constant and of the fit, .8 and .6, with 1.96 deviations of their noise either way.
+	f.plan.Compared.Shrunk = 0
+	if got := f.lead(); got != "The model is better than the best constant, which predicts the same for every row: it saves 25 % "+
+		"of the constant’s loss (95 % interval: 18 % to 32 %). " {
+		t.Error(got)
+	}
+	bars := f.losses()
+	for i, want := range []Bar{{Value: .8, Interval: Interval{.8 - .0196, .8 + .0196}},
+		{Value: .6, Interval: Interval{.6 - 1.96*.03, .6 + 1.96*.03}}} {
+		if b := bars.Items[i]; !near(b.Value, want.Value, 1e-9) || !near(b.Interval.Low, want.Interval.Low, 1e-9) ||
+			!near(b.Interval.High, want.Interval.High, 1e-9) {
+			t.Errorf("%+v: must be %+v", b, want)
+		}
+	}
 	f.GradientNorms = []float64{.5, .4, .3}
 	p := f.noisePlot(noise, 2)
 	for i, want := range [][2][]float64{{{1, 2, 3}, {.002, .004, .008}}, {{1, 2, 3}, {.5, .4, .3}}} {
@@ -167,7 +188,7 @@ func TestCitationToTheLetter(t *testing.T) {
 	above := math.Ceil(mu*1e5) / 1e5
 	for _, want := range []string{
 		"The model of p5 was trained with (epsilon = 1.25, delta = 3e-06)-differential privacy for tables that differ in one " +
-			"replaced row (the number of rows, 10,000, is public).",
+			"replaced row (the number of rows, 10,000, is public) (replace-one).",
 		fmt.Sprintf("satisfy %v-Gaussian differential privacy", above),
 		"in 4 Gaussian releases, with noise from secret coins, by stillpoint v1.0.0.",
 	} {

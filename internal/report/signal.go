@@ -18,7 +18,7 @@ type runNoise struct {
 // noise derives the noise of the fit from its law, the public description of its steps and
 // releases.
 func (f *Fit) noise() runNoise {
-	n, err := derive(f.plan.Law)
+	n, err := derive(f.plan.Trace)
 	if f.plan.Effects != nil {
 		err = errors.New("the fit has two stages, and the noise of the first is in the features and in the start of " +
 			"the second")
@@ -70,29 +70,9 @@ func (f *Fit) signal(n runNoise) Section {
 		}
 		add("Gradient at the end", l.Gradient, note)
 	}
-	if c := f.plan.Compared; c != nil && drawable(math.Abs(c.Difference), true) && drawable(c.Sigma, true) {
-		note := fmt.Sprintf("the fit's mean loss less the best constant's over all records of the fit, released with noise "+
-			"of %s", Number(c.Sigma))
-		note += "; " + c.Counted() + ": "
-		note += "the fit is " + c.Conclusion()
-		switch {
-		case c.Shrunk >= 1:
-			note += ", and the model is the constant"
-		case c.Shrunk > 0:
-			note += fmt.Sprintf(", and the model goes %s%% of the way from the constant to it", Number(100*(1-c.Shrunk)))
-		}
-		facts = append(facts, Fact{Name: "Against a constant", Value: Number(c.Difference), Note: note})
-		if share, low, high, ok := c.Explained(); ok {
-			add("Share of the constant's loss saved", share, fmt.Sprintf("95%% interval: %s to %s", Number(low), Number(high)))
-		}
-		if c.ConstantSigma > 0 && (c.Earlier() || c.Constant > 3*c.ConstantSigma) && !c.Unresolved {
-			released("Loss of the constant", c.Constant, fmt.Sprintf("released with noise of %s", Number(c.ConstantSigma)))
-		}
-	}
 	if m := f.plan.Measured; m != nil {
 		released("Gradient norm measured", m.GradientNorm,
 			fmt.Sprintf("at the result, released with noise of %s", Number(m.GradientSigma)))
-		released("Mean loss measured", m.Loss, fmt.Sprintf("at the result, released with noise of %s", Number(m.LossSigma)))
 	}
 	if c := f.plan.Curvature; c != nil && drawable(math.Abs(c.Curvature), true) && drawable(c.Sigma, true) {
 		note := fmt.Sprintf("%s, the least of %s, each released with noise of %s: ", at,
@@ -104,7 +84,7 @@ func (f *Fit) signal(n runNoise) Section {
 		}
 		facts = append(facts, Fact{Name: "Curvature released", Value: Number(c.Curvature), Note: note})
 	}
-	if l := f.plan.Looked; l != nil {
+	if l := f.plan.SelectedNorm; l != nil {
 		of := "of the loss"
 		if l.Radius > 0 {
 			of = fmt.Sprintf("of the loss smoothed over radius %s", Number(l.Radius))
@@ -121,8 +101,7 @@ func (f *Fit) signal(n runNoise) Section {
 	add("Effective size N", f.plan.Effective, "rows × μ / √weights; below 30 the table is too small for this budget")
 	if len(facts) > 0 {
 		s.Parts = append(s.Parts, facts,
-			Text("Lengths are after scaling, by which a row has norm 1 at most. Measure the quality of "+
-				"a model on rows that it was not trained on (stillpoint evaluate, which is not private)."))
+			Text("Lengths are after scaling, by which a row has norm 1 at most."))
 	}
 	p := f.multiplierPlot()
 	if len(n.estimate) > 0 && root > 0 {
@@ -168,7 +147,7 @@ func (f *Fit) noisePlot(n runNoise, root float64) Plot {
 		}
 	}
 	if drawable(f.plan.Predicted, true) {
-		p.References = append(p.References, Level("expected at the result", f.plan.Predicted))
+		p.References = append(p.References, Level("expected at the end", f.plan.Predicted))
 	}
 	if drawable(f.plan.Floor, true) {
 		p.References = append(p.References, Level("noise level", f.plan.Floor))

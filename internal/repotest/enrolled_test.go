@@ -150,7 +150,7 @@ func TestBudgetStoresAreEverywhere(t *testing.T) {
 		}
 		name := filepath.Base(filepath.Dir(path))
 		count++
-		contains(t, "budget/stores/stores.go", name+".Open(")
+		contains(t, "budget/stores/drivers.go", name+".Open(")
 		contains(t, "budget/address.go", name+":")
 		contains(t, "cmd/stillpoint/budget.go", name+":")
 		if !strings.Contains(testsBelow(t, "internal/budgetstore/"+name), "budgettest.Run(") {
@@ -257,14 +257,14 @@ var withoutColumn = map[string]string{
 	"dataset/schema.go":            "ignore, public",
 	"dataset/shape.go":             "ignore, public, date",
 	"dataset/encode.go":            "ignore, public, category, hash",
-	"dataset/fate.go":              "ignore, number, hash, date",
+	"dataset/cellstatus.go":        "ignore, number, hash, date",
 	"dataset/curve.go":             "ignore, public, category, hash",
 	"dataset/interaction.go":       "ignore, public",
 	"dataset/term.go":              "ignore, public, hash",
 	"dataset/explain.go":           "ignore, public",
 	"curator/pace.go":              "ignore, public, date",
 	"internal/train/inference.go":  "ignore, category, date",
-	"internal/train/seen.go":       "ignore, public, hash",
+	"internal/train/quality.go":    "ignore, public, hash",
 	"internal/report/fit.go":       "ignore",
 	"internal/report/explain.go":   "ignore, public, number, category",
 	"internal/report/structure.go": "ignore, public",

@@ -26,8 +26,8 @@ var layers = map[string]struct {
 	barred []string
 }{
 	"": {local: []string{"account", "budget", "certificate", "curator", "dataset", "loss", "model", "optimize",
-		"internal/crashsafe", "internal/front", "internal/regularfile", "internal/runfolder", "internal/train"}},
-	"internal/front": {local: []string{"curator", "internal/safetext", "internal/report", "internal/runfolder",
+		"internal/crashsafe", "internal/fitting", "internal/regularfile", "internal/runfolder", "internal/train"}},
+	"internal/fitting": {local: []string{"curator", "internal/safetext", "internal/report", "internal/runfolder",
 		"internal/train", "optimize"}},
 	"account": {local: []string{"account/internal/round", "account/mechanism", "internal/memo",
 		"internal/safetext"}, barred: randomness},
@@ -64,10 +64,10 @@ var layers = map[string]struct {
 		"convex"}},
 	"curator": {local: []string{"account", "dataset", "loss", "query", "internal/effects", "internal/spline", "internal/mutualtls",
 		"internal/table",
-		"curator/internal/coin", "curator/internal/engine", "curator/internal/kernel", "curator/internal/row",
+		"curator/internal/coin", "curator/internal/engine", "curator/internal/session", "curator/internal/row",
 		"curator/internal/wire"}, barred: randomness},
 	"curator/simulate": {local: []string{"account", "loss", "query", "curator/internal/coin",
-		"curator/internal/engine", "curator/internal/kernel", "curator/internal/row"}, barred: randomness},
+		"curator/internal/engine", "curator/internal/session", "curator/internal/row"}, barred: randomness},
 	"curator/internal/row": {local: []string{"internal/targetpair", "internal/effects", "internal/spline"},
 		others: []string{"golang.org/x/sys/cpu"}, barred: randomness},
 	"curator/internal/row/rowtest": {local: []string{"curator/internal/row"}},
@@ -79,7 +79,7 @@ var layers = map[string]struct {
 		"curator/internal/row", "curator/internal/row/rowtest", "loss", "internal/testloss", "query"}},
 	"curator/internal/coin":  {barred: []string{"math/rand"}},
 	"curator/internal/noise": {local: []string{"curator/internal/coin"}, barred: randomness},
-	"curator/internal/kernel": {local: []string{"account", "loss", "query", "curator/internal/coin",
+	"curator/internal/session": {local: []string{"account", "loss", "query", "curator/internal/coin",
 		"curator/internal/engine", "curator/internal/noise"}, barred: randomness},
 	"internal/targetpair": {},
 	"internal/effects":    {local: []string{"internal/repromath"}},
@@ -124,7 +124,7 @@ var layers = map[string]struct {
 		others: []string{"github.com/gofrs/flock"}},
 	"export": {local: []string{"loss", "dataset", "model", "internal/safetext",
 		"internal/effects", "internal/repromath", "internal/spline"}},
-	"cmd/stillpoint": {local: []string{"account/mechanism", "", "internal/columnname", "internal/front", "internal/yamltext", "internal/inference", "internal/regularfile",
+	"cmd/stillpoint": {local: []string{"account/mechanism", "", "internal/columnname", "internal/fitting", "internal/yamltext", "internal/inference", "internal/regularfile",
 		"export", "internal/crashsafe", "budget", "budget/stores", "internal/train", "internal/runfolder", "internal/audit",
 		"internal/rehearsal", "internal/report", "model",
 		"certificate", "dataset", "account", "internal/table", "internal/safetext", "internal/sshsig", "internal/inspect"},
@@ -167,6 +167,7 @@ var randomness = []string{"math/rand", "math/rand/v2", "crypto/rand"}
 // testLocal lists the packages that a package's tests may import, besides the package itself and those in
 // the package's row of layers.
 var testLocal = map[string][]string{
+	"cmd/stillpoint":       {"optimize", "optimize/choose"},
 	"internal/table":       {"dataset"},
 	"loss":                 {"internal/losscheck", "losstest"},
 	"internal/testloss":    {"internal/losscheck", "losstest"},
@@ -195,12 +196,12 @@ var testLocal = map[string][]string{
 	"curator/internal/row":          {"curator/internal/row/rowtest"},
 	"curator/internal/engine": {"account", "internal/effects", "internal/spline", "curator/internal/row/rowtest",
 		"curator/internal/engine/enginetest", "internal/testloss"},
-	"curator/internal/wire": {"account", "curator/internal/coin", "curator/internal/kernel",
+	"curator/internal/wire": {"account", "curator/internal/coin", "curator/internal/session",
 		"curator/internal/row/rowtest", "curator/internal/engine/enginetest"},
-	"curator/internal/kernel": {"account/mechanism", "internal/targetpair", "curator/internal/row",
+	"curator/internal/session": {"account/mechanism", "internal/targetpair", "curator/internal/row",
 		"curator/internal/engine/enginetest"},
 	"":                 {"budget/stores", "internal/inference", "internal/report"},
-	"internal/front":   {"account"},
+	"internal/fitting": {"account"},
 	"examples/service": {"account", "curator", "optimize", "optimize/choose", "internal/crashsafe"},
 	"examples/loss":    {"losstest"},
 	"export":           {"account"},
@@ -216,6 +217,7 @@ var testOthers = []string{
 	"pgregory.net/rapid", "github.com/google/go-cmp", "gonum.org/v1/gonum",
 	"github.com/rogpeppe/go-internal", "golang.org/x/tools", "golang.org/x/sys", "github.com/goccy/go-yaml",
 	"modernc.org/sqlite", "github.com/parquet-go/parquet-go", "google.golang.org/protobuf", "golang.org/x/crypto",
+	"github.com/santhosh-tekuri/jsonschema/v6",
 }
 
 // pure lists the standard packages through which code cannot reach a file, the network, a process,
@@ -598,7 +600,7 @@ func TestSimulationStaysOut(t *testing.T) {
 // openers are the packages that may open a ledger for stated records: the package that holds the records,
 // and the test suite of the stores of budgets. Any other package that did this would make a ledger for
 // records that do not exist.
-var openers = []string{"curator/internal/kernel", "internal/budgetstore/budgettest"}
+var openers = []string{"curator/internal/session", "internal/budgetstore/budgettest"}
 
 // TestOnlySessionsOpenLedgers: ledgers from which certificates are made, and by which stores of budgets are
 // charged, must come from sessions. Package account itself may replay recorded ledgers, for certificates

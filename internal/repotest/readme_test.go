@@ -65,14 +65,28 @@ func TestReadmeCallsWhatRExports(t *testing.T) {
 	}
 }
 
-// TestReadmeInstallsWhatIsPublished: the lines of README.md that install a release must name the packages as
-// a release makes them (RELEASING.md): the Python project's name, and the source package of R.
-func TestReadmeInstallsWhatIsPublished(t *testing.T) {
+// TestReadmeInstallsWhatThereIs: until a version is released (CHANGELOG.md says so), the lines of README.md that install
+// must install from the source, and from folders that are there. Afterwards they must name the packages as a release
+// makes them (RELEASING.md). The line for Python must name the extras that the lines in Python need.
+func TestReadmeInstallsWhatThereIs(t *testing.T) {
 	t.Chdir(root)
 	name := found(t, "python/pyproject.toml", `(?m)^name = "(.+)"$`, 1)[0]
-	found(t, "README.md", `(?m)^\$ (pip install `+regexp.QuoteMeta(name)+`) `, 1)
-	found(t, ".github/RELEASING.md", "`("+strings.ReplaceAll(name, "-", "_")+`)-[0-9.]+-\*\.whl`, 1)
 	of := found(t, "r/DESCRIPTION", `(?m)^Package: (.+)$`, 1)[0]
-	found(t, "README.md", `(?m)^\$ (R CMD INSTALL `+of+`_VERSION\.tar\.gz) `, 1)
+	found(t, ".github/RELEASING.md", "`("+strings.ReplaceAll(name, "-", "_")+`)-[0-9.]+-\*\.whl`, 1)
 	found(t, ".github/RELEASING.md", "`("+of+`)_[0-9.]+\.tar\.gz`, 1)
+	if strings.Contains(read(t, "CHANGELOG.md"), "No version has been released yet") {
+		for _, line := range found(t, "README.md", `(?mi)^\$ (.*install .*)$`, 2) {
+			if strings.Contains(line, name) || strings.Contains(line, of+"_") {
+				t.Errorf("README.md installs what was not released: %s", line)
+			}
+		}
+		for _, folder := range []string{"cmd/stillpoint/main.go", "python/pyproject.toml", "r/DESCRIPTION"} {
+			read(t, folder)
+		}
+	} else {
+		found(t, "README.md", `(?m)^\$ (pip install "?`+regexp.QuoteMeta(name)+`)`, 1)
+	}
+	if strings.Contains(read(t, "README.md"), "from_formula") {
+		found(t, "README.md", `(?m)^\$ pip install "[^"]*(\[sklearn,formula\])"`, 1)
+	}
 }

@@ -13,25 +13,25 @@ func TestJournalOfAnotherFitIsRefused(t *testing.T) {
 	steps := []account.SampledSteps{{NoiseMultiplier: 2, Sampling: .1, Count: 5}}
 	entry := Entry{Fit: 3, Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6},
 		Schedule: steps}
-	same := train.Head{Fit: 3, Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6},
+	same := train.Header{Fit: 3, Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6},
 		Schedule: steps}
 	if err := (&told{head: &same}).belongs(entry); err != nil {
 		t.Errorf("its own: %v", err)
 	}
-	for name, change := range map[string]func(*train.Head){
-		"fit":               func(h *train.Head) { h.Fit = 2 },
-		"relation":          func(h *train.Head) { h.Relation = account.AddOrRemove },
-		"epsilon":           func(h *train.Head) { h.Epsilon = 2 },
-		"delta":             func(h *train.Head) { h.Delta = 1e-5 },
-		"no schedule":       func(h *train.Head) { h.Schedule = nil },
-		"a longer schedule": func(h *train.Head) { h.Schedule = append(steps[:1:1], steps...) },
-		"another multiplier": func(h *train.Head) {
+	for name, change := range map[string]func(*train.Header){
+		"fit":               func(h *train.Header) { h.Fit = 2 },
+		"relation":          func(h *train.Header) { h.Relation = account.AddOrRemove },
+		"epsilon":           func(h *train.Header) { h.Epsilon = 2 },
+		"delta":             func(h *train.Header) { h.Delta = 1e-5 },
+		"no schedule":       func(h *train.Header) { h.Schedule = nil },
+		"a longer schedule": func(h *train.Header) { h.Schedule = append(steps[:1:1], steps...) },
+		"another multiplier": func(h *train.Header) {
 			h.Schedule = []account.SampledSteps{{NoiseMultiplier: 1, Sampling: .1, Count: 5}}
 		},
-		"another probability": func(h *train.Head) {
+		"another probability": func(h *train.Header) {
 			h.Schedule = []account.SampledSteps{{NoiseMultiplier: 2, Sampling: .2, Count: 5}}
 		},
-		"another count": func(h *train.Head) {
+		"another count": func(h *train.Header) {
 			h.Schedule = []account.SampledSteps{{NoiseMultiplier: 2, Sampling: .1, Count: 4}}
 		},
 	} {

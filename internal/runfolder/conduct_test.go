@@ -63,14 +63,14 @@ func TestCertificateKeepsTheLook(t *testing.T) {
 		t.Fatal(err)
 	}
 	var kept struct {
-		Looked *optimize.Looked `json:"looked"`
+		SelectedNorm *optimize.SelectedNorm `json:"looked"`
 	}
 	if err := json.Unmarshal(cert.Algorithm().Plan, &kept); err != nil {
 		t.Fatal(err)
 	}
-	if kept.Looked == nil || f.Result.Looked == nil || *kept.Looked != *f.Result.Looked || kept.Looked.Among != 2 ||
-		!(kept.Looked.Sigma > 0) {
-		t.Errorf("looked %+v, kept %+v", f.Result.Looked, kept.Looked)
+	if kept.SelectedNorm == nil || f.Result.SelectedNorm == nil || *kept.SelectedNorm != *f.Result.SelectedNorm || kept.SelectedNorm.Among != 2 ||
+		!(kept.SelectedNorm.Sigma > 0) {
+		t.Errorf("looked %+v, kept %+v", f.Result.SelectedNorm, kept.SelectedNorm)
 	}
 	if got := f.Charged / f.Budget.Charge(); f.Releases != 14 || !(got <= 1) || got < 1-1e-6 {
 		t.Errorf("%d releases, %v of the budget charged: want 14 and all of it", f.Releases, got)

@@ -23,7 +23,7 @@ type Dry struct {
 // error if the output folder would not accept the fit.
 func DryRun(ctx context.Context, c *train.Config, to Out, o train.Options) (*Dry, error) {
 	out := to.folder(c, o.Stores)
-	o.Keeper = &keeper{out}
+	o.Storage = &storage{out}
 	d, err := c.DryRun(ctx, o)
 	if err != nil {
 		return nil, err

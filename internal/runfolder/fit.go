@@ -59,7 +59,7 @@ type Fitted struct {
 func Fit(ctx context.Context, c *train.Config, to Out, o train.Options) (*Fitted, error) {
 	out := to.folder(c, o.Stores)
 	ctx = out.on(ctx)
-	o.Keeper = &keeper{out}
+	o.Storage = &storage{out}
 	f, err := c.Fit(ctx, o)
 	if f == nil {
 		return nil, err
@@ -118,14 +118,14 @@ func RoundUp(x float64) float64 {
 	return y
 }
 
-// keeper implements train.Keeper: it stores a fit in the folder f.
-type keeper struct{ f *folder }
+// storage implements train.Storage: it stores a fit in the folder f.
+type storage struct{ f *folder }
 
-func (k *keeper) Look() error { return k.f.look() }
+func (k *storage) Look() error { return k.f.look() }
 
-// Claim implements train.Keeper: it claims the folder for the fit. For killed earlier fits of the folder it
+// Claim implements train.Storage: it claims the folder for the fit. For killed earlier fits of the folder it
 // also tells their stores of budgets the final charges (reclaim).
-func (k *keeper) Claim(ctx context.Context, table string) (err error) {
+func (k *storage) Claim(ctx context.Context, table string) (err error) {
 	if err := k.f.claim(table); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
@@ -137,19 +137,19 @@ func (k *keeper) Claim(ctx context.Context, table string) (err error) {
 	return err
 }
 
-func (k *keeper) Release() { k.f.release() }
+func (k *storage) Release() { k.f.release() }
 
-func (k *keeper) Number() int { return k.f.fit }
+func (k *storage) Number() int { return k.f.fit }
 
-func (k *keeper) Folder() string { return k.f.path }
+func (k *storage) Folder() string { return k.f.path }
 
-func (k *keeper) Intend(store, dataset, run string) error {
+func (k *storage) Intend(store, dataset, run string) error {
 	return k.f.intend(intent{Store: store, Dataset: dataset, Run: run})
 }
 
-func (k *keeper) Forget() error { return k.f.forget(k.f.fit) }
+func (k *storage) Forget() error { return k.f.forget(k.f.fit) }
 
-func (k *keeper) Begin(h train.Head, r train.Released) (train.Log, error) {
+func (k *storage) Begin(h train.Header, r train.Released) (train.Log, error) {
 	files, j, err := k.f.begin(h, r)
 	if err != nil {
 		return nil, err
@@ -157,20 +157,20 @@ func (k *keeper) Begin(h train.Head, r train.Released) (train.Log, error) {
 	return &log{k.f, files, j}, nil
 }
 
-func (k *keeper) Reserve(e Entry) (err error) {
+func (k *storage) Reserve(e Entry) (err error) {
 	k.f.others, err = k.f.reserve(e)
 	return err
 }
 
-func (k *keeper) Settle(charged float64, complete bool) error {
+func (k *storage) Settle(charged float64, complete bool) error {
 	return k.f.settle(charged, complete, "")
 }
 
-func (k *keeper) Charged(err error) error { return k.f.charged(err) }
+func (k *storage) Charged(err error) error { return k.f.charged(err) }
 
 // begin reserves disk space for the files of a run and begins the run's journal. If it fails, it removes the
 // reserved files and the journal.
-func (f *folder) begin(h train.Head, r train.Released) (*pair, *journal, error) {
+func (f *folder) begin(h train.Header, r train.Released) (*pair, *journal, error) {
 	files, err := f.newPair(h, r)
 	if err != nil {
 		return nil, nil, err

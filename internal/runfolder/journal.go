@@ -26,7 +26,7 @@ import (
 
 // record is the content of a journal's line. Exactly one of its members is set.
 type record struct {
-	Head     *train.Head        `json:"head,omitempty"`
+	Head     *train.Header      `json:"head,omitempty"`
 	Event    *account.Event     `json:"event,omitempty"`
 	Step     *reached           `json:"step,omitempty"`
 	Found    *dataset.Effects   `json:"effects,omitempty"`
@@ -101,7 +101,7 @@ type journal struct {
 }
 
 // newJournal begins a fit's journal. The journal's first line is on stable storage when newJournal returns.
-func (f *folder) newJournal(h train.Head) (*journal, error) {
+func (f *folder) newJournal(h train.Header) (*journal, error) {
 	if err := f.removeIfThere(f.journalFile()); err != nil {
 		return nil, err
 	}

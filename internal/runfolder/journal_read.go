@@ -22,8 +22,8 @@ const mostLine = 64 << 20
 
 // told is the content of a run's journal, as far as it was read.
 type told struct {
-	head *train.Head
-	// parameters is the number of weights that the run trains (train.Head.Parameters).
+	head *train.Header
+	// parameters is the number of weights that the run trains (train.Header.Parameters).
 	parameters int
 	events     []account.Event
 	norms      []float64
@@ -313,7 +313,7 @@ func (t *told) found(e dataset.Effects) error {
 
 // check returns an error if a journal's head has an unknown version, a fit number below 1, or no schema. The
 // other members are checked when the model and the certificate are made from the head.
-func check(h *train.Head) error {
+func check(h *train.Header) error {
 	switch {
 	case h.Journal != 1 && h.Journal != train.JournalVersion:
 		return fmt.Errorf("journal = %d: must be 1 or %d, the versions this program reads", h.Journal, train.JournalVersion)

@@ -122,7 +122,7 @@ func TestJournalAfterATornLine(t *testing.T) {
 	for _, w := range [][]float64{{3}, {3, 4, 5, 6, 7, 8, 9, 10, 11, 12}} {
 		d := durabletest.New()
 		f := &folder{disk: d, path: ".", fit: 1}
-		j, err := f.newJournal(train.Head{Guarantee: account.Guarantee{Relation: 1}})
+		j, err := f.newJournal(train.Header{Guarantee: account.Guarantee{Relation: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func TestCheckpoints(t *testing.T) {
 	for _, pace := range []time.Duration{time.Microsecond, 10 * time.Millisecond, 3 * time.Second} {
 		d := durabletest.New()
 		f := &folder{disk: d, path: ".", fit: 1}
-		j, err := f.newJournal(train.Head{Guarantee: account.Guarantee{Relation: 1}})
+		j, err := f.newJournal(train.Header{Guarantee: account.Guarantee{Relation: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +190,7 @@ func TestCheckpoints(t *testing.T) {
 func TestNoIterateThatIsNone(t *testing.T) {
 	d := durabletest.New()
 	f := &folder{disk: d, path: ".", fit: 1}
-	j, err := f.newJournal(train.Head{Guarantee: account.Guarantee{Relation: 1}})
+	j, err := f.newJournal(train.Header{Guarantee: account.Guarantee{Relation: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func (f *folder) partial(name string) string { return f.file(fmt.Sprintf(".%s-%d
 
 // newPair creates the run's model and certificate under temporary names. It reserves disk space for the
 // largest model, and for a certificate with one event for each planned step and spareEvents more.
-func (f *folder) newPair(h train.Head, r train.Released) (*pair, error) {
+func (f *folder) newPair(h train.Header, r train.Released) (*pair, error) {
 	p := &pair{f: f}
 	if err := p.make(h, r); err != nil {
 		p.discard()
@@ -43,7 +43,7 @@ func (f *folder) newPair(h train.Head, r train.Released) (*pair, error) {
 	return p, nil
 }
 
-func (p *pair) make(h train.Head, r train.Released) (err error) {
+func (p *pair) make(h train.Header, r train.Released) (err error) {
 	model, certificate, err := h.Room(r)
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ const hostA, hostB = "a", "b"
 // world is a disk, a store, and the processes that use them.
 type world struct {
 	t     *testing.T
-	head  train.Head
+	head  train.Header
 	disk  *durabletest.Disk
 	store *chains
 	// processes is the number of processes so far. live is the fit that runs, if any, and alive the numbers of
@@ -77,17 +77,17 @@ func (w *world) process(host string) process {
 	return process{w.disk, w, host, w.processes}
 }
 
-// liveFit is a fit that runs. It does what train.Config.Fit does with the keeper and the store, and releases
+// liveFit is a fit that runs. It does what train.Config.Fit does with the storage and the store, and releases
 // answers without a table.
 type liveFit struct {
 	on      process
-	keeper  *keeper
+	storage *storage
 	log     train.Log
 	run     *budget.Run
 	book    *budget.Book
 	session *answering
 	entry   Entry
-	head    train.Head
+	head    train.Header
 	id      string
 	noted   int
 	// stopped is true after an error, after which a fit releases nothing.
@@ -115,7 +115,7 @@ func (w *world) begin(dir, host string) (*liveFit, error) {
 	}
 	f := newFolder(p, dir, "people", true)
 	f.stores = w.store.open
-	l := &liveFit{on: p, keeper: &keeper{f}, session: &answering{own}, head: w.head, book: budget.NewBook(w.store)}
+	l := &liveFit{on: p, storage: &storage{f}, session: &answering{own}, head: w.head, book: budget.NewBook(w.store)}
 	fail := func(err error) (*liveFit, error) {
 		delete(w.alive, p.id)
 		f.release()
@@ -123,27 +123,27 @@ func (w *world) begin(dir, host string) (*liveFit, error) {
 		return nil, err
 	}
 	ctx = f.on(ctx)
-	if err := l.keeper.Claim(ctx, "/people.csv"); err != nil {
+	if err := l.storage.Claim(ctx, "/people.csv"); err != nil {
 		return fail(err)
 	}
 	l.run = l.book.Run("people", "")
 	l.run.Hold()
 	if l.id, err = l.run.ID(ctx); err == nil {
-		err = l.keeper.Intend("store", "people", l.id)
+		err = l.storage.Intend("store", "people", l.id)
 	}
 	if err == nil {
 		err = l.run.Reserve(ctx, own.View())
 	}
 	if err != nil {
-		return fail(errors.Join(err, l.run.Settle(ctx, l.session), l.keeper.Forget()))
+		return fail(errors.Join(err, l.run.Settle(ctx, l.session), l.storage.Forget()))
 	}
 	w.runs = append(w.runs, l.id)
 	receipt, _ := l.run.Receipt()
 	l.head.Fit, l.head.Budget = f.fit, &receipt
 	l.entry = Entry{Data: "/people.csv", Algorithm: "gd", Guarantee: b.Guarantee(""), Store: "store", Dataset: "people",
 		Run: l.id}
-	if l.log, err = l.keeper.Begin(l.head, train.Released{}); err == nil {
-		err = l.keeper.Reserve(l.entry)
+	if l.log, err = l.storage.Begin(l.head, train.Released{}); err == nil {
+		err = l.storage.Reserve(l.entry)
 	}
 	if err != nil {
 		w.t.Fatal(err)
@@ -166,7 +166,7 @@ func (w *world) release(l *liveFit) {
 	} else if err != nil {
 		w.t.Fatal(err)
 	}
-	ctx := l.keeper.f.on(context.Background())
+	ctx := l.storage.f.on(context.Background())
 	if err = l.run.Cover(ctx, l.noted, l.session.Ledger().Charged()); err == nil {
 		err = l.log.Events(l.session.Ledger().Since(l.noted))
 	}
@@ -179,18 +179,18 @@ func (w *world) release(l *liveFit) {
 
 // end ends a fit as one that has no model, or with its certificate.
 func (w *world) end(l *liveFit, certified bool) {
-	ctx := l.keeper.f.on(context.Background())
+	ctx := l.storage.f.on(context.Background())
 	_ = l.session.Close()
 	if !certified {
 		l.log.Discard()
-		_ = l.keeper.Settle(l.session.Ledger().Charged(), false)
+		_ = l.storage.Settle(l.session.Ledger().Charged(), false)
 	} else if _, cert, err := l.head.Files(train.Released{Events: l.session.Ledger().Events()}); err != nil {
 		w.t.Fatal(err)
 	} else {
 		_ = l.log.Publish(nil, cert)
 	}
 	if err := l.run.Settle(ctx, l.session); err == nil {
-		_ = l.keeper.Forget()
+		_ = l.storage.Forget()
 	}
 	w.stop(l)
 }
@@ -202,7 +202,7 @@ func (w *world) stop(l *liveFit) {
 	}
 	l.log.Close()
 	_ = l.book.Close()
-	l.keeper.Release()
+	l.storage.Release()
 	if w.live == l {
 		w.live = nil
 	}
@@ -398,7 +398,7 @@ func (w *world) state() string {
 var unequal = regexp.MustCompile(`"(time|sum|process|inode)\\?":"?[^",}]*"?`)
 
 // replay makes the state that a path of actions leads to. possible is false if the last action was not possible.
-func replay(t *testing.T, head train.Head, empty *chains, all []action, path []int) (w *world, possible bool) {
+func replay(t *testing.T, head train.Header, empty *chains, all []action, path []int) (w *world, possible bool) {
 	d := durabletest.New()
 	w = &world{t: t, head: head, disk: d, store: empty.at(1, nil), released: map[string]float64{}, alive: map[int]bool{}}
 	possible = true
@@ -515,7 +515,7 @@ func TestStoreChargesWhatWasReleased(t *testing.T) {
 
 // modelHead returns the head of a fit's journal, by which the fits of the search begin theirs, and a store with
 // the dataset.
-func modelHead(t *testing.T) (train.Head, *chains) {
+func modelHead(t *testing.T) (train.Header, *chains) {
 	t.Helper()
 	s := newScene(t, "gd")
 	d := durabletest.New()

@@ -197,7 +197,7 @@ func TestSharedFolder(t *testing.T) {
 			old := syscall.Umask(test.umask)
 			defer syscall.Umask(old)
 			f, _ := reserve(t, "out", "")
-			j, err := f.newJournal(train.Head{Guarantee: account.Guarantee{Relation: account.ReplaceOne}})
+			j, err := f.newJournal(train.Header{Guarantee: account.Guarantee{Relation: account.ReplaceOne}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -60,32 +60,32 @@ const (
 	doubtShare, doubtLeast = .5, .1
 )
 
-// Decide sets Shrunk, the position of the published model on the line from the fit (0) to the constant (1). bend is
+// Decide sets Shrunk, the position of the published model on the line from the fit (0) to the constant (1). curvature is
 // the second derivative of the mean loss along the whole line from the constant to the fit, and rise the forecast of
-// the first derivative at the fit. bend is 0 if they are unknown. convex says that the objective is convex.
+// the first derivative at the fit. curvature is 0 if they are unknown. convex says that the objective is convex.
 //
 // If the verdict is Worse, Decide sets 1. If the constant is unresolved, or the fit is better or not convex, it
 // sets 0. Otherwise let t be the share of the way from the fit to the constant. To second order, the loss there minus
-// the constant's loss is D - (D + h/2) t + h t^2/2 for the difference D and h = bend. It is least at
+// the constant's loss is D - (D + h/2) t + h t^2/2 for the difference D and h = curvature. It is least at
 //
 //	t = 1/2 + D/h
 //
 // The same t is rise/h. Decide takes the mean of both numbers, weighted by their precisions: Sigma/h is the standard
-// deviation of the noise in the first. The second is uncertain by doubtShare of itself. If bend is unknown, Decide
+// deviation of the noise in the first. The second is uncertain by doubtShare of itself. If curvature is unknown, Decide
 // sets 1/2 for a fit that appears worse by one deviation, which by convexity is at most the mean of the losses of
 // the fit and the constant.
-func (c *Compared) Decide(convex bool, bend, rise float64) {
+func (c *Compared) Decide(convex bool, curvature, rise float64) {
 	c.Shrunk, c.ShrunkSigma = 0, 0
 	switch {
 	case c.Unresolved:
 	case c.Verdict() == Worse:
 		c.Shrunk = 1
 	case !convex || c.Verdict() == Better:
-	case bend > 0:
-		forecast := min(max(rise/bend, 0), 1)
-		doubt, noise := doubtShare*forecast+doubtLeast, c.Sigma/bend
+	case curvature > 0:
+		forecast := min(max(rise/curvature, 0), 1)
+		doubt, noise := doubtShare*forecast+doubtLeast, c.Sigma/curvature
 		a, b := 1/(doubt*doubt), 1/(noise*noise)
-		if t := (a*forecast + b*(.5+c.Difference/bend)) / (a + b); t >= leastShrunk {
+		if t := (a*forecast + b*(.5+c.Difference/curvature)) / (a + b); t >= leastShrunk {
 			if c.Shrunk = min(t, 1); t < 1 {
 				c.ShrunkSigma = b / (a + b) * noise
 			}

@@ -10,16 +10,16 @@ import (
 
 // TestDecide tests which model is published after the comparison with the best constant: the fit if it is better or
 // the constant is unresolved, the constant if the fit is worse, and otherwise a point between. The expected points
-// are worked out by hand: with bend 2 and rise 1, the forecast alone moves by 1/2, with the precision
+// are worked out by hand: with curvature 2 and rise 1, the forecast alone moves by 1/2, with the precision
 // 1/.35^2, and the difference d with noise 1 by 1/2 + d/2, with the precision 1/.5^2. The test fails if a fit that was
 // found worse is published, if the constant replaces a better fit, or if noise is weighed wrongly.
 func TestDecide(t *testing.T) {
 	mixed := func(d float64) float64 { return (.5/.1225 + (.5+d/2)/.25) / (1/.1225 + 1/.25) }
 	for _, test := range []struct {
-		c          runrecord.Compared
-		convex     bool
-		bend, rise float64
-		shrunk     float64
+		c               runrecord.Compared
+		convex          bool
+		curvature, rise float64
+		shrunk          float64
 	}{
 		{runrecord.Compared{Difference: -3}, true, 2, 1, 0},
 		{runrecord.Compared{Difference: 2.01}, true, 2, 1, 1},
@@ -41,13 +41,13 @@ func TestDecide(t *testing.T) {
 	} {
 		c := test.c
 		c.Sigma, c.Shrunk = 1, .25
-		c.Decide(test.convex, test.bend, test.rise)
+		c.Decide(test.convex, test.curvature, test.rise)
 		if math.Abs(c.Shrunk-test.shrunk) > 1e-12 {
-			t.Errorf("%+v, convex %v, bend %v, rise %v: shrunk by %v: must be %v", test.c, test.convex, test.bend, test.rise,
+			t.Errorf("%+v, convex %v, curvature %v, rise %v: shrunk by %v: must be %v", test.c, test.convex, test.curvature, test.rise,
 				c.Shrunk, test.shrunk)
 		}
-		if c.ShrunkSigma > 0 != (c.Shrunk > 0 && c.Shrunk < 1 && test.bend > 0) {
-			t.Errorf("%+v, bend %v, rise %v: shrunk by %v with noise %v", test.c, test.bend, test.rise, c.Shrunk, c.ShrunkSigma)
+		if c.ShrunkSigma > 0 != (c.Shrunk > 0 && c.Shrunk < 1 && test.curvature > 0) {
+			t.Errorf("%+v, curvature %v, rise %v: shrunk by %v with noise %v", test.c, test.curvature, test.rise, c.Shrunk, c.ShrunkSigma)
 		}
 	}
 }

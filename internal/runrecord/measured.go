@@ -26,9 +26,9 @@ type Curved struct {
 	Directions int     `json:"directions"`
 }
 
-// Looked is the gradient norm that a run released at its result. The result was chosen privately
-// among several released points, as a point with a short gradient (optimize.Look).
-type Looked struct {
+// SelectedNorm is the gradient norm that a run released at its result. The result was chosen privately
+// among several released points, as a point with a short gradient (optimize.NormSelection).
+type SelectedNorm struct {
 	// GradientNorm is the norm of the mean clipped gradient plus the regularizer's gradient. It is
 	// at least 0. Sigma is the standard deviation of the noise in GradientNorm.
 	GradientNorm float64 `json:"gradient_norm"`

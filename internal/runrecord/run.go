@@ -13,9 +13,9 @@ type Run struct {
 	// Compared is the comparison of the result with the best constant, the best model that gives every
 	// row the same prediction.
 	Compared *Compared `json:"compared,omitempty"`
-	// Law states how the releases became the result. It is nil for a run that was recovered from
+	// Trace states how the releases became the result. It is nil for a run that was recovered from
 	// its journal, because a journal does not record the law.
-	Law *Realised `json:"law,omitempty"`
+	Trace *Trace `json:"law,omitempty"`
 	// Monotone lists the columns that were made monotone after the last release, from released numbers alone.
 	Monotone []Monotone `json:"monotone,omitempty"`
 	// Reduce names the public map that reduced rows to fewer features. It is empty if rows were not
@@ -39,9 +39,9 @@ type Run struct {
 	Foreseen float64 `json:"foreseen_gradient_norm,omitempty"`
 	// Curvature is the released curvature at the result.
 	Curvature *Curved `json:"curvature,omitempty"`
-	// Looked is the released gradient norm at the result. The result was chosen among several
+	// SelectedNorm is the released gradient norm at the result. The result was chosen among several
 	// points by their gradient norms.
-	Looked *Looked `json:"looked,omitempty"`
+	SelectedNorm *SelectedNorm `json:"looked,omitempty"`
 
 	Recovered *Rebuilt `json:"recovered,omitempty"`
 }

@@ -88,10 +88,10 @@ func TestArrivalToTheLetter(t *testing.T) {
 // TestCompactToTheLetter tests the law that a certificate keeps: each number has five digits, and a column of equal
 // entries has one.
 func TestCompactToTheLetter(t *testing.T) {
-	long := Realised{Noise: []float64{.0123456, .0234567}, StepSizes: []float64{1.234567, 1.234567},
+	long := Trace{Noise: []float64{.0123456, .0234567}, StepSizes: []float64{1.234567, 1.234567},
 		Weights: []float64{0, .1234567, .8765433}, Momentum: []float64{0, .3333333}, Keep: []float64{0, .4444444},
 		Back: []int{1, 2}, Scales: []float64{1.111111, 2.222222}, Start: .0567891, WeightNoise: .9876543, Chosen: 3, Move: .5}
-	want := Realised{Noise: []float64{.012346, .023457}, StepSizes: []float64{1.2346}, Weights: []float64{0, .12346, .87654},
+	want := Trace{Noise: []float64{.012346, .023457}, StepSizes: []float64{1.2346}, Weights: []float64{0, .12346, .87654},
 		Momentum: []float64{0, .33333}, Keep: []float64{0, .44444}, Back: []int{1, 2}, Scales: []float64{1.1111, 2.2222},
 		Start: .056789, WeightNoise: .98765, Chosen: 3, Move: .5}
 	if got := long.Compact(); !reflect.DeepEqual(got, want) {
@@ -101,7 +101,7 @@ func TestCompactToTheLetter(t *testing.T) {
 	many := long
 	many.Unstated, many.Moment = true, NewMoment([]float64{.25}, 1, .01, .1)
 	many.Noise = slices.Repeat([]float64{.01}, 20_001)
-	if got := many.Compact(); !reflect.DeepEqual(got, Realised{Scales: want.Scales, Start: want.Start, WeightNoise: want.WeightNoise,
+	if got := many.Compact(); !reflect.DeepEqual(got, Trace{Scales: want.Scales, Start: want.Start, WeightNoise: want.WeightNoise,
 		Chosen: 3, Move: .5, Unstated: true, Moment: many.Moment}) {
 		t.Errorf("%+v", got)
 	}

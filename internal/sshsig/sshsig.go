@@ -1,7 +1,5 @@
-// Package sshsig makes and verifies SSH signatures of files, in the format of ssh-keygen -Y
-// (PROTOCOL.sshsig of OpenSSH). This package verifies signatures of ssh-keygen, also from keys in hardware,
-// and ssh-keygen verifies signatures of this package. A list in OpenSSH's format allowed_signers states
-// whose signatures are accepted.
+//go:build !small
+
 package sshsig
 
 import (
@@ -17,23 +15,12 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Most is the largest size in bytes of a file with a signature, a key or a list of signers. Callers that read
-// such files apply it.
-const Most = 1 << 20
-
 const (
 	magic   = "SSHSIG"
 	block   = "SSH SIGNATURE"
 	hash512 = "sha512"
 	hash256 = "sha256"
 )
-
-// ErrRefused reports that the text is not a signature of the file by an allowed signer.
-var ErrRefused = errors.New("not a valid signature")
-
-// ErrPassphrase reports that the key is protected by a passphrase. This package does not ask for
-// one.
-var ErrPassphrase = errors.New("is protected by a passphrase")
 
 // wrapped is a signature file's content after the magic preamble, with the fields of the format in
 // order.
@@ -116,14 +103,6 @@ func (k *Key) Sign(namespace string, file []byte) ([]byte, error) {
 	}
 	w := wrapped{1, string(k.signer.PublicKey().Marshal()), namespace, "", hash512, string(ssh.Marshal(s))}
 	return pem.EncodeToMemory(&pem.Block{Type: block, Bytes: append([]byte(magic), ssh.Marshal(w)...)}), nil
-}
-
-// Signer identifies who signed a file: the name in the list of signers, and the fingerprint of the
-// key.
-type Signer struct {
-	Name        string `json:"signer"`
-	Fingerprint string `json:"fingerprint"`
-	Type        string `json:"key_type"`
 }
 
 // Verify returns the allowed signer who made the signature of a file under a namespace. signers is the text

@@ -156,7 +156,7 @@ func (p Planned) Begin(ctx context.Context, base Base) (Planned, error) {
 }
 
 // begun releases the base rate, plans the fit that begins there, and writes both to the log.
-func (p *prepared) begun(ctx context.Context, r *recorder, f *Fitted, h *Head) error {
+func (p *prepared) begun(ctx context.Context, r *recorder, f *Fitted, h *Header) error {
 	base, err := p.planned.Base.Ask(ctx, r, p.start)
 	if err != nil {
 		return err

@@ -64,8 +64,8 @@ func (c *Config) without(p optimize.Problem, charge float64) optimize.Problem {
 
 // compare releases the comparison of the fitted model with the best constant (the model that predicts the
 // same for every row), and pays for it with the share of the budget reserved for it. It returns the weights
-// to publish (see [Head.published]).
-func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, h Head, result optimize.Result) ([]float64,
+// to publish (see [Header.published]).
+func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, h Header, result optimize.Result) ([]float64,
 	error) {
 	p, _, err := c.Problem(f.Budget, f.Records)
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, h Head, re
 // published returns the weights to publish. w are the weights of the fit, and c is the released comparison
 // with the best constant. If there was no comparison (c is nil) or c.Shrunk is 0, published returns w.
 // Otherwise it returns the weights of the best constant, or a point between these weights and w.
-func (h Head) published(c *Compared, w []float64) ([]float64, error) {
+func (h Header) published(c *Compared, w []float64) ([]float64, error) {
 	if c == nil || c.Shrunk == 0 {
 		return w, nil
 	}

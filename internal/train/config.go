@@ -286,7 +286,7 @@ func nameRule(name string) string {
 }
 
 // mostMu is the largest mu (of Gaussian differential privacy) that a fit accepts. A budget with this mu gives
-// no useful protection, but curator/internal/kernel can still make its noise.
+// no useful protection, but curator/internal/session can still make its noise.
 const mostMu = 1e4
 
 // mostDelta is the exclusive upper limit of delta. With delta 1/2 the guarantee may fail in half of the

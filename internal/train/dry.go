@@ -17,7 +17,7 @@ type Dry struct {
 }
 
 // DryRun does everything that Fit does before it charges or writes anything: it reads the
-// configuration and the table, makes the plan, and asks the keeper (which would store the fit) and
+// configuration and the table, makes the plan, and asks the storage (which would store the fit) and
 // the store of budgets whether they would accept the fit. It returns the errors that Fit would
 // return before the first release. Nothing that it returns depends on the content of the rows,
 // except for the number of records, which is public.

@@ -227,7 +227,7 @@ func (s *Stage) found(base *dataset.Schema, r optimize.Result, seed uint64) (*da
 	if err != nil {
 		return nil, nil, fmt.Errorf("model.features: %w", err)
 	}
-	return with, Head{Schema: with}.Begins(r.W), nil
+	return with, Header{Schema: with}.Begins(r.W), nil
 }
 
 // leastScale is the least scale of effects. Below it effects are no more than rounding.
@@ -272,7 +272,7 @@ func (s *Stage) Run(ctx context.Context, o optimize.Oracle, base *dataset.Schema
 	result, err := plan.Run(ctx, o, shown)
 	result.Steps += first.Steps
 	// The law states the noise of the second stage alone, and its start is noisy, too.
-	result.Law.Unstated = true
+	result.Trace.Unstated = true
 	return result, schema, err
 }
 

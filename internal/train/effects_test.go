@@ -95,7 +95,7 @@ func TestEffectsFindInteractions(t *testing.T) {
 				t.Errorf("step %d is %d of %d, charged %v", i+1, s.Number, s.Of, s.Charged)
 			}
 		}
-		if !f.Result.Law.Unstated {
+		if !f.Result.Trace.Unstated {
 			t.Error("the law of the second stage alone is stated as that of the fit")
 		}
 		read, err := model.Parse(mustBytes(t, f.Model))
@@ -297,7 +297,7 @@ func TestEffectsBegin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := Head{Schema: with, Loss: loss.Logistic().Name()}
+	h := Header{Schema: with, Loss: loss.Logistic().Name()}
 	if n, err := h.Parameters(); err != nil || n != c.Schema.Dim()+4 {
 		t.Errorf("%d parameters, %v", n, err)
 	}
@@ -311,7 +311,7 @@ func TestEffectsBegin(t *testing.T) {
 	if again := h.Begins(begins); !slices.Equal(again, begins) {
 		t.Errorf("weights with those of effects become %v", again)
 	}
-	plain := Head{Schema: c.Schema, Features: "effects(2,4)", Seed: "0000000000000009"}
+	plain := Header{Schema: c.Schema, Features: "effects(2,4)", Seed: "0000000000000009"}
 	good := dataset.Effects{Seed: 9, Features: 4, Weight: 2, Scale: 1, Centres: make([]float64, 3), Weights: w}
 	if h, err := plain.Found(good); err != nil || h.Schema.Dim() != with.Dim() {
 		t.Errorf("found: %v", err)
@@ -356,7 +356,7 @@ func TestSecondStageContinues(t *testing.T) {
 	var begins []float64
 	_, schema, err := p.planned.First.Run(context.Background(), heard, c.Schema, p.planned.Seed, func(s *dataset.Schema) error {
 		e, _ := s.Effects()
-		first, begins = len(heard.points), Head{Schema: s}.Begins(e.Weights)
+		first, begins = len(heard.points), Header{Schema: s}.Begins(e.Weights)
 		return p.session.Refine(s)
 	}, nil)
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 
 // Options say where a fit is stored and which functions are called during it.
 type Options struct {
-	// Keeper stores the fit. If it is nil, the fit exists only in the values that Fit returns: if the process
+	// Storage stores the fit. If it is nil, the fit exists only in the values that Fit returns: if the process
 	// is killed, nothing of the fit is left, and the store of budgets (if one is used) keeps the whole budget
 	// charged.
-	Keeper Keeper
+	Storage Storage
 	// Strict makes Fit return a *SmallError, before anything is charged, if the effective size at the
 	// stated base rate (Outlook.Size) is below optimize.SmallSize. The model of such a fit
 	// would be mostly noise.
@@ -96,13 +96,13 @@ func (p *prepared) close() {
 	p.session.Close()
 }
 
-// keeper returns the keeper of the options, which stores the fit, or unkept if the options have
+// storage returns the storage of the options, which stores the fit, or unstored if the options have
 // none.
-func (o Options) keeper() Keeper {
-	if o.Keeper == nil {
-		return unkept{}
+func (o Options) storage() Storage {
+	if o.Storage == nil {
+		return unstored{}
 	}
-	return o.Keeper
+	return o.Storage
 }
 
 // prepare makes a fit ready to run, without charging or writing anything: it makes the plan, opens the store
@@ -117,7 +117,7 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	if err != nil {
 		return nil, err
 	}
-	if err := o.keeper().Look(); err != nil {
+	if err := o.storage().Look(); err != nil {
 		return nil, err
 	}
 	// A first plan is made before the table is read, so that an invalid configuration fails early. It is made
@@ -233,10 +233,10 @@ func (c *Config) samples(first optimize.Plan) bool {
 }
 
 // Fit reads the table, reserves the budget, runs the plan, and makes the model and its certificate. The whole
-// budget is reserved before the first release, with the keeper and in the store of budgets that the
-// configuration names. The keeper never removes its reservation. Without a keeper no file is written.
+// budget is reserved before the first release, with the storage and in the store of budgets that the
+// configuration names. The storage never removes its reservation. Without a storage no file is written.
 //
-// If the context is cancelled during the run, or the keeper cannot store further releases, Fit makes a model
+// If the context is cancelled during the run, or the storage cannot store further releases, Fit makes a model
 // and a certificate of the steps made so far, marks both as incomplete, and returns them together with the
 // error. The budget for these steps is spent. If no step was made, or the run failed for another reason, Fit
 // returns an error and no model.
@@ -250,7 +250,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		return nil, err
 	}
 	defer p.close()
-	k, store, session, planned := o.keeper(), p.store, p.session, p.planned
+	k, store, session, planned := o.storage(), p.store, p.session, p.planned
 	if o.Planned != nil {
 		o.Planned(planned)
 	}
@@ -271,7 +271,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if err := k.Claim(ctx, data); err != nil {
 		return nil, err
 	}
-	// Nothing is released until the keeper has stored the reservation. If an error occurs before that, the
+	// Nothing is released until the storage has stored the reservation. If an error occurs before that, the
 	// reservation in the store of budgets is withdrawn.
 	undone := func(err error) (*Fitted, error) { return nil, errors.Join(err, store.withdraw(ctx, k, session)) }
 	charged, err := store.begin(ctx, k, session.Ledger(), &fitted.Entry)
@@ -313,7 +313,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		result.Foreseen = 0
 	}
 	if result.W != nil {
-		result.W, r.Run.Monotone = h.monotone(result.W, (*runrecord.Realised)(&result.Law))
+		result.W, r.Run.Monotone = h.monotone(result.W, (*runrecord.Trace)(&result.Trace))
 	}
 	published := result.W
 	if runErr == nil && planned.Compare != nil {
@@ -335,13 +335,13 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 			store.settle(ctx, k, session)))
 	}
 	r.Complete, r.Weights, r.Inference = result.Complete, result.W, result.Inference
-	law := result.Law.Compact()
+	law := result.Trace.Compact()
 	law.Scales = h.lifted(law.Scales)
 	if result.Late.Steps > 0 {
 		r.Run.Late, r.Run.Arrived = &result.Late, result.Late.Text(planned.Summary.Steps, planned.Summary.Effective)
 	}
-	r.Run.Foreseen, r.Run.Curvature, r.Run.Looked = result.Foreseen, result.Curvature, result.Looked
-	r.Run.GradientNorms, r.Run.Measured, r.Run.Compared, r.Run.Law = fitted.norms, fitted.Measured, fitted.Compared, &law
+	r.Run.Foreseen, r.Run.Curvature, r.Run.SelectedNorm = result.Foreseen, result.Curvature, result.SelectedNorm
+	r.Run.GradientNorms, r.Run.Measured, r.Run.Compared, r.Run.Trace = fitted.norms, fitted.Measured, fitted.Compared, &law
 	fitted.Warnings = h.warnings(r)
 	if err := fitted.publish(log, h, r); err != nil {
 		return nil, k.Charged(err)
@@ -361,7 +361,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 
 // publish makes the model and the certificate of a run and passes them to the log, which stores them. h holds
 // the facts that were known before the first release, and r everything that the run released.
-func (f *Fitted) publish(log Log, h Head, r Released) (err error) {
+func (f *Fitted) publish(log Log, h Header, r Released) (err error) {
 	if f.Model, f.Certificate, err = h.Files(r); err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 		return none,
 			errors.New("inference: schema.norm: must be left out: it shortens rows, and so changes what a coefficient is")
 	}
-	bend, err := bendOf(l)
+	curvature, err := curvatureOf(l)
 	if err != nil {
 		return none, err
 	}
@@ -66,7 +66,7 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 	if err != nil {
 		return none, err
 	}
-	return onestep.Intervals{Level: level, Columns: columns, Bend: bend, Intercept: 1 / c.Schema.Scale(),
+	return onestep.Intervals{Level: level, Columns: columns, Curvature: curvature, Intercept: 1 / c.Schema.Scale(),
 		Features: c.Schema.Dim()}, nil
 }
 
@@ -74,10 +74,10 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 // both as shares of the largest count, and so above 1 only where the rate exceeds every possible count.
 const mostCountClip = 1
 
-// bendOf returns the form of the second derivative of a loss in the score: Logistic, Flat (constant) or
+// curvatureOf returns the form of the second derivative of a loss in the score: Logistic, Flat (constant) or
 // Exponential. The algorithm optimize/onestep needs it for confidence intervals. For a loss whose intervals
-// have not been validated (lab/results/inference.md) bendOf returns an error.
-func bendOf(l loss.Loss) (onestep.Bend, error) {
+// have not been validated (lab/results/inference.md) curvatureOf returns an error.
+func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 	row := loss.RowLoss(l)
 	switch {
 	case loss.IsLogistic(row):

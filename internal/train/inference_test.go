@@ -53,7 +53,7 @@ func TestInferenceRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := bendOf(l); (err == nil) != taken || err != nil && !strings.Contains(err.Error(), ": must be at most 1, since") {
+		if _, err := curvatureOf(l); (err == nil) != taken || err != nil && !strings.Contains(err.Error(), ": must be at most 1, since") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -61,7 +61,7 @@ func TestInferenceRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bendOf(softmax); err == nil || !strings.Contains(err.Error(), "fit logistic to each class and a reference class") {
+	if _, err := curvatureOf(softmax); err == nil || !strings.Contains(err.Error(), "fit logistic to each class and a reference class") {
 		t.Errorf("several classes: %v", err)
 	}
 	hashed := config(t, 200, "note: ignore", "note: {hash: 8}", "model: {loss: logistic}",
@@ -248,12 +248,12 @@ func TestExpectedIsOfTheWholeBudget(t *testing.T) {
 
 // TestIntervalsAreEverywhere tests that each loss of package loss that gets confidence intervals has a
 // simulation of its coverage and is named by the documentation and by the error for other losses. Its second
-// derivative must depend on the margin as its onestep.Bend (logistic, flat or exponential) says.
+// derivative must depend on the margin as its onestep.Curvature (logistic, flat or exponential) says.
 func TestIntervalsAreEverywhere(t *testing.T) {
 	designs, page := read(t, "../../lab/results/inference_test.go"), read(t, "../../docs/reference/configuration.md")
 	_, page, _ = strings.Cut(page, "\n# inference: ")
 	page, _, _ = strings.Cut(page, "\n")
-	_, refused := bendOf(loss.Tanh())
+	_, refused := curvatureOf(loss.Tanh())
 	count := 0
 	for _, name := range loss.Names() {
 		var l loss.Loss
@@ -267,7 +267,7 @@ func TestIntervalsAreEverywhere(t *testing.T) {
 			t.Errorf("%s: none of the test's arguments make this loss", name)
 			continue
 		}
-		bend, err := bendOf(l)
+		curvature, err := curvatureOf(l)
 		if err != nil {
 			continue
 		}
@@ -287,12 +287,12 @@ func TestIntervalsAreEverywhere(t *testing.T) {
 		if loss.IsLogistic(l) {
 			y = []float64{1, 1}
 		}
-		curvature := make([]float64, 2)
-		l.(loss.RankOne).Curvatures(curvature, []float64{z - h, z + h}, y)
-		change := math.Log(curvature[1]/curvature[0]) / (2 * h)
-		want := map[onestep.Bend]float64{onestep.Flat: 0, onestep.Logistic: -math.Tanh(z / 2), onestep.Exponential: 1}
-		if w, ok := want[bend]; !ok || math.Abs(change-w) > 1e-6 {
-			t.Errorf("%s: ratio %v of third to second derivative: its Bend says %v", name, change, w)
+		second := make([]float64, 2)
+		l.(loss.RankOne).Curvatures(second, []float64{z - h, z + h}, y)
+		change := math.Log(second[1]/second[0]) / (2 * h)
+		want := map[onestep.Curvature]float64{onestep.Flat: 0, onestep.Logistic: -math.Tanh(z / 2), onestep.Exponential: 1}
+		if w, ok := want[curvature]; !ok || math.Abs(change-w) > 1e-6 {
+			t.Errorf("%s: ratio %v of third to second derivative: the declared curvature has %v", name, change, w)
 		}
 	}
 	if count < 5 {

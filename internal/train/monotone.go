@@ -9,7 +9,7 @@ import "github.com/stillpoint-dp/stillpoint/internal/runrecord"
 // released share of the rows near it, from law.Moment. If no shares were released, all knots have equal
 // weights. If no column is monotone, or w does not have one weight for each feature, monotone returns w
 // unchanged.
-func (h Head) monotone(w []float64, law *runrecord.Realised) ([]float64, []runrecord.Monotone) {
+func (h Header) monotone(w []float64, law *runrecord.Trace) ([]float64, []runrecord.Monotone) {
 	if !h.Schema.Monotonic() || len(w) != h.Schema.Dim() {
 		return w, nil
 	}

@@ -49,9 +49,9 @@ var measuredLost = []struct{ size, half, most float64 }{
 // that the schema states.
 func (p Planned) Outlook() Outlook { return p.outlookAt(p.Summary.Effective) }
 
-// bend returns the ratio of the effective size M at the stated base rate to the effective size N. assumed says which
+// curvature returns the ratio of the effective size M at the stated base rate to the effective size N. assumed says which
 // base rate the ratio is for if the schema states none.
-func (p Planned) bend() (ratio float64, assumed string) {
+func (p Planned) curvature() (ratio float64, assumed string) {
 	if p.Schema == nil {
 		return 1, ""
 	}
@@ -120,7 +120,7 @@ func (p Planned) Linear() (o Outlook, size float64, ok bool) {
 // outlookAt returns the forecast of a fit of this budget and number of records with the effective size N = size.
 func (p Planned) outlookAt(size float64) Outlook {
 	var o Outlook
-	ratio, assumed := p.bend()
+	ratio, assumed := p.curvature()
 	size *= ratio
 	o.Size, o.Assumed = size, assumed
 	for _, m := range measuredLost {
@@ -251,7 +251,7 @@ func advice(records, epsilon float64, more string) string {
 
 // signal returns the effective size M at the stated base rate.
 func (p Planned) signal() float64 {
-	ratio, _ := p.bend()
+	ratio, _ := p.curvature()
 	return p.Summary.Effective * ratio
 }
 

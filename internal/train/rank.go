@@ -90,7 +90,7 @@ func (c *Config) rankNoise() float64 {
 
 // ranked returns the configuration and the head of a fit whose curves have their knots by released ranks, which it
 // writes to the log.
-func (c *Config) ranked(ctx context.Context, r *recorder, f *Fitted, h Head, l loss.Loss) (*Config, Head, error) {
+func (c *Config) ranked(ctx context.Context, r *recorder, f *Fitted, h Header, l loss.Loss) (*Config, Header, error) {
 	schema, err := f.Ranks.Run(ctx, r, c.Schema, l, r.session.Refine)
 	if err == nil {
 		err = r.refined(schema)

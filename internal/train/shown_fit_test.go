@@ -154,7 +154,7 @@ func TestSeenToTheLetter(t *testing.T) {
 		}
 		m := runrecord.NewMoment(matrix, d, sigma, .01)
 		var out []string
-		for _, w := range seenWarnings(s, m) {
+		for _, w := range qualityWarnings(s, m) {
 			out = append(out, w.Text)
 		}
 		return strings.Join(out, "\n")

@@ -32,7 +32,7 @@ type storedRun struct {
 	dataset string
 	book    *budget.Book
 	run     *budget.Run
-	id      string // identifies the run in the store; empty until the keeper has written its note of the run
+	id      string // identifies the run in the store; empty until the storage has written its note of the run
 }
 
 // stored opens the store of budgets that the configuration names, for the fit's reservation; it
@@ -80,10 +80,10 @@ func (r *storedRun) reserve() func(context.Context, account.View) error {
 	return r.run.Reserve
 }
 
-// begin reserves the session's budget in the store of budgets. Before that the keeper, which stores
+// begin reserves the session's budget in the store of budgets. Before that the storage, which stores
 // the fit, writes a note of the reservation to stable storage. Nothing may be released before begin
 // returns without an error.
-func (r *storedRun) begin(ctx context.Context, k Keeper, v account.View, e *Entry) (*account.Reservation, error) {
+func (r *storedRun) begin(ctx context.Context, k Storage, v account.View, e *Entry) (*account.Reservation, error) {
 	if r == nil {
 		return nil, nil
 	}
@@ -116,9 +116,9 @@ func (r *storedRun) cover(ctx context.Context, noted int, charge float64) error 
 }
 
 // withdraw closes a session that has released nothing, cancels the reservation that begin may have made for
-// it in the store of budgets, and removes the keeper's note. If this fails, the reservation stays charged and
+// it in the store of budgets, and removes the storage's note. If this fails, the reservation stays charged and
 // withdraw returns an error.
-func (r *storedRun) withdraw(ctx context.Context, k Keeper, s budget.Session) error {
+func (r *storedRun) withdraw(ctx context.Context, k Storage, s budget.Session) error {
 	if r == nil || r.id == "" {
 		return nil
 	}
@@ -157,9 +157,9 @@ func (r *storedRun) would(ctx context.Context, v account.View) (*budget.Cost, er
 }
 
 // settle tells the store of budgets how much of the reservation the session has spent, so that the
-// rest becomes available again, and removes the keeper's note. It must be called after the
+// rest becomes available again, and removes the storage's note. It must be called after the
 // session's last query. The store is told even if the fit was interrupted.
-func (r *storedRun) settle(ctx context.Context, k Keeper, s budget.Session) error {
+func (r *storedRun) settle(ctx context.Context, k Storage, s budget.Session) error {
 	if r == nil {
 		return nil
 	}

@@ -154,11 +154,11 @@ func targetWarnings(name string, c *optimize.Compared) []Warning {
 
 // warnings returns all warnings of a run. Warnings about the result come first, warnings about the budget and
 // the schema last.
-func (h Head) warnings(r Released) []Warning {
+func (h Header) warnings(r Released) []Warning {
 	list := append(comparisonWarnings(r.Run.Compared), targetWarnings(h.Loss, r.Run.Compared)...)
 	list = append(list, inferenceWarnings(h.Schema, r.Inference)...)
-	if law := r.Run.Law; law != nil {
-		list = append(list, seenWarnings(h.Schema, law.Moment)...)
+	if law := r.Run.Trace; law != nil {
+		list = append(list, qualityWarnings(h.Schema, law.Moment)...)
 	}
 	list = append(list, startWarnings(h.Plan)...)
 	list = append(list, privacyWarnings(h.Epsilon, h.Delta, float64(h.Records), h.Plan.Effective)...)

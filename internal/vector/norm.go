@@ -2,7 +2,7 @@
 // optimizers and in measurements.
 //
 // Three other norms have stricter rules and are elsewhere. The norm of package query rounds up,
-// since privacy accounting depends on it. In package curator the kernel computes norms of integers
+// since privacy accounting depends on it. In package curator the session computes norms of integers
 // exactly, and the engine computes norms in an order that is the same on every machine, since
 // clipping depends on them. Package convex compares distances whose squares overflow.
 package vector

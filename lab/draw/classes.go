@@ -22,7 +22,7 @@ type class struct {
 // classes are the kinds of places from which defects are drawn. The first has the shown facts and all code that
 // writes them.
 var classes = []class{
-	{"shown number", []string{"internal/report", "internal/front", "cmd/stillpoint", "export", "internal/inspect",
+	{"shown number", []string{"internal/report", "internal/fitting", "cmd/stillpoint", "export", "internal/inspect",
 		"model/contrast.go", "model/inference.go", "model/metrics.go", "internal/train/outlook.go",
 		"internal/train/estimate.go", "internal/train/warnings.go", "internal/runrecord"}},
 	{"statistic", []string{"internal/inference", "internal/effects", "internal/spline", "internal/train", "optimize",

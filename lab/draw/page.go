@@ -65,7 +65,7 @@ func written() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := readRegistry(registryFile)
+	r, _, err := readRegistry(registryFile)
 	if err != nil {
 		return nil, err
 	}
@@ -73,14 +73,7 @@ func written() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	bare, withOracle := 0, 0
-	for _, o := range r {
-		if o.test == none {
-			bare++
-		} else {
-			withOracle++
-		}
-	}
+	bare := r.bare()
 	left := "Each has one."
 	if bare > 0 {
 		left = fmt.Sprintf("%d more are listed there as without one; that list may only become shorter.", bare)
@@ -104,5 +97,5 @@ func written() ([]byte, error) {
 			fmt.Fprintf(&rows, "| %s | %d | %d |\n", k.name, t.judged, t.caught)
 		}
 	}
-	return fmt.Appendf(nil, page, bytes.Count(table, []byte("\nmutant ")), withOracle, left, rows.String()), nil
+	return fmt.Appendf(nil, page, bytes.Count(table, []byte("\nmutant ")), len(r)-bare, left, rows.String()), nil
 }

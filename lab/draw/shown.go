@@ -13,7 +13,7 @@ import (
 // shownIn are the folders whose packages write the numbers that users read, as text, as pages, as JSON or as a model
 // for another program. Packages that guard people (account, budget, certificate, internal/runfolder) have defects that
 // were written by hand, in lab/mutants.
-var shownIn = []string{".", "cmd/stillpoint", "export", "internal/front", "internal/inspect", "internal/report",
+var shownIn = []string{".", "cmd/stillpoint", "export", "internal/fitting", "internal/inspect", "internal/report",
 	"internal/runrecord", "internal/train", "model"}
 
 // geometry are the files that place lines and letters of pictures, and that write a number with some digits. What they

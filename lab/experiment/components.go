@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
-	"github.com/stillpoint-dp/stillpoint/lab/problem"
+	"github.com/stillpoint-dp/stillpoint/lab/synthetic"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
@@ -121,7 +121,7 @@ func TanhNetwork(d, rows int, seed uint64) (*Family, error) {
 		return nil, err
 	}
 	f.Name = "tanh-network"
-	f.Loss, err = problem.Parse("network(4,tanh,logistic)")
+	f.Loss, err = synthetic.Parse("network(4,tanh,logistic)")
 	return f, err
 }
 

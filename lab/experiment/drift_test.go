@@ -83,7 +83,7 @@ func (c drift) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error
 			Charges: "the whole budget to each record's item of a prefix sum", Output: "by drift", Passes: 1},
 		Needs:      optimize.Needs{Cohorts: true, PrefixSums: true, Seed: true},
 		Properties: optimize.Properties{OnePass: true},
-		Law: optimize.Law{OnePass: true,
+		UpdateRule: optimize.UpdateRule{OnePass: true,
 			Answer: func(int, float64, float64) (float64, optimize.Variance) { return 1, optimize.Variance{} }},
 		Output: optimize.Last,
 	})

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
-	"github.com/stillpoint-dp/stillpoint/lab/problem"
+	"github.com/stillpoint-dp/stillpoint/lab/synthetic"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
@@ -129,7 +129,7 @@ func newFamily(p func(r *rand.Rand, d int) population, stream uint64, d, rows in
 	r := rand.New(rand.NewPCG(seed, stream))
 	f := &Family{Name: name, population: p(r, d), seed: seed}
 	var err error
-	if f.Loss, err = problem.Parse(l); err != nil {
+	if f.Loss, err = synthetic.Parse(l); err != nil {
 		return nil, fmt.Errorf("experiment: %s: %w", name, err)
 	}
 	if f.Sample = f.population(r, rows); len(f.Sample.Rows) != rows {

@@ -19,7 +19,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
-	"github.com/stillpoint-dp/stillpoint/lab/problem"
+	"github.com/stillpoint-dp/stillpoint/lab/synthetic"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
@@ -205,7 +205,7 @@ func recordedPlan(t *testing.T, settings []byte, k, dim int, records float64, b 
 	loss.Loss, error) {
 	t.Helper()
 	p := recordedProblems[k]
-	l, err := problem.Parse(p.loss)
+	l, err := synthetic.Parse(p.loss)
 	if err != nil {
 		t.Fatal(err)
 	}

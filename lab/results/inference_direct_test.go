@@ -146,18 +146,18 @@ func (d *direct) weighted(sum []float64, t query.Term) {
 				margin += float64(v) * w[j]
 			}
 			z := d.z[i*dim : (i+1)*dim]
-			slope, bend := d.p.slope(margin, y)
+			slope, curvature := d.p.slope(margin, y)
 			if t.Kind() == query.WeightedCurvature {
-				bend = min(bend, t.Slope()) // whose bound it is
+				curvature = min(curvature, t.Slope()) // whose bound it is
 			} else {
 				slope = min(max(slope, -t.Slope()), t.Slope())
 			}
-			if d.p.bend == onestep.Flat && math.Abs(margin-y) > d.p.clip() {
-				bend = 0
+			if d.p.curvature == onestep.Flat && math.Abs(margin-y) > d.p.clip() {
+				curvature = 0
 			}
 			switch t.Kind() {
 			case query.WeightedCurvature:
-				outerTo(sum, share*bend, z)
+				outerTo(sum, share*curvature, z)
 			case query.WeightedGradient:
 				for j, v := range z {
 					sum[j] += share * slope * d.factor[i] * v

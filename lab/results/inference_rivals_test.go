@@ -328,7 +328,7 @@ func TestIntervalRivals(t *testing.T) {
 				t.Fatalf("%s: the first formula is short", p.name)
 			}
 			tab := p.sheet(rows, targets, math.Sqrt(b.Charge()), rand.New(rand.NewPCG(*inferenceSeed, 1<<41+uint64(fit))))
-			if p.bend == onestep.Flat {
+			if p.curvature == onestep.Flat {
 				e, ok := tab.sums()
 				of("sufficient statistics, parametric bootstrap").judge(e, ok, plain, p.columns())
 				continue

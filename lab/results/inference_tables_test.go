@@ -139,14 +139,14 @@ func (r *rows) sandwich(f *inference.Fit, of loss.RankOne) (w []float64, varianc
 			for n, p := range at {
 				margin += x[n] * b[p]
 			}
-			slope, bend := []float64{0}, []float64{0}
+			slope, curvature := []float64{0}, []float64{0}
 			of.Slopes(slope, []float64{margin}, r.y[i:i+1])
-			of.Curvatures(bend, []float64{margin}, r.y[i:i+1])
+			of.Curvatures(curvature, []float64{margin}, r.y[i:i+1])
 			for n, p := range at {
 				g.SetVec(p, g.AtVec(p)+slope[0]*x[n])
 				for m, q := range at {
 					if p <= q {
-						h.SetSym(p, q, h.At(p, q)+bend[0]*x[n]*x[m])
+						h.SetSym(p, q, h.At(p, q)+curvature[0]*x[n]*x[m])
 						whole.SetSym(p, q, whole.At(p, q)+bound*x[n]*x[m])
 						s.SetSym(p, q, s.At(p, q)+slope[0]*slope[0]*x[n]*x[m])
 					}

@@ -33,9 +33,9 @@ var (
 // population is a distribution from which a simulation (a design of lab/results/inference.md) draws its
 // records.
 type population struct {
-	name string
-	loss string
-	bend onestep.Bend
+	name      string
+	loss      string
+	curvature onestep.Curvature
 	// tuning reports that cutoffs of the method were chosen with this design, so that its results
 	// do not judge them.
 	tuning bool
@@ -183,7 +183,7 @@ func (p *population) target(r *rand.Rand, x []float64, mean, person float64) flo
 // curved reports whether the mean slope of the loss at a row depends on more than the mean of the
 // row's target.
 func (p *population) curved() bool {
-	return p.bend == onestep.Exponential || strings.Contains(p.loss, "huber")
+	return p.curvature == onestep.Exponential || strings.Contains(p.loss, "huber")
 }
 
 // crowd is a large sample of a population: rows, the probabilities that they have a target, and the
@@ -199,16 +199,16 @@ type crowd struct {
 
 // slope returns the mean first and second derivative of the loss at the given margin, over the
 // targets of row i.
-func (c *crowd) slope(p *population, i int, margin float64) (slope, bend float64) {
+func (c *crowd) slope(p *population, i int, margin float64) (slope, curvature float64) {
 	if c.draws == nil {
 		return p.slope(margin, c.mean[i])
 	}
 	for _, y := range c.draws[i] {
 		s, b := p.slope(margin, y)
-		slope, bend = slope+s, bend+b
+		slope, curvature = slope+s, curvature+b
 	}
 	n := float64(len(c.draws[i]))
-	return slope / n, bend / n
+	return slope / n, curvature / n
 }
 
 func (p *population) sample(seed uint64, n int) *crowd {
@@ -228,7 +228,7 @@ func (p *population) sample(seed uint64, n int) *crowd {
 				list[k] = p.target(r, v, m, r.NormFloat64())
 			}
 			out.draws = append(out.draws, list)
-		} else if p.noise != nil && p.bend == onestep.Flat {
+		} else if p.noise != nil && p.curvature == onestep.Flat {
 			// Targets end at -1 and 1, which moves their means.
 			const draws = 300
 			sum := 0.
@@ -292,11 +292,11 @@ func (p *population) project(of *crowd, f *inference.Fit, weighted bool) (w, sd 
 			for a := range k {
 				margin += v[a] * b[a]
 			}
-			slope, bend := of.slope(p, i, margin)
+			slope, curvature := of.slope(p, i, margin)
 			for a := range k {
 				g.SetVec(a, g.AtVec(a)+u[i]*slope*v[a])
 				for c := a; c < k; c++ {
-					h.SetSym(a, c, h.At(a, c)+u[i]*bend*v[a]*v[c])
+					h.SetSym(a, c, h.At(a, c)+u[i]*curvature*v[a]*v[c])
 				}
 			}
 		}
@@ -331,8 +331,8 @@ func (p *population) project(of *crowd, f *inference.Fit, weighted bool) (w, sd 
 			margin += v[a] * b[a]
 		}
 		slope, _ := p.slope(margin, of.y[i])
-		_, bend := of.slope(p, i, margin)
-		h.SymRankOne(h, of.kept[i]*bend/float64(unit), mat.NewVecDense(k, v))
+		_, curvature := of.slope(p, i, margin)
+		h.SymRankOne(h, of.kept[i]*curvature/float64(unit), mat.NewVecDense(k, v))
 		score.AddScaledVec(score, math.Sqrt(of.kept[i])*slope/float64(unit), mat.NewVecDense(k, v))
 		if (i+1)%unit == 0 {
 			s.SymRankOne(s, 1, score)
@@ -366,27 +366,27 @@ func reduce(f *inference.Fit, x []float32) []float64 {
 
 // slope returns the first and second derivative of the loss at the margin z for the target y. For
 // log loss and the square y may be the target's mean.
-func (p *population) slope(z, y float64) (slope, bend float64) {
+func (p *population) slope(z, y float64) (slope, curvature float64) {
 	switch {
-	case p.bend == onestep.Logistic:
+	case p.curvature == onestep.Logistic:
 		s := 1 / (1 + math.Exp(-z))
 		return s - (1+y)/2, s * (1 - s)
-	case p.bend == onestep.Flat && !p.curved():
+	case p.curvature == onestep.Flat && !p.curved():
 		return z - y, 1
-	case p.bend == onestep.Flat:
-		slope, bend = z-y, 1
+	case p.curvature == onestep.Flat:
+		slope, curvature = z-y, 1
 	default:
 		q := 1.
 		if p.exposed {
 			y, q = loss.Carried(loss.Real, y)
 		}
-		bend = q * math.Exp(z)
-		slope = bend - (1+y)/2
+		curvature = q * math.Exp(z)
+		slope = curvature - (1+y)/2
 	}
 	if c := p.clip(); math.Abs(slope) > c {
 		return math.Copysign(c, slope), 0
 	}
-	return slope, bend
+	return slope, curvature
 }
 
 // run fits the records of a design repeatedly, with fresh records and fresh noise.
@@ -429,7 +429,7 @@ func (p *population) fitted(t *testing.T, l loss.Loss, b account.Budget, s sessi
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := onestep.Intervals{Level: .95, Columns: p.columns(), Bend: p.bend, Intercept: p.scale(),
+	plan, err := onestep.Intervals{Level: .95, Columns: p.columns(), Curvature: p.curvature, Intercept: p.scale(),
 		Features: p.features()}.Plan(context.Background(), problem)
 	if err != nil {
 		t.Fatal(err)
@@ -571,11 +571,11 @@ func designs() []*population {
 		}
 	}
 	three, two := levels(.4, .3, .3), levels(.5, .5)
-	logit := func(bend float64) func(x []float64, in []int) float64 {
+	logit := func(curvature float64) func(x []float64, in []int) float64 {
 		return func(x []float64, in []int) float64 {
 			z := .2 + linear(x, .6, -.4, 0)
 			for g, l := range in {
-				z += bend * float64(l) * []float64{.5, -.3}[g%2]
+				z += curvature * float64(l) * []float64{.5, -.3}[g%2]
 			}
 			return odds(z)
 		}
@@ -610,25 +610,25 @@ func designs() []*population {
 	const log = "logistic"
 	L := onestep.Logistic
 	return []*population{
-		{name: "independent", loss: log, bend: L, tuning: true, n: 20000, eps: 1, numbers: 5, levels: []int{3, 3},
+		{name: "independent", loss: log, curvature: L, tuning: true, n: 20000, eps: 1, numbers: 5, levels: []int{3, 3},
 			draw: of(flat, three), mean: logit(1)},
-		{name: "1% outcome", loss: log, bend: L, tuning: true, n: 50000, eps: 1, numbers: 4, levels: []int{2},
+		{name: "1% outcome", loss: log, curvature: L, tuning: true, n: 50000, eps: 1, numbers: 4, levels: []int{2},
 			draw: of(flat, two),
 			mean: func(x []float64, in []int) float64 { return odds(-4.8 + linear(x, .6, -.4) + .3*float64(in[0])) }},
-		{name: "independent, n 5,000", loss: log, bend: L, n: 5000, eps: 1, numbers: 4, levels: []int{2}, draw: of(flat, two),
+		{name: "independent, n 5,000", loss: log, curvature: L, n: 5000, eps: 1, numbers: 4, levels: []int{2}, draw: of(flat, two),
 			mean: logit(1)},
-		{name: "correlated .8", loss: log, bend: L, n: 20000, eps: 1, numbers: 6, draw: of(correlated(.8)), mean: logit(1)},
-		{name: "rare levels", loss: log, bend: L, n: 20000, eps: 1, numbers: 3, levels: []int{6},
+		{name: "correlated .8", loss: log, curvature: L, n: 20000, eps: 1, numbers: 6, draw: of(correlated(.8)), mean: logit(1)},
+		{name: "rare levels", loss: log, curvature: L, n: 20000, eps: 1, numbers: 3, levels: []int{6},
 			draw: of(flat, levels(.5, .25, .15, .06, .03, .01)),
 			mean: func(x []float64, in []int) float64 {
 				return odds(linear(x, .6, -.4) + []float64{0, .3, -.3, .5, -.5, 1}[in[0]])
 			}},
-		{name: "20 levels, n 50,000", loss: log, bend: L, n: 50000, eps: 1, numbers: 3, levels: []int{20},
+		{name: "20 levels, n 50,000", loss: log, curvature: L, n: 50000, eps: 1, numbers: 3, levels: []int{20},
 			draw: of(flat, func(r *rand.Rand) int { return min(int(r.ExpFloat64()*4), 19) }),
 			mean: func(x []float64, in []int) float64 { return odds(linear(x, .6, -.4) + math.Sin(float64(in[0]))/2) }},
-		{name: "n 300,000", loss: log, bend: L, n: 300000, eps: 1, numbers: 5, levels: []int{3, 3}, draw: of(flat, three),
+		{name: "n 300,000", loss: log, curvature: L, n: 300000, eps: 1, numbers: 5, levels: []int{3, 3}, draw: of(flat, three),
 			mean: logit(1)},
-		{name: "crossed categories", loss: log, bend: L, n: 20000, eps: 2, numbers: 2, levels: []int{3, 2, 6},
+		{name: "crossed categories", loss: log, curvature: L, n: 20000, eps: 2, numbers: 2, levels: []int{3, 2, 6},
 			crossed: true, draw: of(flat, three, two, func(*rand.Rand) int { return 0 }),
 			mean: func(x []float64, in []int) float64 {
 				return odds(.1 + linear(x, .6, -.4) + []float64{0, .5, -.3}[in[0]] + []float64{0, .4}[in[1]] +
@@ -640,42 +640,42 @@ func designs() []*population {
 				return -.1 + linear(x, .3, -.2) + .2*float64(in[0]) - .1*float64(in[1]) + .15*float64(in[0]*in[1])
 			},
 			noise: func(r *rand.Rand, x []float64, mean, _ float64) float64 { return mean + .12*r.NormFloat64() }},
-		{name: "skewed, heavy tails, wrong link", loss: log, bend: L, n: 20000, eps: 1, numbers: 6, draw: of(skewed),
+		{name: "skewed, heavy tails, wrong link", loss: log, curvature: L, n: 20000, eps: 1, numbers: 6, draw: of(skewed),
 			mean: func(x []float64, in []int) float64 { return 1 - 2*math.Exp(-math.Exp(.3+linear(x, 1, .8, -.6))) }},
-		{name: "cloglog, an interaction left out", loss: log, bend: L, n: 20000, eps: 1, numbers: 4, levels: []int{2},
+		{name: "cloglog, an interaction left out", loss: log, curvature: L, n: 20000, eps: 1, numbers: 4, levels: []int{2},
 			draw: of(flat, two),
 			mean: func(x []float64, in []int) float64 {
 				return 1 - 2*math.Exp(-math.Exp(-.3+linear(x, .6, -.5)+.4*float64(in[0])+.5*x[0]*float64(in[0])))
 			}},
-		{name: "5% outcome, epsilon 4", loss: log, bend: L, n: 20000, eps: 4, numbers: 4, levels: []int{2},
+		{name: "5% outcome, epsilon 4", loss: log, curvature: L, n: 20000, eps: 4, numbers: 4, levels: []int{2},
 			draw: of(flat, two),
 			mean: func(x []float64, in []int) float64 { return odds(-3.2 + linear(x, .6, -.4) + .5*float64(in[0])) }},
-		{name: "3% outcome, n 100,000", loss: log, bend: L, n: 100000, eps: 1, numbers: 4, levels: []int{2},
+		{name: "3% outcome, n 100,000", loss: log, curvature: L, n: 100000, eps: 1, numbers: 4, levels: []int{2},
 			draw: of(flat, two),
 			mean: func(x []float64, in []int) float64 { return odds(-3.7 + linear(x, .6, -.4) + .4*float64(in[0])) }},
-		{name: "2% outcome, epsilon 8", loss: log, bend: L, n: 10000, eps: 8, numbers: 3, draw: of(flat),
+		{name: "2% outcome, epsilon 8", loss: log, curvature: L, n: 10000, eps: 8, numbers: 3, draw: of(flat),
 			mean: func(x []float64, in []int) float64 { return odds(-4.1 + linear(x, .8, -.5)) }},
-		{name: "a third without target", loss: log, bend: L, n: 20000, eps: 1, numbers: 4, levels: []int{3},
+		{name: "a third without target", loss: log, curvature: L, n: 20000, eps: 1, numbers: 4, levels: []int{3},
 			draw: of(flat, three), mean: logit(1), missing: func([]float64, []int) float64 { return 1. / 3 }},
 		// The second of three classes against the first, of a multinomial model. A row of the third has no target.
-		{name: "two of three classes", loss: log, bend: L, n: 20000, eps: 1, numbers: 4, levels: []int{3},
+		{name: "two of three classes", loss: log, curvature: L, n: 20000, eps: 1, numbers: 4, levels: []int{3},
 			draw: of(flat, three), mean: logit(1), missing: func(x []float64, in []int) float64 {
 				third := math.Exp(-.5 + linear(x, -.8, .5, 0, .3) + .4*float64(in[0]))
 				return third / (1 + math.Exp(logOdds(logit(1)(x, in))) + third)
 			}},
-		{name: "strong effects", loss: log, bend: L, n: 20000, eps: 1, numbers: 4, draw: of(flat),
+		{name: "strong effects", loss: log, curvature: L, n: 20000, eps: 1, numbers: 4, draw: of(flat),
 			mean: func(x []float64, in []int) float64 { return odds(linear(x, 3, -2, 1, 0)) }},
-		{name: "add-or-remove", loss: log, bend: L, addOr: true, n: 10000, eps: 1, numbers: 4, levels: []int{3},
+		{name: "add-or-remove", loss: log, curvature: L, addOr: true, n: 10000, eps: 1, numbers: 4, levels: []int{3},
 			draw: of(flat, three), mean: logit(1)},
-		{name: "epsilon .5", loss: log, bend: L, n: 20000, eps: .5, numbers: 4, levels: []int{2}, draw: of(flat, two),
+		{name: "epsilon .5", loss: log, curvature: L, n: 20000, eps: .5, numbers: 4, levels: []int{2}, draw: of(flat, two),
 			mean: logit(1)},
-		{name: "epsilon 8, n 2,000", loss: log, bend: L, n: 2000, eps: 8, numbers: 4, levels: []int{3}, draw: of(flat, three),
+		{name: "epsilon 8, n 2,000", loss: log, curvature: L, n: 2000, eps: 8, numbers: 4, levels: []int{3}, draw: of(flat, three),
 			mean: logit(1)},
-		{name: "two columns nearly the same", loss: log, bend: L, n: 20000, eps: 1, numbers: 4,
+		{name: "two columns nearly the same", loss: log, curvature: L, n: 20000, eps: 1, numbers: 4,
 			draw: of(func(r *rand.Rand, x []float64) { flat(r, x); x[1] = .97*x[0] + .05*uniform(r) }), mean: logit(1)},
-		{name: "four rows a person", loss: "units(logistic,4)", bend: L, n: 5000, eps: 1, numbers: 4, levels: []int{2},
+		{name: "four rows a person", loss: "units(logistic,4)", curvature: L, n: 5000, eps: 1, numbers: 4, levels: []int{2},
 			rows: 4, draw: of(flat, two), mean: logit(1), noise: ofPerson},
-		{name: "four rows a person, add-or-remove, epsilon 4", loss: "units(logistic,4,sum)", bend: L, addOr: true, n: 4000,
+		{name: "four rows a person, add-or-remove, epsilon 4", loss: "units(logistic,4,sum)", curvature: L, addOr: true, n: 4000,
 			eps: 4, numbers: 4, levels: []int{2}, rows: 4, draw: of(flat, two), mean: logit(1), noise: ofPerson},
 		{name: "linear, t3, heteroscedastic", loss: "squared(1)", n: 20000, eps: 1, numbers: 4, levels: []int{3},
 			draw: of(flat, three), mean: line,
@@ -691,7 +691,7 @@ func designs() []*population {
 			noise: func(r *rand.Rand, x []float64, mean, person float64) float64 {
 				return mean + .1*person + .1*r.NormFloat64()
 			}},
-		{name: "rare ones in numbers", loss: log, bend: L, n: 20000, eps: 1, numbers: 4,
+		{name: "rare ones in numbers", loss: log, curvature: L, n: 20000, eps: 1, numbers: 4,
 			draw: of(func(r *rand.Rand, x []float64) {
 				flat(r, x)
 				for _, j := range []int{2, 3} {
@@ -722,30 +722,30 @@ func designs() []*population {
 			noise: func(r *rand.Rand, x []float64, mean, person float64) float64 {
 				return mean + .1*person + .1*r.NormFloat64()
 			}},
-		{name: "counts, mean 1 of at most 8", loss: "poisson(0.375)", bend: onestep.Exponential, n: 20000, eps: 1, numbers: 4,
+		{name: "counts, mean 1 of at most 8", loss: "poisson(0.375)", curvature: onestep.Exponential, n: 20000, eps: 1, numbers: 4,
 			levels: []int{2}, draw: of(flat, two), mean: rate(-2.1), noise: countsOf(8, 0)},
-		{name: "counts, more spread than Poisson", loss: "poisson(0.4)", bend: onestep.Exponential, n: 50000, eps: 1,
+		{name: "counts, more spread than Poisson", loss: "poisson(0.4)", curvature: onestep.Exponential, n: 50000, eps: 1,
 			numbers: 4, levels: []int{3}, draw: of(flat, three), mean: rate(-2.3), noise: countsOf(10, 1)},
-		{name: "counts, mean .2 of at most 4", loss: "poisson(0.5)", bend: onestep.Exponential, n: 50000, eps: 1, numbers: 3,
+		{name: "counts, mean .2 of at most 4", loss: "poisson(0.5)", curvature: onestep.Exponential, n: 50000, eps: 1, numbers: 3,
 			levels: []int{2}, draw: of(flat, two), mean: rate(-3), noise: countsOf(4, 0)},
-		{name: "counts, rates that add, epsilon 4", loss: "poisson(0.375)", bend: onestep.Exponential, n: 5000, eps: 4,
+		{name: "counts, rates that add, epsilon 4", loss: "poisson(0.375)", curvature: onestep.Exponential, n: 5000, eps: 4,
 			numbers: 3, levels: []int{2}, draw: of(flat, two), noise: countsOf(8, 0),
 			mean: func(x []float64, in []int) float64 { return .14 + linear(x, .06, -.03) + .04*float64(in[0]) }},
-		{name: "counts, four rows a person, epsilon 2", loss: "units(poisson(0.375),4)", bend: onestep.Exponential, n: 10000,
+		{name: "counts, four rows a person, epsilon 2", loss: "units(poisson(0.375),4)", curvature: onestep.Exponential, n: 10000,
 			eps: 2, numbers: 3, levels: []int{2}, rows: 4, draw: of(flat, two), mean: rate(-2.1),
 			noise: func(r *rand.Rand, x []float64, mean, person float64) float64 {
 				return countsOf(8, 0)(r, x, mean*math.Exp(.4*person-.08), person)
 			}},
-		{name: "counts, rates 1 to 50", loss: "poisson(0.375)", bend: onestep.Exponential, n: 20000, eps: 2, numbers: 4,
+		{name: "counts, rates 1 to 50", loss: "poisson(0.375)", curvature: onestep.Exponential, n: 20000, eps: 2, numbers: 4,
 			draw: of(flat), noise: countsOf(8, 0),
 			mean: func(x []float64, _ []int) float64 { return math.Exp(-2.8 + linear(x, 1.2, -.8, 0)) }},
-		{name: "counts with exposures, epsilon 2", loss: "poisson-rate(0.375,0.05)", exposed: true, bend: onestep.Exponential,
+		{name: "counts with exposures, epsilon 2", loss: "poisson-rate(0.375,0.05)", exposed: true, curvature: onestep.Exponential,
 			n: 20000, eps: 2, numbers: 3, levels: []int{2}, draw: of(flat, two), mean: rate(-1.8), noise: countsOf(8, 0)},
-		{name: "curves of 6 knots", loss: log, bend: L, n: 20000, eps: 1, numbers: 2, knots: 6, draw: of(flat),
+		{name: "curves of 6 knots", loss: log, curvature: L, n: 20000, eps: 1, numbers: 2, knots: 6, draw: of(flat),
 			mean: func(x []float64, _ []int) float64 { return odds(.2 + 1.2*math.Sin(3*x[0]) - .8*math.Abs(x[1])) }},
-		{name: "curves of 6 knots, thin ends, epsilon 2", loss: log, bend: L, n: 20000, eps: 2, numbers: 2, levels: []int{3},
+		{name: "curves of 6 knots, thin ends, epsilon 2", loss: log, curvature: L, n: 20000, eps: 2, numbers: 2, levels: []int{3},
 			knots: 6, draw: of(correlated(.3), three), mean: logit(1)},
-		{name: "a curve of 16 knots, n 100,000", loss: log, bend: L, n: 100000, eps: 1, numbers: 1, levels: []int{3},
+		{name: "a curve of 16 knots, n 100,000", loss: log, curvature: L, n: 100000, eps: 1, numbers: 1, levels: []int{3},
 			knots: 16, draw: of(flat, three),
 			mean: func(x []float64, in []int) float64 { return odds(math.Sin(6*x[0]) + .4*float64(in[0])) }},
 		{name: "linear, curves of 5 knots, heteroscedastic", loss: "squared(1)", n: 20000, eps: 1, numbers: 2,
@@ -756,10 +756,10 @@ func designs() []*population {
 			levels: []int{3}, knots: 8, draw: of(skewed, three),
 			mean:  func(x []float64, in []int) float64 { return .4*math.Tanh(3*x[0]+2) + .05*float64(in[0]) },
 			noise: func(r *rand.Rand, x []float64, mean, _ float64) float64 { return mean + .06*student(r) }},
-		{name: "counts, curves of 5 knots, n 50,000", loss: "poisson(0.375)", bend: onestep.Exponential, n: 50000, eps: 1,
+		{name: "counts, curves of 5 knots, n 50,000", loss: "poisson(0.375)", curvature: onestep.Exponential, n: 50000, eps: 1,
 			numbers: 2, knots: 5, draw: of(flat), noise: countsOf(8, 0),
 			mean: func(x []float64, _ []int) float64 { return math.Exp(-2.2 + .8*x[0]*x[0] - .4*x[1]) }},
-		{name: "8 levels and 6 numbers, epsilon 2", loss: log, bend: L, n: 20000, eps: 2, numbers: 6, levels: []int{8},
+		{name: "8 levels and 6 numbers, epsilon 2", loss: log, curvature: L, n: 20000, eps: 2, numbers: 6, levels: []int{8},
 			draw: of(correlated(.3), levels(.3, .2, .15, .1, .1, .05, .05, .05)), mean: logit(.3)},
 	}
 }

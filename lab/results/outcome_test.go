@@ -246,7 +246,7 @@ func reference1(t *testing.T, r *rows, l loss.RankOne) []float64 {
 	if !kinked {
 		w = descend(r, l, 1000) // at zero every slope of a count may be clipped, and the curvature be zero
 	}
-	slope, bend, up, down := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	slope, curvature, up, down := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	for range 200 {
 		z := r.margins(w)
 		value := mean(l, z, r.y)
@@ -261,15 +261,15 @@ func reference1(t *testing.T, r *rows, l loss.RankOne) []float64 {
 			for i := range z {
 				e := z[i] - r.y[i] // the kink of a hinge is where y z = 1, which is z = y
 				jump := up[i] - down[i]
-				bend[i] = jump / 2 / max(math.Abs(e), near)
+				curvature[i] = jump / 2 / max(math.Abs(e), near)
 				if math.Abs(e) < near {
-					slope[i] = (up[i]+down[i])/2 + bend[i]*e
+					slope[i] = (up[i]+down[i])/2 + curvature[i]*e
 				}
 			}
 		} else {
-			l.Curvatures(bend, z, r.y)
+			l.Curvatures(curvature, z, r.y)
 		}
-		g, h := r.mean(slope), r.weighted(bend)
+		g, h := r.mean(slope), r.weighted(curvature)
 		for j := range r.dim {
 			h.SetSym(j, j, h.At(j, j)+1e-9)
 		}

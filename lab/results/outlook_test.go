@@ -99,7 +99,7 @@ func TestOutlook(t *testing.T) {
 			if err != nil {
 				t.Fatal(kind.name, n, d, epsilon, err)
 			}
-			size := effective * bend(l, y)
+			size := effective * curvature(l, y)
 			lost := 1 - (flat-value(w))/gain
 			points = append(points, point{size, lost})
 			fmt.Printf("%s n %d d %d epsilon %g N %.3g M %.3g gain %.3g of %.3g lost %.3f\n", kind.name, n, d, epsilon, effective, size,
@@ -195,9 +195,9 @@ func outlookTable(r *rand.Rand, d int, signal, level float64, target func(r *ran
 	}
 }
 
-// bend returns M/N: 4 p (1-p) for the share p of a class, and four times the mean count as a share of the largest, but
+// curvature returns M/N: 4 p (1-p) for the share p of a class, and four times the mean count as a share of the largest, but
 // at most 1.
-func bend(l loss.Loss, y []float64) float64 {
+func curvature(l loss.Loss, y []float64) float64 {
 	share := 0.
 	for _, v := range y {
 		if loss.LeastExposure(l) > 0 {

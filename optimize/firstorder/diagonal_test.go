@@ -81,11 +81,11 @@ func TestManyFeaturesTakeADiagonalMetric(t *testing.T) {
 		if got := float64(metric.Entry(j)) * metric.Step(); math.Abs(got-want) > metric.Step() {
 			t.Fatalf("entry %d of the metric is %v: want %v", j, got, want)
 		}
-		if got := result.Law.Scales[j]; math.Abs(got-want) > metric.Step() {
+		if got := result.Trace.Scales[j]; math.Abs(got-want) > metric.Step() {
 			t.Fatalf("the noise in weight %d is scaled by %v: want %v", j, got, want)
 		}
 	}
-	if m := result.Law.Moment; m == nil || !m.Diagonal || m.Features != d || len(m.Rows) != 0 ||
+	if m := result.Trace.Moment; m == nil || !m.Diagonal || m.Features != d || len(m.Rows) != 0 ||
 		math.Abs(m.Ridge/ridge-1) > 1e-3 {
 		t.Errorf("the record is %+v", m)
 	}

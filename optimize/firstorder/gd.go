@@ -98,7 +98,7 @@ func (c GD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 			Charges:   words,
 			Passes:    float64(steps),
 		},
-		Law: optimize.Law{Guarded: c.StepScale == 0, Importance: plan.charges,
+		UpdateRule: optimize.UpdateRule{Guarded: c.StepScale == 0, Importance: plan.charges,
 			Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
 				return 1, optimize.Variance{Noise: sa * sa / plan.charges[t]}
 			}},
@@ -107,7 +107,7 @@ func (c GD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan.Expect(forecast.Of(p, plan.Law()))
+	plan.Expect(forecast.Of(p, plan.UpdateRule()))
 	return plan, nil
 }
 

@@ -155,8 +155,8 @@ func (g *preconditionedPlan) expectedEdge(p optimize.Problem) float64 {
 // worth if weighs allows it. effective returns the effective dimension d_eff for a lambda. excess
 // returns the forecast excess risk that noise leaves in a run with the given law.
 func (g *preconditionedPlan) least(edge float64, effective func(lambda float64) float64,
-	excess func(optimize.Problem, optimize.Law) float64) float64 {
-	p, law := g.Problem(), g.Law()
+	excess func(optimize.Problem, optimize.UpdateRule) float64) float64 {
+	p, law := g.Problem(), g.UpdateRule()
 	if !weighs(p) {
 		return edge
 	}

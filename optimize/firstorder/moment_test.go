@@ -189,7 +189,7 @@ func rootOf(gt [][]float64, ridge float64) (p [][]float64, effective float64) {
 // slopes of the usual size, whose root mean square is sqrt(.15 d_eff) L0.
 func fixedPoint(plan optimize.Plan, p optimize.Problem, T, kappa float64, gt [][]float64, seen []float64,
 	edge float64) float64 {
-	law := plan.(interface{ Law() optimize.Law }).Law()
+	law := plan.(interface{ Law() optimize.UpdateRule }).Law()
 	each := .8 * .9 * p.Charge() / T
 	lambda, l0 := edge, p.Constants.Lipschitz
 	for range 100 {

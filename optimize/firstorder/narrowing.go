@@ -180,7 +180,7 @@ func (n *narrowing) from(seen []float64) float64 {
 // usual returns the problem and the law that forecasts use if smoothing radii fall. The returned problem is
 // smoothed over a usual radius, near which most steps are made. The returned law has step sizes that are
 // stable at this radius.
-func usual(p optimize.Problem, law optimize.Law, ridge float64) (optimize.Problem, optimize.Law, error) {
+func usual(p optimize.Problem, law optimize.UpdateRule, ridge float64) (optimize.Problem, optimize.UpdateRule, error) {
 	wide, err := overRadius(p, max(p.Smoothing.Radius, radiusOf(p, usualDeviation)))
 	if err != nil {
 		return p, law, err
@@ -196,7 +196,7 @@ func usual(p optimize.Problem, law optimize.Law, ridge float64) (optimize.Proble
 // expected returns the forecast of the plan before the run. If smoothing radii fall, the forecast is for
 // the usual radius (see usual).
 func (g *preconditionedPlan) expected() (optimize.Forecast, error) {
-	p, law := g.Problem(), g.Law()
+	p, law := g.Problem(), g.UpdateRule()
 	edge := g.least(g.expectedEdge(p), func(ridge float64) float64 { return g.effective(p, ridge) },
 		forecast.AssumedExcess)
 	ridge := ridgeOf(p, edge)

@@ -134,8 +134,8 @@ func TestNarrowingAsksAsItsPageSays(t *testing.T) {
 				}
 				b := bound(t, l, 3, r)
 				eta := ridge / (edge + smooth/b) / b
-				if !close(result.Law.StepSizes[k], eta, 1e-9) || !close(result.Law.Momentum[k], beta, 1e-9) && k > 0 {
-					t.Errorf("%s: step %d of %v, momentum %v: want %v, %v", name, k, result.Law.StepSizes[k], result.Law.Momentum[k],
+				if !close(result.Trace.StepSizes[k], eta, 1e-9) || !close(result.Trace.Momentum[k], beta, 1e-9) && k > 0 {
+					t.Errorf("%s: step %d of %v, momentum %v: want %v, %v", name, k, result.Trace.StepSizes[k], result.Trace.Momentum[k],
 						eta, beta)
 				}
 				last, w = w, add(y, -eta, times(metric, g))
@@ -183,12 +183,12 @@ func TestNarrowingArrives(t *testing.T) {
 // 29.416 for the radius .0005. The factor of N = 51 is .58310. Radii must not fall for binary targets, for the Lasry-Lions envelope,
 // for a radius beyond the widest and for N below 50.
 func TestNarrowingRule(t *testing.T) {
-	steps := func(p optimize.Problem, N float64) (int, optimize.Law) {
+	steps := func(p optimize.Problem, N float64) (int, optimize.UpdateRule) {
 		plan, err := firstorder.Preconditioned{}.Plan(ctx, with(p, size{Records: N * math.Sqrt(3) / .5, Mu: .5}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return plan.Summary().Steps, plan.(interface{ Law() optimize.Law }).Law()
+		return plan.Summary().Steps, plan.(interface{ Law() optimize.UpdateRule }).Law()
 	}
 	for radius, want := range map[float64]map[float64]int{.02: {51: 23, 151: 39, 1e4: 39}, .0005: {1e4: 62}} {
 		p, _ := skewed(t, 1, radius, false)

@@ -83,7 +83,7 @@ func (c Nesterov) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	plan := &nesterovPlan{charge: p.Charge() / float64(steps)}
 	sa := p.Neighbours() * p.Constants.Lipschitz / p.Records
 	noise := optimize.Variance{Noise: sa * sa / plan.charge}
-	law := optimize.Law{Importance: make([]float64, steps), Momentum: momentum,
+	law := optimize.UpdateRule{Importance: make([]float64, steps), Momentum: momentum,
 		Answer: func(int, float64, float64) (float64, optimize.Variance) { return 1, noise }}
 	for t := range law.Importance {
 		law.Importance[t] = plan.charge
@@ -99,12 +99,12 @@ func (c Nesterov) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 			Charges:   "every step alike",
 			Passes:    float64(steps),
 		},
-		Law: law, Output: c.Output.Or(optimize.TailAverage),
+		UpdateRule: law, Output: c.Output.Or(optimize.TailAverage),
 	})
 	if err != nil {
 		return nil, err
 	}
-	plan.Expect(forecast.Of(p, plan.Law()))
+	plan.Expect(forecast.Of(p, plan.UpdateRule()))
 	return plan, nil
 }
 

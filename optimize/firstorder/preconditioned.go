@@ -179,7 +179,7 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	if plan.narrow, err = newNarrowing(p, c.StepScale, T, &plan.gradient); err != nil {
 		return nil, err
 	}
-	law := optimize.Law{Importance: make([]float64, c.Steps), Momentum: momentum}
+	law := optimize.UpdateRule{Importance: make([]float64, c.Steps), Momentum: momentum}
 	for t := range law.Importance {
 		law.Importance[t] = plan.gradient
 	}
@@ -211,8 +211,8 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 				c.MomentShare, momentName(p), (1-c.MomentShare)*c.ClipShare, words),
 			Passes: passes, PairPasses: pairs,
 		},
-		Workload: plan.workload(p).Count(query.MetricGradient, T, 1).Count(query.SquaredSlope, asked, 1),
-		Law:      law, Output: c.Output.Or(optimize.TailAverage),
+		Workload:   plan.workload(p).Count(query.MetricGradient, T, 1).Count(query.SquaredSlope, asked, 1),
+		UpdateRule: law, Output: c.Output.Or(optimize.TailAverage),
 	})
 	if err != nil {
 		return nil, err
@@ -336,7 +336,7 @@ func (*preconditionedPlan) effective(p optimize.Problem, ridge float64) float64 
 
 // foresee sets the metric of a law, and the noise of its answers, for forecasts: it assumes the given
 // ridge of the preconditioner, the given effective dimension d_eff and slopes of the usual size.
-func (g *preconditionedPlan) foresee(law *optimize.Law, p optimize.Problem, ridge, effective float64) {
+func (g *preconditionedPlan) foresee(law *optimize.UpdateRule, p optimize.Problem, ridge, effective float64) {
 	l0 := usualSlope(p)
 	noise := p.Neighbours() * g.clip(l0, effective, ridge, usualRoot*l0*l0*effective) / p.Records
 	law.Metric = metricOf(p, ridge)
@@ -364,7 +364,7 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	if err != nil {
 		return run.Result(), run.Failed(err)
 	}
-	edge := g.least(released.edge, released.effective, func(p optimize.Problem, law optimize.Law) float64 {
+	edge := g.least(released.edge, released.effective, func(p optimize.Problem, law optimize.UpdateRule) float64 {
 		return forecast.ReleasedExcess(p, released.seen, released.edge, law)
 	})
 	ridge := ridgeOf(p, edge)
@@ -420,7 +420,7 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	if err != nil {
 		return result, err
 	}
-	law := g.realised(result.Law, ridge)
+	law := g.realised(result.Trace, ridge)
 	if g.narrow != nil {
 		if p, law, err = usual(p, law, ridge); err != nil {
 			return result, err
@@ -475,10 +475,10 @@ func (l *secondHalf) seen(s *spectrum, ridge float64) float64 {
 	return max(square-noise*l.variance, 0) / (l.count * l.count)
 }
 
-// realised returns the plan's law with the preconditioner for the given ridge, and with the noise and
+// realised returns the plan's update rule with the preconditioner for the given ridge, and with the noise and
 // step sizes that a run actually had.
-func (g *preconditionedPlan) realised(had optimize.Realised, ridge float64) optimize.Law {
-	law, p := g.Law(), g.Problem()
+func (g *preconditionedPlan) realised(had optimize.Trace, ridge float64) optimize.UpdateRule {
+	law, p := g.UpdateRule(), g.Problem()
 	law.StepSizes, law.Metric = had.StepSizes, metricOf(p, ridge)
 	law.Answer = func(t int, _, _ float64) (float64, optimize.Variance) {
 		return 1, optimize.Variance{Noise: had.Noise[t] * had.Noise[t]}
@@ -487,7 +487,7 @@ func (g *preconditionedPlan) realised(had optimize.Realised, ridge float64) opti
 }
 
 // metricOf returns the preconditioner that forecasts assume, as a function of an eigenvalue of the
-// Hessian (see optimize.Law.Metric). With K margins, K directions of the parameters belong to each
+// Hessian (see optimize.UpdateRule.Metric). With K margins, K directions of the parameters belong to each
 // direction of the rows, and each has 1/K of the curvature.
 func metricOf(p optimize.Problem, ridge float64) func(eigenvalue float64) float64 {
 	most := p.DataSmoothness() / float64(p.Shape.Margins)

@@ -78,8 +78,8 @@ func TestPreconditionedOfSeveralMargins(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(result.Law.Scales) != 4 {
-				t.Errorf("%d margins: %d scales: want one a feature", k, len(result.Law.Scales))
+			if len(result.Trace.Scales) != 4 {
+				t.Errorf("%d margins: %d scales: want one a feature", k, len(result.Trace.Scales))
 			}
 			if f := result.Foreseen; !(f > 0 && f < 10) {
 				t.Errorf("%d margins: foreseen %v", k, f)

@@ -199,7 +199,7 @@ func TestPreconditionedAsksAsItsPageSays(t *testing.T) {
 			if !near(result.W, tail) {
 				t.Errorf("%s: result %v: want the mean %v", name, result.W, tail)
 			}
-			for j, s := range result.Law.Scales {
+			for j, s := range result.Trace.Scales {
 				if want := length(metric[j]); !close(s, want, 1e-4) {
 					t.Errorf("%s: scale %d is %v: want %v", name, j, s, want)
 				}

@@ -104,7 +104,7 @@ func (c SGD) settle(ctx context.Context, p optimize.Problem, plan *sampled, s op
 	s.Steps = c.Steps
 	s.Charges = fmt.Sprintf("noise multiplier %.4g on Poisson batches of %.3g of the records", z, c.Sampling)
 	s.Passes = float64(c.Steps) * c.Sampling
-	law := optimize.Law{Guarded: plan.guarded, Importance: make([]float64, c.Steps), StepSize: s.StepSize}
+	law := optimize.UpdateRule{Guarded: plan.guarded, Importance: make([]float64, c.Steps), StepSize: s.StepSize}
 	for t := range law.Importance {
 		law.Importance[t] = 1
 	}
@@ -119,13 +119,13 @@ func (c SGD) settle(ctx context.Context, p optimize.Problem, plan *sampled, s op
 		return 1, optimize.Variance{Noise: noise * noise, Sampling: scatter}
 	}
 	plan.Settled, err = optimize.Settle(optimize.Draft{
-		Problem: p, Summary: s, Law: law, Output: c.Output.Or(optimize.TailAverage),
+		Problem: p, Summary: s, UpdateRule: law, Output: c.Output.Or(optimize.TailAverage),
 		Needs: optimize.Needs{Schedule: schedule}, Properties: optimize.Properties{Sampled: true},
 	})
 	if err != nil {
 		return nil, err
 	}
-	plan.Expect(forecast.Of(p, plan.Law()))
+	plan.Expect(forecast.Of(p, plan.UpdateRule()))
 	return plan, nil
 }
 

@@ -132,7 +132,7 @@ func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Pla
 				anchors, c.Period, plan.anchor*float64(anchors)/p.Charge(), differences, c.Ball),
 			Passes: float64(anchors + 2*differences),
 		},
-		Law: optimize.Law{Guarded: guarded, Importance: make([]float64, c.Steps), Slope: c.Ball.Slope(p),
+		UpdateRule: optimize.UpdateRule{Guarded: guarded, Importance: make([]float64, c.Steps), Slope: c.Ball.Slope(p),
 			MostRadius: 2 * p.Constants.Lipschitz, Answer: plan.answer},
 		Output: c.Output,
 	}
@@ -151,12 +151,12 @@ func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Pla
 	d.Workload = optimize.Workload{}.Count(query.Gradient, float64(anchors), plan.anchorBatch).
 		Count(query.Difference, float64(differences), plan.differenceBatch)
 	for t := range c.Steps {
-		d.Law.Importance[t] = plan.charge(t)
+		d.UpdateRule.Importance[t] = plan.charge(t)
 	}
 	if plan.Settled, err = optimize.Settle(d); err != nil {
 		return nil, err
 	}
-	plan.Expect(forecast.Of(p, plan.Law()))
+	plan.Expect(forecast.Of(p, plan.UpdateRule()))
 	return plan, nil
 }
 
@@ -169,7 +169,7 @@ func (b *spiderBoostPlan) charge(t int) float64 {
 	return b.difference
 }
 
-// answer implements [optimize.Law].Answer. The weight K of the new gradient is 1 for an anchor (a gradient)
+// answer implements [optimize.UpdateRule].Answer. The weight K of the new gradient is 1 for an anchor (a gradient)
 // and 0 for a difference. For the variance from sampling, each record's clipped gradient or difference is
 // assumed to be as long as the clip norm (root mean square).
 func (b *spiderBoostPlan) answer(t int, radius, _ float64) (K float64, fresh optimize.Variance) {

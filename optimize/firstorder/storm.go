@@ -111,7 +111,7 @@ func (c STORM) plan(p optimize.Problem) (*stormPlan, error) {
 	load := 1 / (k * (2 - k))
 	rest := p.Charge() / (load + float64(steps-1))
 	plan := &stormPlan{first: load * rest, rest: rest, ball: c.Ball}
-	law := optimize.Law{Guarded: c.StepScale == 0, Importance: make([]float64, steps), Slope: c.Ball.Slope(p),
+	law := optimize.UpdateRule{Guarded: c.StepScale == 0, Importance: make([]float64, steps), Slope: c.Ball.Slope(p),
 		MostRadius: 2 * p.Constants.Lipschitz, Answer: plan.answer}
 	for t := range law.Importance {
 		law.Importance[t] = plan.charge(t)
@@ -130,12 +130,12 @@ func (c STORM) plan(p optimize.Problem) (*stormPlan, error) {
 		},
 		Workload: optimize.Workload{}.Count(query.Gradient, float64(steps), 1).
 			Count(query.Difference, float64(steps-1), 1),
-		Law: law, Output: c.Output.Or(optimize.Last),
+		UpdateRule: law, Output: c.Output.Or(optimize.Last),
 	})
 	if err != nil {
 		return nil, err
 	}
-	plan.Expect(forecast.Of(p, plan.Law()))
+	plan.Expect(forecast.Of(p, plan.UpdateRule()))
 	return plan, nil
 }
 
@@ -173,7 +173,7 @@ func (s *stormPlan) charge(t int) float64 {
 	return s.rest
 }
 
-// answer implements [optimize.Law].Answer. It returns the weight K of the new gradient that minimises
+// answer implements [optimize.UpdateRule].Answer. It returns the weight K of the new gradient that minimises
 // the noise, and the variance of the release. Differences are clipped to a ball of the given radius,
 // and P is the variance of the last estimate.
 func (s *stormPlan) answer(t int, radius, P float64) (K float64, fresh optimize.Variance) {

@@ -24,7 +24,7 @@ import (
 //   - If a step passes the minimum (a > 1), the part of the gradient that comes from the start is assumed
 //     to keep its sign, which makes the forecast larger. For a > 2 a run on the quadratic diverges, but a
 //     run on a loss with bounded slopes does not. a is then replaced by 2.
-//   - If an estimate corrects an estimate earlier than the previous step's ([optimize.Law].Back), its error
+//   - If an estimate corrects an estimate earlier than the previous step's ([optimize.UpdateRule].Back), its error
 //     is computed separately, and the change of the error from step to step counts as fresh noise.
 //   - With a preconditioner, moments are computed in the preconditioned coordinates, and the result
 //     is converted back.
@@ -39,13 +39,13 @@ import (
 //
 // If the problem has a KL condition (Problem.KL), the excess risk is the largest that the condition
 // allows at the predicted gradient norm.
-func Of(p optimize.Problem, l optimize.Law) optimize.Forecast {
+func Of(p optimize.Problem, l optimize.UpdateRule) optimize.Forecast {
 	return over(Assumed(p), p, l)
 }
 
 // over returns the forecast that [Of] would return with the given directions in place of the assumed
 // directions.
-func over(directions []Direction, p optimize.Problem, l optimize.Law) optimize.Forecast {
+func over(directions []Direction, p optimize.Problem, l optimize.UpdateRule) optimize.Forecast {
 	if !l.OnePass {
 		return follow(directions, p, l, math.Inf(1), nil)
 	}
@@ -62,7 +62,7 @@ func over(directions []Direction, p optimize.Problem, l optimize.Law) optimize.F
 
 // follow computes the forecast for a run with the law l on a quadratic with the given directions. Step
 // sizes are at most longest. If shorter is not nil, shorter reduces the step sizes further.
-func follow(directions []Direction, p optimize.Problem, l optimize.Law, longest float64,
+func follow(directions []Direction, p optimize.Problem, l optimize.UpdateRule, longest float64,
 	shorter *shortened) optimize.Forecast {
 	directions = slices.Clone(directions)
 	metric := make([]float64, len(directions))
@@ -190,7 +190,7 @@ type moment struct {
 // least the smallest step size, and square the mean square of the previous estimate.
 type shortened struct{ factor, least, square float64 }
 
-func newShortened(p optimize.Problem, l optimize.Law) *shortened {
+func newShortened(p optimize.Problem, l optimize.UpdateRule) *shortened {
 	return &shortened{factor: 1, least: min(l.Eta(0), 1/p.Smoothness())}
 }
 

@@ -60,7 +60,7 @@ func TestStartIsWeighed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		law := plan.(interface{ Law() optimize.Law }).Law()
+		law := plan.(interface{ Law() optimize.UpdateRule }).Law()
 		weights := []float64{0, 0, 0, 0, 0, 0, 1}
 		if output == optimize.TailAverage {
 			weights = law.Weights()

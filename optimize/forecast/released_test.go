@@ -21,12 +21,12 @@ func TestReleasedForecast(t *testing.T) {
 	p := with(optimizetest.Problems()[2].Public, size{Records: 2000, Mu: .3})
 	p.Regularizer, p.Start, p.Set = nil, nil, nil
 	p.Shape = optimize.Vector(d)
-	of := func(p optimize.Problem) (optimize.Law, float64) {
+	of := func(p optimize.Problem) (optimize.UpdateRule, float64) {
 		plan, err := firstorder.Nesterov{Steps: 900}.Plan(ctx, p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return plan.(interface{ Law() optimize.Law }).Law(), plan.Summary().Predicted
+		return plan.(interface{ Law() optimize.UpdateRule }).Law(), plan.Summary().Predicted
 	}
 	near := func(what string, got, want float64) {
 		t.Helper()

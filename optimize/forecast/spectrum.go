@@ -85,19 +85,19 @@ func Assumed(p optimize.Problem) []Direction {
 //
 // Released assumes that the Hessian is half of the largest Hessian that such rows allow. With K > 2 margins
 // it assumes 1/K of the largest Hessian, because the margins share the curvature.
-func Released(p optimize.Problem, values []float64, edge float64, l optimize.Law) float64 {
+func Released(p optimize.Problem, values []float64, edge float64, l optimize.UpdateRule) float64 {
 	return over(releasedDirections(p, values, edge), p, l).Gradient
 }
 
 // ReleasedExcess returns the excess risk that noise leaves in the output, for the same arguments as
 // Released.
-func ReleasedExcess(p optimize.Problem, values []float64, edge float64, l optimize.Law) float64 {
+func ReleasedExcess(p optimize.Problem, values []float64, edge float64, l optimize.UpdateRule) float64 {
 	return over(releasedDirections(p, values, edge), p, l).Excess
 }
 
 // AssumedExcess returns the excess risk that noise leaves in the output of a run with the law l, on
 // the directions that forecasts assume (see [Assumed]).
-func AssumedExcess(p optimize.Problem, l optimize.Law) float64 {
+func AssumedExcess(p optimize.Problem, l optimize.UpdateRule) float64 {
 	list := Assumed(p)
 	for i := range list {
 		list[i].Gradient = 0

@@ -105,7 +105,7 @@ func (c Adaptive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 			plan.landing, c.Landing)
 	}
 	T := plan.steps + plan.landing
-	law := optimize.Law{Guarded: guarded, Importance: make([]float64, T), Answer: plan.answer}
+	law := optimize.UpdateRule{Guarded: guarded, Importance: make([]float64, T), Answer: plan.answer}
 	for t := range T {
 		switch {
 		case plan.landing == 0:
@@ -124,14 +124,14 @@ func (c Adaptive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 			Charges:   words,
 			Passes:    float64(T + plan.steps),
 		},
-		Workload: optimize.Workload{}.Count(query.Norm, float64(plan.steps), 1).Count(query.Gradient, float64(T), 1),
-		Law:      law,
-		Output:   c.Output,
+		Workload:   optimize.Workload{}.Count(query.Norm, float64(plan.steps), 1).Count(query.Gradient, float64(T), 1),
+		UpdateRule: law,
+		Output:     c.Output,
 	})
 	if err != nil {
 		return nil, err
 	}
-	plan.Expect(forecast.Of(p, plan.Law()))
+	plan.Expect(forecast.Of(p, plan.UpdateRule()))
 	return plan, nil
 }
 
@@ -181,7 +181,7 @@ func (c Adaptive) settle(p optimize.Problem) (Adaptive, error) {
 	return c, nil
 }
 
-// answer implements [optimize.Law].Answer: it returns the assumed noise variance, per coordinate, of the
+// answer implements [optimize.UpdateRule].Answer: it returns the assumed noise variance, per coordinate, of the
 // gradient released in step t. For the adaptive part it assumes the largest number of steps, all with equal
 // charges. Steps from a.steps on are those of the landing (the final gradient descent).
 func (a *adaptivePlan) answer(t int, _, _ float64) (K float64, fresh optimize.Variance) {

@@ -101,7 +101,7 @@ func (c Geometric) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 				plan.charges[T-1]/(p.Mu*p.Mu), words(known)),
 			Passes: float64(T),
 		},
-		Law: optimize.Law{Guarded: c.StepScale == 0, Importance: plan.weights,
+		UpdateRule: optimize.UpdateRule{Guarded: c.StepScale == 0, Importance: plan.weights,
 			Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
 				sigma := noise(p, plan.charges[t])
 				return 1, optimize.Variance{Noise: sigma * sigma}
@@ -111,7 +111,7 @@ func (c Geometric) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 	if err != nil {
 		return nil, err
 	}
-	plan.Expect(forecast.Of(p, plan.Law()))
+	plan.Expect(forecast.Of(p, plan.UpdateRule()))
 	return plan, nil
 }
 

@@ -101,8 +101,8 @@ func TestGeometricWithoutCondition(t *testing.T) {
 			if c := a.Question.Charge(); !(c >= .2*public.Charge()/float64(T)*(1-1e-9)) {
 				t.Fatalf("%s: step %d is charged %v of %v in %d steps", p.Name, i, c, public.Charge(), T)
 			}
-			if i > 0 && !close(r.Law.Weights[i]/r.Law.Weights[i-1], 1.02, 1e-9) {
-				t.Fatalf("%s: weights %v: want to grow by 1.02", p.Name, r.Law.Weights[i-1:i+1])
+			if i > 0 && !close(r.Trace.Weights[i]/r.Trace.Weights[i-1], 1.02, 1e-9) {
+				t.Fatalf("%s: weights %v: want to grow by 1.02", p.Name, r.Trace.Weights[i-1:i+1])
 			}
 		}
 		_, charged := charges(o.Asked)

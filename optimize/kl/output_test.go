@@ -66,9 +66,9 @@ func TestSmallestOfAnyMethod(t *testing.T) {
 			if !same(r.W, best) {
 				t.Errorf("%s, %s: result %v: want %v", p.Name, name, r.W, best)
 			}
-			if r.Law.Chosen < looked || r.Law.Chosen > len(o.Asked) || r.Law.Exact() ||
+			if r.Trace.Chosen < looked || r.Trace.Chosen > len(o.Asked) || r.Trace.Exact() ||
 				!strings.HasPrefix(r.Output, "smallest") {
-				t.Errorf("%s, %s: chosen among %d, %q: want %d or more", p.Name, name, r.Law.Chosen, r.Output, looked)
+				t.Errorf("%s, %s: chosen among %d, %q: want %d or more", p.Name, name, r.Trace.Chosen, r.Output, looked)
 			}
 			if plan.Properties().Averaged {
 				t.Errorf("%s, %s: is an average", p.Name, name)
@@ -90,24 +90,24 @@ func TestProximalSmallestNoise(t *testing.T) {
 	// and only it ends at a single point.
 	var squares, lastSquares, last float64
 	for s := range 9 {
-		eta := r.Law.StepSizes[s]
+		eta := r.Trace.StepSizes[s]
 		var after float64
 		for u := s + 1; u <= 9; u++ {
 			after += 2 * float64(u) / (9 * 10)
 		}
-		noise := r.Law.Noise[27+s]
-		if want := r.Law.Noise[s] / math.Sqrt(3); !close(noise, want, 1e-9) {
+		noise := r.Trace.Noise[27+s]
+		if want := r.Trace.Noise[s] / math.Sqrt(3); !close(noise, want, 1e-9) {
 			t.Fatalf("noise of the last round %v: want %v for a share of one half and of one sixth", noise, want)
 		}
-		squares, lastSquares = squares+math.Pow(eta*after*r.Law.Noise[s], 2), lastSquares+math.Pow(eta*after*noise, 2)
+		squares, lastSquares = squares+math.Pow(eta*after*r.Trace.Noise[s], 2), lastSquares+math.Pow(eta*after*noise, 2)
 		last += math.Pow(eta*noise, 2)
 	}
-	if want := 3*math.Sqrt(squares) + math.Sqrt(lastSquares); !close(average.Law.WeightNoise, want, 1e-9) {
-		t.Errorf("noise of the average %v: want %v", average.Law.WeightNoise, want)
+	if want := 3*math.Sqrt(squares) + math.Sqrt(lastSquares); !close(average.Trace.WeightNoise, want, 1e-9) {
+		t.Errorf("noise of the average %v: want %v", average.Trace.WeightNoise, want)
 	}
-	if want := (3*math.Sqrt(squares) + math.Sqrt(last)) * math.Sqrt(2*(math.Log(2*36)+1)); !close(r.Law.WeightNoise, want,
+	if want := (3*math.Sqrt(squares) + math.Sqrt(last)) * math.Sqrt(2*(math.Log(2*36)+1)); !close(r.Trace.WeightNoise, want,
 		1e-9) {
-		t.Errorf("noise of the smallest %v: want %v", r.Law.WeightNoise, want)
+		t.Errorf("noise of the smallest %v: want %v", r.Trace.WeightNoise, want)
 	}
 }
 

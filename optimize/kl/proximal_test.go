@@ -53,8 +53,8 @@ func TestProximalIsAlgorithm2(t *testing.T) {
 		if i != len(w) || !same(r.W, at) {
 			t.Errorf("%s: %d of %d questions, result %v: want %v", p.Name, i, len(w), r.W, at)
 		}
-		if len(r.Law.Rounds) != rounds || len(r.Law.Weights) != rounds*K+1 {
-			t.Errorf("%s: the law has rounds %v and %d weights", p.Name, r.Law.Rounds, len(r.Law.Weights))
+		if len(r.Trace.Rounds) != rounds || len(r.Trace.Weights) != rounds*K+1 {
+			t.Errorf("%s: the law has rounds %v and %d weights", p.Name, r.Trace.Rounds, len(r.Trace.Weights))
 		}
 	}
 }

@@ -143,9 +143,9 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 				K, plan.rounds[0].phi, last.phi, c.Threshold, plan.share, last.steps-1, c.Ball, how, words(known)),
 			Passes: float64(T),
 		},
-		Workload: optimize.Workload{}.Count(query.Gradient, float64(K), 1).Count(query.Difference, float64(T-K), 1),
-		Law:      optimize.Law{Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz},
-		Output:   c.Output,
+		Workload:   optimize.Workload{}.Count(query.Gradient, float64(K), 1).Count(query.Difference, float64(T-K), 1),
+		UpdateRule: optimize.UpdateRule{Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz},
+		Output:     c.Output,
 		// The average is over the points from which steps start. With a single step, the average is the run's
 		// starting point.
 		Properties: optimize.Properties{Unmoved: T == 1 && c.Output != optimize.Last},

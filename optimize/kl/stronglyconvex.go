@@ -85,7 +85,7 @@ func (c StronglyConvex) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	}
 	plan := &stronglyConvexPlan{charge: p.Charge() / float64(T)}
 	sigma := noise(p, plan.charge)
-	law := optimize.Law{
+	law := optimize.UpdateRule{
 		Importance: make([]float64, T), StepSizes: make([]float64, T),
 		Answer: func(int, float64, float64) (K float64, fresh optimize.Variance) {
 			return 1, optimize.Variance{Noise: sigma * sigma}
@@ -104,13 +104,13 @@ func (c StronglyConvex) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 			Charges:   fmt.Sprintf("every step alike; steps 1/(%.3g t), at most %.3g", lambda, step.most),
 			Passes:    float64(T),
 		},
-		Law:    law,
-		Output: c.Output.Or(optimize.Average),
+		UpdateRule: law,
+		Output:     c.Output.Or(optimize.Average),
 	})
 	if err != nil {
 		return nil, err
 	}
-	plan.Expect(forecast.Of(p, plan.Law()))
+	plan.Expect(forecast.Of(p, plan.UpdateRule()))
 	return plan, nil
 }
 

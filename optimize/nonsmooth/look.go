@@ -38,7 +38,7 @@ func (g *o2ncPlan) reserve(c O2NC, p optimize.Problem) (rest optimize.Problem, e
 	} else {
 		mu, rest.Mu = mu*math.Sqrt(lookShare), mu*math.Sqrt(1-lookShare)
 	}
-	g.look, err = optimize.NewLook(mu)
+	g.look, err = optimize.NewNormSelection(mu)
 	return rest, err
 }
 
@@ -87,7 +87,7 @@ func (g *o2ncPlan) halves(most int) (list []stretch) {
 
 // looks returns the number of passes over all records that the look takes.
 func (g *o2ncPlan) looks(p optimize.Problem) float64 {
-	if g.look == (optimize.Look{}) {
+	if g.look == (optimize.NormSelection{}) {
 		return 0
 	}
 	return each(p.Smoothing) * g.norms() * g.seen(p)
@@ -113,7 +113,7 @@ func (g *o2ncPlan) seen(p optimize.Problem) float64 {
 // price states, for the plan's summary, the charge of the look and the records it uses. It is empty if
 // there is no look.
 func (g *o2ncPlan) price(p optimize.Problem) string {
-	if g.look == (optimize.Look{}) {
+	if g.look == (optimize.NormSelection{}) {
 		return ""
 	}
 	where := "all records"
@@ -187,8 +187,8 @@ func (g *o2ncPlan) choose(run *optimize.Run, held query.Cohort, kept averages) (
 		return run.ResultAt(points[0], false), run.Failed(err)
 	}
 	r := run.ResultAt(points[k], true)
-	r.Looked, r.Law.Chosen = found, len(points)
-	r.Law.Settle()
+	r.SelectedNorm, r.Trace.Chosen = found, len(points)
+	r.Trace.Settle()
 	r.Output = fmt.Sprintf("looked at: average over steps %d to %d, chosen by its smoothed gradient among %d averages",
 		kept[k].from+1, kept[k].end, len(points))
 	return r, nil

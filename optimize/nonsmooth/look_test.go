@@ -98,15 +98,15 @@ func TestLookTakesTheBest(t *testing.T) {
 			last := o.Asked[len(o.Asked)-1].Question
 			if c.Oracle == nonsmooth.SinglePass { // scores are computed on the held-out records
 				k = slices.IndexFunc(questions, func(q query.Question) bool { return slices.Equal(q.Terms()[0].Point(), r.W) })
-				least = r.Looked.GradientNorm
+				least = r.SelectedNorm.GradientNorm
 				if held := last.Cohort(); held.Everyone() || !optimizetest.Close(held.Size(), 40, 1e-9) || len(o.Asked) != 1 {
 					t.Errorf("%s: %d questions besides prefix sums, the last about %v records", name, len(o.Asked), held.Size())
 				}
 			}
 			if later += k; k < 0 || !slices.Equal(r.W, questions[k].Terms()[0].Point()) ||
-				!optimizetest.Close(r.Looked.GradientNorm, least, 1e-4) || r.Looked.Among != 3 || r.Looked.Radius != .2 ||
-				r.Law.Chosen != 3 {
-				t.Errorf("%s: %+v, %+v: want candidate %d of norm %v", name, r, r.Looked, k, least)
+				!optimizetest.Close(r.SelectedNorm.GradientNorm, least, 1e-4) || r.SelectedNorm.Among != 3 || r.SelectedNorm.Radius != .2 ||
+				r.Trace.Chosen != 3 {
+				t.Errorf("%s: %+v, %+v: want candidate %d of norm %v", name, r, r.SelectedNorm, k, least)
 			}
 			if q := last.Terms()[0]; q.Kind() != query.Norm || !slices.Equal(q.Point(), r.W) ||
 				last.Cohort() != questions[0].Cohort() {
@@ -171,9 +171,9 @@ func TestLookAtOne(t *testing.T) {
 	}
 	r := run(t, plan, o)
 	last := o.Asked[len(o.Asked)-1].Question
-	if len(o.asked) != 0 || len(o.Asked) != 41 || r.Looked == nil || r.Looked.Among != 1 ||
+	if len(o.asked) != 0 || len(o.Asked) != 41 || r.SelectedNorm == nil || r.SelectedNorm.Among != 1 ||
 		!optimizetest.Close(last.Charge(), .1*p.Mu*p.Mu, 1e-6) {
-		t.Errorf("%d selections, %d questions, the last charged %v, %+v", len(o.asked), len(o.Asked), last.Charge(), r.Looked)
+		t.Errorf("%d selections, %d questions, the last charged %v, %+v", len(o.asked), len(o.Asked), last.Charge(), r.SelectedNorm)
 	}
 	for _, a := range o.Asked[:40] {
 		if want := .9 * p.Mu * p.Mu / 40; !optimizetest.Close(a.Question.Charge(), want, 1e-6) {

@@ -61,7 +61,7 @@ import (
 //   - D of Theorem 4.1 is set to alpha (b/L0)^2. With this correction D has the unit of a length.
 //   - The numbers s come from public random bits.
 //   - If parameters are restricted to a set, x and z are projected on it.
-//   - With Look, several blocks are drawn, and [optimize.Look] privately chooses one block by the norm of
+//   - With Look, several blocks are drawn, and [optimize.NormSelection] privately chooses one block by the norm of
 //     the smoothed loss's gradient at the block's mean. If K blocks are drawn from a run, then with
 //     probability at least 1 - 2^-K one of them has a Goldstein measure of at most twice the mean over the
 //     run's blocks. The norm of the smoothed loss's gradient is a stricter measure than a block's Goldstein
@@ -175,7 +175,7 @@ type o2ncPlan struct {
 	clip         float64 // C, the clip norm of a gradient
 	ball         optimize.DifferenceBall
 	candidates   []stretch // the averages that may become the result
-	look         optimize.Look
+	look         optimize.NormSelection
 	random       string  // why a single pass leaves the start only at random; "" if it is expected to leave it
 	held         float64 // number of records held out for the look; 0 means that the look is at all records
 }
@@ -238,7 +238,7 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 	}
 	work := optimize.Workload{}.Count(query.Gradient, anchors, first).
 		Count(query.Difference, float64(plan.T)-anchors, later)
-	if plan.look != (optimize.Look{}) {
+	if plan.look != (optimize.NormSelection{}) {
 		work = work.Count(query.Norm, plan.norms(), plan.seen(p))
 	}
 	plan.Settled, err = optimize.Settle(optimize.Draft{
@@ -253,8 +253,8 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 		},
 		Needs: needs, Properties: optimize.Properties{OnePass: c.Oracle == SinglePass, Averaged: !c.Theorem && c.Look == 0,
 			Unmoved: plan.T == 1},
-		Workload: work,
-		Law:      optimize.Law{Answer: func(int, float64, float64) (float64, optimize.Variance) { return 1, optimize.Variance{} }},
+		Workload:   work,
+		UpdateRule: optimize.UpdateRule{Answer: func(int, float64, float64) (float64, optimize.Variance) { return 1, optimize.Variance{} }},
 		// Run computes the average itself, so no output rule of optimize applies.
 		Output: optimize.Last,
 	})
@@ -389,7 +389,7 @@ func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 		}
 		run.Reach(z, optimize.Norm(gradient), sigma, g.eta)
 	}
-	if g.look == (optimize.Look{}) {
+	if g.look == (optimize.NormSelection{}) {
 		return run.ResultAt(kept[0].or(x), true), nil
 	}
 	return g.choose(run, held, kept)

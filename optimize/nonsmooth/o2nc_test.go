@@ -61,8 +61,8 @@ func TestO2NCByThePage(t *testing.T) {
 			break
 		}
 	}
-	if r.Law.Move != D {
-		t.Errorf("moves of %v are told: want %v", r.Law.Move, D)
+	if r.Trace.Move != D {
+		t.Errorf("moves of %v are told: want %v", r.Trace.Move, D)
 	}
 }
 

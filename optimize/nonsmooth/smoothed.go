@@ -335,7 +335,7 @@ func (c Smoothed) plain(p optimize.Problem) (*smoothedPlan, error) {
 			Passes:    float64(T) * each(p.Smoothing),
 		},
 		Workload: optimize.Workload{}.Count(query.Gradient, float64(T), 1),
-		Law: optimize.Law{StepSizes: sizes, Importance: plan.charges,
+		UpdateRule: optimize.UpdateRule{StepSizes: sizes, Importance: plan.charges,
 			Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
 				return 1, optimize.Variance{Noise: sa * sa / plan.charges[t]}
 			}},
@@ -344,7 +344,7 @@ func (c Smoothed) plain(p optimize.Problem) (*smoothedPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan.Expect(forecast.Of(p, plan.Law()))
+	plan.Expect(forecast.Of(p, plan.UpdateRule()))
 	return plan, nil
 }
 
@@ -387,7 +387,7 @@ func (g *smoothedPlan) travelled(run *optimize.Run) func(estimate []float64, _ f
 		length := optimize.Norm(estimate)
 		squares += length * length
 		t := run.Taken()
-		eta := g.Law().Eta(t)
+		eta := g.UpdateRule().Eta(t)
 		if grown := g.decay[t] *
 			far / math.Sqrt(squares); grown > eta { // false if both are zero, since the quotient is then NaN
 			eta = min(grown, g.most)

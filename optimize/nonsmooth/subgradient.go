@@ -88,7 +88,7 @@ func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 		plan.charge, eta = p.Charge(), 8
 		s.Charges = fmt.Sprintf("the whole budget to each of %d disjoint cohorts of %.6g records", T, plan.size)
 		s.Passes = 1
-		draft.Needs.Cohorts, draft.Properties.OnePass, draft.Law.OnePass = true, true, true
+		draft.Needs.Cohorts, draft.Properties.OnePass, draft.UpdateRule.OnePass = true, true, true
 	}
 	s.Steps = T
 	for t := range T {
@@ -96,10 +96,10 @@ func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 		if c.OnePass {
 			size *= 1 - float64(t)/float64(T)
 		}
-		draft.Law.StepSizes = append(draft.Law.StepSizes, stable(p, size))
-		draft.Law.Importance = append(draft.Law.Importance, 1)
+		draft.UpdateRule.StepSizes = append(draft.UpdateRule.StepSizes, stable(p, size))
+		draft.UpdateRule.Importance = append(draft.UpdateRule.Importance, 1)
 	}
-	s.StepSize = draft.Law.StepSizes[0]
+	s.StepSize = draft.UpdateRule.StepSizes[0]
 	asked := p.Records
 	if c.OnePass {
 		asked = plan.size
@@ -109,7 +109,7 @@ func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 	if c.OnePass {
 		fresh.Sampling = l0 * l0 / asked / float64(p.Dim())
 	}
-	draft.Law.Answer = func(int, float64, float64) (float64, optimize.Variance) { return 1, fresh }
+	draft.UpdateRule.Answer = func(int, float64, float64) (float64, optimize.Variance) { return 1, fresh }
 	var err error
 	if plan.Settled, err = optimize.Settle(draft); err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 			return nil, err
 		}
 	}
-	plan.Expect(forecast.Of(smooth, plan.Law()))
+	plan.Expect(forecast.Of(smooth, plan.UpdateRule()))
 	return plan, nil
 }
 

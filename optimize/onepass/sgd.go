@@ -88,7 +88,7 @@ func (c SGD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) 
 			Passes:    1,
 		},
 		Needs: optimize.Needs{Cohorts: true}, Properties: optimize.Properties{OnePass: true},
-		Law: optimize.Law{OnePass: true, Importance: sizes,
+		UpdateRule: optimize.UpdateRule{OnePass: true, Importance: sizes,
 			Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
 				return 1, plan.scatter.variance(p.Constants.Lipschitz, sizes[t])
 			}},
@@ -97,14 +97,14 @@ func (c SGD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) 
 	if err != nil {
 		return nil, err
 	}
-	plan.Expect(forecast.Of(p, plan.Law()))
+	plan.Expect(forecast.Of(p, plan.UpdateRule()))
 	return plan, nil
 }
 
 // Run makes, in each step of the plan, one gradient query on a fresh cohort and one descent step.
 func (g *sgdPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	run := g.Begin(ctx, o, observe)
-	run.Eta = paced(newPace(g.Problem(), g.Law().StepSize))
+	run.Eta = paced(newPace(g.Problem(), g.UpdateRule().StepSize))
 	return run.Steps(func(t int) error {
 		cohort, err := run.Draw(g.sizes[t])
 		if err != nil {

@@ -101,7 +101,7 @@ func (c STORM) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error
 			Passes:    1,
 		},
 		Needs: optimize.Needs{Cohorts: true}, Properties: optimize.Properties{OnePass: true}, Workload: work,
-		Law: optimize.Law{
+		UpdateRule: optimize.UpdateRule{
 			OnePass: true, Importance: sizes, Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz,
 			Answer: func(t int, radius, last float64) (K float64, fresh optimize.Variance) {
 				K, mixed := plan.gain(t, sizes[t], radius, last*float64(p.Dim()))
@@ -113,7 +113,7 @@ func (c STORM) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error
 	if err != nil {
 		return nil, err
 	}
-	plan.Expect(forecast.Of(p, plan.Law()))
+	plan.Expect(forecast.Of(p, plan.UpdateRule()))
 	return plan, nil
 }
 
@@ -135,7 +135,7 @@ func (s *stormPlan) gain(t int, size, radius, P float64) (K, mixed float64) {
 func (s *stormPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p := s.Problem()
 	run := s.Begin(ctx, o, observe)
-	run.Eta = paced(newPace(p, s.Law().StepSize))
+	run.Eta = paced(newPace(p, s.UpdateRule().StepSize))
 	var prev []float64
 	var estimate *optimize.Estimate
 	var P float64

@@ -163,7 +163,7 @@ func (c TreeSpider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, 
 			Passes: plan.records() / p.Records,
 		},
 		Needs: optimize.Needs{Cohorts: true}, Properties: optimize.Properties{OnePass: true}, Workload: work,
-		Law: optimize.Law{
+		UpdateRule: optimize.UpdateRule{
 			OnePass: true, StepSize: taken, Importance: importance,
 			Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz, Back: plan.back, Answer: plan.answer,
 		},
@@ -180,7 +180,7 @@ func (c TreeSpider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, 
 	return plan, nil
 }
 
-// back implements [optimize.Law].Back for the step at a leaf. The estimate of a leaf is the estimate of an
+// back implements [optimize.UpdateRule].Back for the step at a leaf. The estimate of a leaf is the estimate of an
 // earlier leaf plus a released difference. back returns the number of leaves from the earlier leaf to this
 // leaf. Number the leaves of a tree from 0. Leaf k > 0 is reached through a right child. The parent of this
 // right child has the estimate of the leaf whose number is k with its last binary digit 1 cleared. The
@@ -190,7 +190,7 @@ func (t *treePlan) back(step int) int {
 	return max(k&-k, 1)
 }
 
-// answer implements [optimize.Law].Answer. The weight K of the new gradient is 1 for the root of a tree and
+// answer implements [optimize.UpdateRule].Answer. The weight K of the new gradient is 1 for the root of a tree and
 // 0 for a right child, which releases a difference. The distance of a right child from its parent's point
 // is assumed to be the sum of the lengths of the steps in between, as if all these steps had one direction.
 func (t *treePlan) answer(step int, radius, _ float64) (K float64, fresh optimize.Variance) {
@@ -206,7 +206,7 @@ func (t *treePlan) answer(step int, radius, _ float64) (K float64, fresh optimiz
 // since the run returns the start if the start satisfies the bound.
 func (t *treePlan) forecast() optimize.Forecast {
 	if !t.proved {
-		return forecast.Of(t.Problem(), t.Law())
+		return forecast.Of(t.Problem(), t.UpdateRule())
 	}
 	start := forecast.AtStart(t.Problem())
 	if bound := 3 * t.accuracy; bound < start.Gradient {
@@ -229,7 +229,7 @@ func (t *treePlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 	// of the last steps. If the cohort is small, the noise may be longer than the difference itself. If
 	// steps were then not shortened, the noise would make steps longer and longer steps would have more
 	// noise.
-	run.Eta = paced(optimize.NewPace(t.Law().StepSize, 0))
+	run.Eta = paced(optimize.NewPace(t.UpdateRule().StepSize, 0))
 	if t.length > 0 { // 23
 		run.Eta = func(g []float64, _ float64) float64 { return t.length / optimize.Norm(g) }
 	}

@@ -121,7 +121,7 @@ func TestTreeSpiderIsAlgorithm2(t *testing.T) {
 				// The estimate of the first leaf of a round is the root's, and its noise is independent
 				// of earlier noise.
 				for t0 := range result.Steps {
-					if keep := result.Law.Keep; len(keep) == result.Steps && (keep[t0] == 0) != (t0%(1<<depth) == 0) {
+					if keep := result.Trace.Keep; len(keep) == result.Steps && (keep[t0] == 0) != (t0%(1<<depth) == 0) {
 						t.Errorf("%s: step %d of trees of depth %d keeps %v of an estimate", name, t0+1, depth, keep[t0])
 					} else if len(keep) != result.Steps {
 						t.Fatalf("%s: what steps keep is %v", name, keep)

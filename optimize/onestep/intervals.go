@@ -14,13 +14,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Bend states how fast the second derivative of a loss changes with the margin z. It selects the value that
+// Curvature states how fast the second derivative of a loss changes with the margin z. It selects the value that
 // is assumed for the ratio of the third derivative's absolute value to the second derivative.
-type Bend uint8
+type Curvature uint8
 
 const (
 	// Flat is for quadratic losses, and for quadratic losses whose slope is clipped: the ratio is 0.
-	Flat Bend = iota
+	Flat Curvature = iota
 	// Logistic is for log loss: the ratio is |tanh(z/2)|, taken at the mean margin z.
 	Logistic
 	// Exponential is for Poisson regression with a logarithmic link: the ratio is 1.
@@ -66,8 +66,8 @@ type Intervals struct {
 	Level float64
 	// Columns are the columns of the formula. Categories are coded against reference levels.
 	Columns []inference.Column
-	// Bend describes the curvature of the loss.
-	Bend Bend
+	// Curvature describes the curvature of the loss.
+	Curvature Curvature
 	// Intercept is the value of the last feature, which is the same in all rows.
 	Intercept float64
 	// Features is the number of features of a row. If a record is a unit of several rows, Features is the
@@ -152,7 +152,7 @@ func (c Intervals) Foresee(p optimize.Problem, n, mu float64) (total, sampling f
 	square := usualSquare * l0 * l0 / n
 	noise := p.Neighbours() * l0 * c.reach(p, n, mu) / (n * mu * math.Sqrt(lastGradient))
 	curvature := c.usual() * p.DataSmoothness()
-	switch c.Bend {
+	switch c.Curvature {
 	case Flat:
 		curvature = p.DataSmoothness() // the second derivative of the square is the same everywhere
 	case Exponential:
@@ -212,7 +212,7 @@ func (c Intervals) check(p optimize.Problem) error {
 // usual returns the mean second derivative of the loss that forecasts assume, as a share of its
 // bound.
 func (c Intervals) usual() float64 {
-	if c.Bend == Exponential {
+	if c.Curvature == Exponential {
 		return usualCurvatureOfCounts
 	}
 	return usualCurvature
@@ -373,7 +373,7 @@ func (r *state) fit() ([]float64, error) {
 	last, sum := slices.Clone(b), make([]float64, k)
 	count := 0.
 	first := 0
-	if r.Bend == Exponential {
+	if r.Curvature == Exponential {
 		first = levels
 	}
 	for t := range steps - first {
@@ -411,7 +411,7 @@ func (r *state) fit() ([]float64, error) {
 func (r *state) start() ([]float64, error) {
 	k := len(r.shape.Columns)
 	b := make([]float64, k)
-	if r.Bend != Exponential {
+	if r.Curvature != Exponential {
 		return b, nil
 	}
 	constant := mat.NewVecDense(k, nil) // the coefficients that give every row the margin 1
@@ -475,30 +475,30 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 		return nil, err
 	}
 	r.at(e.B)
-	fit, err := inference.NewFit(r.shape, dropped, e, of, e.Allowance(r.shape.Seen, r.bend(), next))
+	fit, err := inference.NewFit(r.shape, dropped, e, of, e.Allowance(r.shape.Seen, r.curvature(), next))
 	if err != nil {
 		return nil, err
 	}
 	fit.Halfway = next != nil
-	if r.Bend != Flat {
-		fit.Remainders = e.Allowances(r.shape, r.Intercept, r.bendBetween, next)
+	if r.Curvature != Flat {
+		fit.Remainders = e.Allowances(r.shape, r.Intercept, r.curvatureBetween, next)
 	}
 	return fit, nil
 }
 
-// bendBetween returns the largest ratio of the third derivative's absolute value to the second derivative between two
+// curvatureBetween returns the largest ratio of the third derivative's absolute value to the second derivative between two
 // margins.
-func (r *state) bendBetween(from, to float64) float64 {
-	if r.Bend == Exponential {
+func (r *state) curvatureBetween(from, to float64) float64 {
+	if r.Curvature == Exponential {
 		return 1
 	}
 	return math.Tanh(max(math.Abs(from), math.Abs(to)) / 2)
 }
 
-// bend returns the ratio of the third derivative's absolute value to the second derivative of the loss (see
-// [Bend]), at the mean margin of the estimate.
-func (r *state) bend() float64 {
-	switch r.Bend {
+// curvature returns the ratio of the third derivative's absolute value to the second derivative of the loss (see
+// [Curvature]), at the mean margin of the estimate.
+func (r *state) curvature() float64 {
+	switch r.Curvature {
 	case Exponential:
 		return 1
 	case Logistic:

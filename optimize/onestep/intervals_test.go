@@ -55,7 +55,7 @@ func generated(seed uint64, n int) (rows [][]float32, targets []float64) {
 }
 
 func intervals() onestep.Intervals {
-	return onestep.Intervals{Level: .95, Columns: columns(), Bend: onestep.Logistic, Intercept: scale, Features: 3}
+	return onestep.Intervals{Level: .95, Columns: columns(), Curvature: onestep.Logistic, Intercept: scale, Features: 3}
 }
 
 func run(t testing.TB, c optimizetest.Config, a onestep.Intervals) (optimize.Result, *optimizetest.Oracle, error) {
@@ -299,7 +299,7 @@ func TestCountsBeginAtTheirMean(t *testing.T) {
 		targets = append(targets, 2*count/most-1)
 	}
 	of := intervals()
-	of.Bend = onestep.Exponential
+	of.Curvature = onestep.Exponential
 	res, o, err := run(t, optimizetest.Config{Rows: rows, Targets: targets, Loss: l,
 		Budget: budget(t, 8, account.ReplaceOne), Seed: 2}, of)
 	if err != nil {

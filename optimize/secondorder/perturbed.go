@@ -143,7 +143,7 @@ func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 		Needs: optimize.Needs{Seed: true},
 		Workload: optimize.Workload{}.Count(query.Gradient, float64(plan.anchors), 1).
 			Count(query.Difference, float64(differences), 1),
-		Law: optimize.Law{
+		UpdateRule: optimize.UpdateRule{
 			Guarded: guarded, Importance: importance, Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz,
 			Answer: func(t int, radius, _ float64) (K float64, fresh optimize.Variance) {
 				charge := plan.difference
@@ -159,7 +159,7 @@ func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 	if err != nil {
 		return nil, err
 	}
-	plan.Expect(forecast.Of(p, plan.Law()))
+	plan.Expect(forecast.Of(p, plan.UpdateRule()))
 	return plan, nil
 }
 

@@ -135,7 +135,7 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 		Needs:      optimize.Needs{Cohorts: true, PrefixSums: true, Selection: r.held > 0, Seed: true},
 		Properties: optimize.Properties{OnePass: true, Averaged: r.held == 0, Escapes: r.walk.tau > 0},
 		Workload:   r.workload(p),
-		Law: optimize.Law{OnePass: true, Importance: importance,
+		UpdateRule: optimize.UpdateRule{OnePass: true, Importance: importance,
 			Answer: func(t int, _, last float64) (K float64, fresh optimize.Variance) {
 				if t%r.walk.items > 0 {
 					return 0, fresh
@@ -147,7 +147,7 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 	if err != nil {
 		return nil, err
 	}
-	plan.Expect(forecast.Of(p, plan.Law()))
+	plan.Expect(forecast.Of(p, plan.UpdateRule()))
 	return plan, nil
 }
 

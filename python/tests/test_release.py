@@ -152,6 +152,7 @@ def opened(path):
 def test_archives_have_modes(monkeypatch, tmp_path):
     """Everybody may run the command, and nobody but its owner may write it or what lies beside it."""
     monkeypatch.setattr(release, "say", made)
+    monkeypatch.setattr(release, "written", lambda *_: {"man/stillpoint.1": (b".TH", 0o644)})
     (tmp_path / "dist").mkdir()
     binaries = release.archives("1.2.0", 1_700_000_000, tmp_path / "work", tmp_path / "dist")
     packed = sorted((tmp_path / "dist").iterdir())
@@ -160,7 +161,7 @@ def test_archives_have_modes(monkeypatch, tmp_path):
         files = opened(path)
         modes = {name: mode for name, (_, mode) in files.items()}
         (command,) = [n for n in files if n.startswith("stillpoint")]
-        assert modes.pop(command) == 0o755 and set(modes.values()) == {0o644} and set(modes) == set(release.BESIDE)
+        assert modes.pop(command) == 0o755 and set(modes.values()) == {0o644} and set(modes) == {"man/stillpoint.1", *release.BESIDE}
         system, machine = path.name.removesuffix(".zip").removesuffix(".tar.gz").rsplit("_", 2)[1:]
         assert files[command][0] == binaries[f"{system}/{machine}"].read_bytes() and command.endswith(".exe") == (system == "windows")
 
@@ -226,8 +227,14 @@ def test_a_release_is_tried(monkeypatch, tmp_path):
     dist = tmp_path / "dist"
     dist.mkdir()
     release.archives("1.2.0", 1_700_000_000, tmp_path / "made", dist)
-    for name in ("archive", "wheel", "image"):
+    shutil.copy(HERE / "tools" / "install.sh", dist)
+    release.checksums(dist)
+    for name in ("archive", "wheel", "image", "script"):
         (tmp_path / name).mkdir()
+    if system != "windows":
+        assert release_try.script(dist, tmp_path / "script").startswith("install.sh with stillpoint_1.2.0_")
+    for name in ("install.sh", "checksums.txt"):
+        (dist / name).unlink()
     assert release_try.archive(dist, tmp_path / "archive").startswith("stillpoint_1.2.0_")
     with pytest.raises(release_try.Skipped, match="has 0 files stillpoint_dp-"):
         release_try.wheel(dist, tmp_path / "wheel")

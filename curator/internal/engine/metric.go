@@ -296,9 +296,9 @@ func addOnes(p *pass, t *pointedTerm, b row.Block) {
 // is not finite makes its record faulty.
 func addCurvatures(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
-	bend := p.slope[:len(y)]
-	p.call(p.single.Curvatures, bend, p.margin[:len(y)], y)
-	addClipped(p.coef, p.faulty, bend, t.weight, 0, t.ball.Radius)
+	curvature := p.slope[:len(y)]
+	p.call(p.single.Curvatures, curvature, p.margin[:len(y)], y)
+	addClipped(p.coef, p.faulty, curvature, t.weight, 0, t.ball.Radius)
 }
 
 // addSlopesInMetric adds to p.coef the weighted coefficients of gradients that are later multiplied by a

@@ -12,11 +12,11 @@ import (
 func addProducts(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	n := p.shape.margins * len(y)
-	bend, move := p.slope[:n], p.move[:n]
+	curvature, move := p.slope[:n], p.move[:n]
 	p.dots(move, t.step, b)
-	p.bend(bend, p.margin[:n], move, y)
+	p.curvature(curvature, p.margin[:n], move, y)
 	lo, hi, _ := t.Curvature()
-	p.addBetween(bend, move, t, lo, hi)
+	p.addBetween(curvature, move, t, lo, hi)
 }
 
 // addProductChanges adds the clipped and weighted coefficients of products with a change of the Hessian to
@@ -26,18 +26,18 @@ func addProducts(p *pass, t *pointedTerm, b row.Block) {
 func addProductChanges(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	n := p.shape.margins * len(y)
-	bend, before, move := p.slope[:n], p.other[:n], p.move[:n]
+	curvature, before, move := p.slope[:n], p.other[:n], p.move[:n]
 	p.dots(move, t.step, b)
 	for i, z := range p.margin[:n] {
 		before[i] = z - move[i]
 	}
 	p.dots(move, t.along, b)
-	p.bend(bend, p.margin[:n], move, y)
-	p.bend(before, before, move, y)
-	for i := range bend {
-		bend[i] -= before[i]
+	p.curvature(curvature, p.margin[:n], move, y)
+	p.curvature(before, before, move, y)
+	for i := range curvature {
+		curvature[i] -= before[i]
 	}
-	p.addWithin(bend, t)
+	p.addWithin(curvature, t)
 }
 
 // addCurvaturesAlong adds, to each record's number, v'Hv minus the term's public centre, clipped to the
@@ -46,22 +46,22 @@ func addCurvaturesAlong(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	k := p.shape.margins
 	n := k * len(y)
-	bend, move := p.slope[:n], p.move[:n]
+	curvature, move := p.slope[:n], p.move[:n]
 	p.dots(move, t.along, b)
-	p.bend(bend, p.margin[:n], move, y)
+	p.curvature(curvature, p.margin[:n], move, y)
 	for i := range y {
 		var sum float64
 		for j, m := range move[i*k : (i+1)*k] {
-			sum += float64(m * bend[i*k+j])
+			sum += float64(m * curvature[i*k+j])
 		}
-		bend[i] = sum - t.ball.Centre
+		curvature[i] = sum - t.ball.Centre
 	}
-	addClipped(p.coef, p.faulty, bend[:len(y)], t.weight, -t.ball.Radius, t.ball.Radius)
+	addClipped(p.coef, p.faulty, curvature[:len(y)], t.weight, -t.ball.Radius, t.ball.Radius)
 }
 
-// bend sets dst to the second derivative of phi at the margins z, times the vector u: one number
+// curvature sets dst to the second derivative of phi at the margins z, times the vector u: one number
 // for each margin. dst may be z.
-func (p *pass) bend(dst, z, u, y []float64) {
+func (p *pass) curvature(dst, z, u, y []float64) {
 	if p.single != nil {
 		p.call(p.single.Curvatures, dst, z, y)
 		for i, v := range u {

@@ -228,7 +228,7 @@ func (p *pass) tile(b row.Block) {
 }
 
 // faultySteps returns the contribution of a faulty record in grid steps. It returns 0 if the
-// contribution is not finite, which cannot happen with the scales that package kernel chooses.
+// contribution is not finite, which cannot happen with the scales that package session chooses.
 func (p *pass) faultySteps() float64 {
 	if v := float64(p.absent * p.scale); sound(v) {
 		return v

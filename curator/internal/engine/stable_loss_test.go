@@ -91,7 +91,7 @@ func bigExp(x *big.Float) *big.Float {
 
 // TestProvenSlopes tests the losses that passes of SGD rely on, at many margins. Slopes are never
 // NaN and within SlopeError of their formula, whose derivative in the margin is between 0 and the
-// declared curvature. The margins are dense where the losses bend and reach the ends of the float64
+// declared curvature. The margins are dense where the losses curvature and reach the ends of the float64
 // range.
 func TestProvenSlopes(t *testing.T) {
 	if len(proven) != len(provenLosses) {

@@ -355,9 +355,9 @@ func TestStepsContract(t *testing.T) {
 				// along the difference of the points, across it, or arbitrary.
 				x := make([]float32, d)
 				x[trial%d] = 1
-				bend, size := 0., math.Exp(-10*r.Float64())
+				curvature, size := 0., math.Exp(-10*r.Float64())
 				if name == "smoothed-hinge(0.5)" {
-					bend = .75
+					curvature = .75
 				}
 				one, two := newWalk(l, p, table, nil), newWalk(l, p, table, nil)
 				for j := range d {
@@ -368,7 +368,7 @@ func TestStepsContract(t *testing.T) {
 					}
 					one.at[j] = .1 * r.NormFloat64()
 					if j == trial%d {
-						one.at[j] = bend
+						one.at[j] = curvature
 					}
 					two.at[j] = one.at[j] + off
 				}

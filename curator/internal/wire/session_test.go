@@ -9,22 +9,22 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
-	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/session"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // session returns a session with seeded random bits over an engine.
-func session(t *testing.T, e engine.Engine, r account.Relation) *kernel.Session {
+func opened(t *testing.T, e engine.Engine, r account.Relation) *session.Session {
 	t.Helper()
 	b, err := account.NewBudget(3, 1e-6, r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := kernel.Config{Engine: e, Budget: b, Workers: 2, Coins: coin.Simulated([32]byte{5})}
+	c := session.Config{Engine: e, Budget: b, Workers: 2, Coins: coin.Simulated([32]byte{5})}
 	if r == account.AddOrRemove {
 		c.Declared = 60
 	}
-	s, err := kernel.New(c)
+	s, err := session.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func session(t *testing.T, e engine.Engine, r account.Relation) *kernel.Session 
 
 // told makes queries of every kind in a session. It returns all released answers and the ledger, to
 // the bit. between is called before each query.
-func told(t *testing.T, s *kernel.Session, r account.Relation, between func()) string {
+func told(t *testing.T, s *session.Session, r account.Relation, between func()) string {
 	t.Helper()
 	var out strings.Builder
 	ctx := context.Background()
@@ -89,7 +89,7 @@ func told(t *testing.T, s *kernel.Session, r account.Relation, between func()) s
 func TestSessionsOverShards(t *testing.T) {
 	for _, r := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		c := newCluster(t)
-		want := told(t, session(t, c.local, r), r, func() {})
+		want := told(t, opened(t, c.local, r), r, func() {})
 		if strings.Contains(want, "curator: ") {
 			t.Fatalf("%v: a question is refused: %s", r, want)
 		}
@@ -98,7 +98,7 @@ func TestSessionsOverShards(t *testing.T) {
 			for i := range c.jobs {
 				hands = append(hands, c.feed(i, c.jobs[i], nil))
 			}
-			s := session(t, c.gather(nil), r)
+			s := opened(t, c.gather(nil), r)
 			at := 0
 			got := told(t, s, r, func() {
 				if losing {
@@ -125,7 +125,7 @@ func TestNoPassOverShards(t *testing.T) {
 	for i := range c.jobs {
 		c.feed(i, c.jobs[i], nil)
 	}
-	s := session(t, c.gather(nil), account.ReplaceOne)
+	s := opened(t, c.gather(nil), account.ReplaceOne)
 	defer s.Close()
 	some, err := s.Draw(10)
 	if err != nil {

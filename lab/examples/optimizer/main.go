@@ -60,7 +60,7 @@ func (h HeavyBall) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 		},
 		// The forecast treats the steps as steps of gradient descent with the same total weight of a
 		// gradient.
-		Law: optimize.Law{Importance: slices.Repeat([]float64{1}, steps),
+		UpdateRule: optimize.UpdateRule{Importance: slices.Repeat([]float64{1}, steps),
 			Answer: func(int, float64, float64) (float64, optimize.Variance) {
 				return 1, optimize.Variance{Noise: noise * noise / made.charge}
 			}},
@@ -69,7 +69,7 @@ func (h HeavyBall) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 	if err != nil {
 		return nil, err
 	}
-	made.Expect(forecast.Of(p, made.Law()))
+	made.Expect(forecast.Of(p, made.UpdateRule()))
 	return made, nil
 }
 

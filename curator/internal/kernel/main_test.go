@@ -1,9 +1,0 @@
-package kernel
-
-import (
-	"testing"
-
-	"github.com/stillpoint-dp/stillpoint/curator/internal/engine/enginetest"
-)
-
-func TestMain(m *testing.M) { enginetest.Main(m) }

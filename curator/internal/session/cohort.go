@@ -1,0 +1,171 @@
+package session
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// cohorts draws disjoint sets of records, in a uniformly random order that does not depend on the
+// records' values.
+type cohorts struct {
+	records, repeat int // the number of records, and the number for which each row stands
+	// order holds the row numbers of the records of all cohorts, one cohort after the other.
+	order []int32
+	// left holds the records that are in no cohort yet, if cohorts of a given size are drawn (Draw).
+	left shuffle
+	// joined has a bit for each record, which is 1 if the record is in a cohort. It is used if each record
+	// joins by its own random bits (DrawEach).
+	joined []uint64
+	// Cohort i+1 is order[ends[i-1]:ends[i]]. The first cohort is order[:ends[0]].
+	ends []int
+	// declared[i] is the declared size of cohort i+1, if each record joins by its own random bits
+	// (DrawEach). declared is nil if cohorts of a given size are drawn (Draw).
+	declared []float64
+	// unjoined is the expected part of the declared number of records that is in no cohort.
+	unjoined float64
+}
+
+// Draw returns a cohort of size records that are in no earlier cohort, chosen uniformly by secret
+// random bits. Draw charges nothing, since it reads no values. It returns an error if fewer records
+// are left. Under add-or-remove it always returns an error, because removing a record would change
+// which of the other records are drawn.
+func (s *Session) Draw(size int) (query.Cohort, error) {
+	if r := s.ledger.Budget().Relation(); r != account.ReplaceOne {
+		return query.Cohort{},
+			fmt.Errorf("curator: draw of %d records: not possible under %v, where the number of records is secret", size, r)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return query.Cohort{}, ErrClosed
+	}
+	if s.cohorts.declared != nil {
+		return query.Cohort{}, fmt.Errorf("curator: draw of %d records: this session has drawn by coins already", size)
+	}
+	if err := s.numbered(); err != nil {
+		return query.Cohort{}, err
+	}
+	n := s.records()
+	left := n - s.cohorts.used()
+	if size < 1 || size > left {
+		return query.Cohort{}, fmt.Errorf("curator: draw of %d records: must be between 1 and the %d not yet drawn", size,
+			left)
+	}
+	s.cohorts.records, s.cohorts.repeat = n, int(s.repeat)
+	return s.cohorts.draw(size, s.coins), nil
+}
+
+// DrawEach returns a cohort that every record not yet in a cohort joins with probability p, by its
+// own secret random bits. The declared size is the expectation over the declared number of records.
+// The number of records that joined stays secret. DrawEach therefore also works under
+// add-or-remove, where it is the only way to draw a cohort. DrawEach reads no values.
+func (s *Session) DrawEach(p float64) (query.Cohort, error) {
+	if !(p > 0 && p <= 1) {
+		return query.Cohort{}, fmt.Errorf("curator: draw each: probability = %v: must be > 0 and <= 1", p)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return query.Cohort{}, ErrClosed
+	}
+	if err := s.numbered(); err != nil {
+		return query.Cohort{}, err
+	}
+	if len(s.cohorts.ends) > 0 && s.cohorts.declared == nil {
+		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: this session has drawn by number already",
+			p)
+	}
+	if len(s.cohorts.ends) >= account.MaxCohort {
+		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: there are %d cohorts already", p,
+			account.MaxCohort)
+	}
+	if len(s.cohorts.ends) == 0 {
+		s.cohorts.records, s.cohorts.repeat = s.records(), int(s.repeat)
+		s.cohorts.unjoined = s.declared
+	}
+	// A certificate with more cohorts than records would not be credible.
+	if n := len(s.cohorts.ends); float64(n) >= s.declared {
+		return query.Cohort{},
+			fmt.Errorf("curator: draw each with probability %v: %d cohorts are drawn: must be at most one for each of %v "+
+				"declared records", p, n, s.declared)
+	}
+	if !(s.cohorts.unjoined > 0) {
+		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: every record is in a cohort already", p)
+	}
+	return s.cohorts.join(p, s.coins), nil
+}
+
+// join makes a cohort of the records that are in no cohort yet and whose random bits select them, each with
+// probability p.
+func (c *cohorts) join(p float64, coins *coin.Secret) query.Cohort {
+	if c.joined == nil {
+		c.joined = make([]uint64, (c.records+63)/64)
+	}
+	for i := range c.joined {
+		heads := coins.Heads(p, c.records-64*i) &^ c.joined[i]
+		c.joined[i] |= heads
+		for ; heads != 0; heads &= heads - 1 {
+			c.order = append(c.order, int32((64*i+bits.TrailingZeros64(heads))/c.repeat))
+		}
+	}
+	c.ends = append(c.ends, len(c.order))
+	c.declared = append(c.declared, p*c.unjoined)
+	c.unjoined *= 1 - p
+	return query.NewCohort(uint64(len(c.ends)), c.declared[len(c.declared)-1])
+}
+
+func (c *cohorts) used() int {
+	if len(c.ends) == 0 {
+		return 0
+	}
+	return c.ends[len(c.ends)-1]
+}
+
+// draw adds a cohort of size records. It continues a Fisher-Yates shuffle of the records by size
+// positions.
+func (c *cohorts) draw(size int, coins *coin.Secret) query.Cohort {
+	start := c.used()
+	for i := start; i < start+size; i++ {
+		j := i + coins.IntN(c.records-i)
+		c.order = append(c.order, c.left.take(i, j, c.records)/int32(c.repeat))
+	}
+	c.ends = append(c.ends, start+size)
+	return query.NewCohort(uint64(len(c.ends)), float64(size))
+}
+
+func (c *cohorts) members(h query.Cohort) ([]int32, error) {
+	if h.ID() == account.Everyone || h.ID() > uint64(len(c.ends)) {
+		return nil, fmt.Errorf("curator: cohort %d: not drawn from this session", h.ID())
+	}
+	i := int(h.ID()) - 1
+	start := 0
+	if i > 0 {
+		start = c.ends[i-1]
+	}
+	size := float64(c.ends[i] - start)
+	if c.declared != nil {
+		size = c.declared[i]
+	}
+	if h.Size() != size {
+		return nil, fmt.Errorf("curator: cohort %d: size = %v: not drawn from this session", h.ID(), h.Size())
+	}
+	return c.order[start:c.ends[i]], nil
+}
+
+// records returns the number of records: the number of stored rows times the number of records for
+// which each row stands (repeat).
+func (s *Session) records() int { return s.engine().Len() * int(s.repeat) }
+
+// numbered returns an error if the table has more than 2^31 - 1 rows, since cohorts and samples hold row
+// numbers as int32. The number of rows of such a table is public.
+func (s *Session) numbered() error {
+	if s.engine().Len() > math.MaxInt32 {
+		return fmt.Errorf("curator: draw: the table has more than %d rows: queries must be about all of them", math.MaxInt32)
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Prefix is a sequence of noisy prefix sums that a session has opened. Each item is charged to its
+// own cohort before it is computed. The charge covers the item's part in this answer and in every
+// later answer.
+type Prefix struct {
+	session *Session
+	// table is the session's table when the sum was opened.
+	table *table
+	spec  query.Prefix
+	grid  grid
+
+	mu        sync.Mutex
+	mechanism mechanism
+	used      map[uint64]bool
+	centre    []float64
+}
+
+// mechanism computes noisy prefix sums from integer items. It is linear: its noisy state is an
+// integer matrix times the items, plus noise, in units of 2^-q grid steps. The method law returns
+// the integer q.
+type mechanism interface {
+	// law returns q and the largest squared norm of a column of the mechanism's matrix.
+	law() (q int, square uint64)
+	// items returns the number of items that were added.
+	items() int
+	// add adds the next item to the noisy state, and noise that it draws by calling normals. normals
+	// returns integers in units of 2^-q grid steps, where q is the result of law. Their standard deviation
+	// is 2^(bits+q) of these units, hence 2^bits grid steps, for the grid's number bits. add returns the
+	// noisy prefix sum in the items' unit, and the standard deviation of the prefix sum's noise as a
+	// multiple of 2^bits grid steps. The prefix sum is a function of the noisy state alone.
+	add(item []int64, normals func() []int64) (prefix []float64, deviation float64)
+}
+
+// OpenPrefix opens a prefix sum. It charges nothing.
+func (s *Session) OpenPrefix(spec query.Prefix) (*Prefix, error) {
+	if err := spec.Validate(); err != nil {
+		return nil, err
+	}
+	m := newMechanism(spec)
+	t := s.table.Load()
+	parameters := t.engine.Parameters()
+	g, err := newPrefixGrid(spec, m, s.ledger.Budget().Relation(), parameters, min(s.mostRows(), crowd*s.declared))
+	if err != nil {
+		return nil, err
+	}
+	return &Prefix{
+		session: s, table: t, spec: spec, grid: g,
+		mechanism: m, used: make(map[uint64]bool), centre: make([]float64, parameters),
+	}, nil
+}
+
+// crowd is a multiple of the declared number of records, for tables whose number of records is secret. Sums
+// over up to 8 times the declared number of records stay below 2^61, a quarter of the largest int64. A sum
+// over more than 32 times the declared number of records may wrap. Such a sum is useless, but remains
+// private, because it is a function of sum + noise modulo 2^64.
+const crowd = 8
+
+func newMechanism(spec query.Prefix) mechanism {
+	if spec.Factorization == query.Tree {
+		return newTree(spec.Items)
+	}
+	return newToeplitz(spec.Items)
+}
+
+// Add adds the next item and returns the noisy sum of all items so far. A refused item is not charged
+// and changes nothing. An item that fails after it was charged, for example by a cancelled context,
+// stays charged and uses up its cohort. Such an item is not counted: the sum and the number of items
+// stay as they were.
+//
+// Concurrent calls run one after the other, in any order.
+func (p *Prefix) Add(ctx context.Context, terms ...query.Term) (query.Release, error) {
+	q, err := query.New(p.spec.Charge, terms...)
+	if err != nil {
+		return query.Release{}, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return through(ctx, p.session, func() (release[query.Release], error) { return p.item(q) })
+}
+
+// item describes the release of the noisy prefix sum that includes one more item, before anything is
+// computed.
+func (p *Prefix) item(q query.Question) (r release[query.Release], err error) {
+	c := q.Cohort()
+	if c.ID() == account.Everyone {
+		return r,
+			errors.New("curator: prefix sum: cohort of all records: an item must have a cohort of its own (Draw or DrawEach)")
+	}
+	members, err := p.session.rowsOf(c)
+	if err != nil {
+		return r, err
+	}
+	scale, err := p.admit(q)
+	if err != nil {
+		return r, err
+	}
+	name := fmt.Sprintf("%v sum of %d: %s", p.spec.Factorization, p.spec.Items, q.Name())
+	event, err := account.GaussianEvent(name, c.ID(), p.grid.sensitivity, p.grid.sigma)
+	if err != nil {
+		return r, err
+	}
+	return release[query.Release]{
+		asked: q, prefix: p.spec, members: members, grid: p.grid, event: event,
+		reserved: func() { p.used[c.ID()] = true },
+		sums:     []query.Question{q}, scale: scale,
+		answer: func(item []int64, n *noises) query.Release { return p.release(q, item, n, event.Charge) },
+	}, nil
+}
+
+// admit checks an item against the declared specification. It returns an error if the item is not a vector
+// with one coordinate for each feature, if the item's cohort was used before, or if all declared items were
+// added. It also returns an error if the item's sensitivity exceeds the declared sensitivity, or if its
+// contributions exceed the limit of exact arithmetic, or if the session was refined since the sum was opened.
+//
+// Otherwise admit returns the number of grid steps in a unit of one record's contribution. A prefix sum
+// adds items of several cohorts, so contributions are divided by the size of their cohort before they are
+// rounded.
+func (p *Prefix) admit(q query.Question) (scale float64, err error) {
+	if p.table != p.session.table.Load() {
+		return 0, errors.New("curator: prefix sum: was opened before the session was refined: open another")
+	}
+	if err := p.session.pointed(q); err != nil {
+		return 0, err
+	}
+	if !q.May(query.Item) {
+		return 0, fmt.Errorf("curator: prefix sum: %s: items must be vectors with one coordinate a feature", q.Name())
+	}
+	c := q.Cohort()
+	if p.used[c.ID()] {
+		return 0, fmt.Errorf("curator: prefix sum: cohort %d: used before: a record must be in one item only", c.ID())
+	}
+	if p.mechanism.items() == p.spec.Items {
+		return 0, fmt.Errorf("curator: prefix sum: has had all of its %d items", p.spec.Items)
+	}
+	if s := clips(p.session.ledger.Budget().Relation()) * q.Clip() / c.Size(); !(s <= p.spec.Sensitivity) {
+		return 0,
+			fmt.Errorf("curator: prefix sum: item of sensitivity %v (clip norm %v, cohort of %v): must be at most the "+
+				"declared %v", s, q.Clip(), c.Size(), p.spec.Sensitivity)
+	}
+	scale = p.grid.scale / c.Size()
+	if steps := float64(reach(q)*scale*(1+slack(p.session.parameters()))) + 1; !(steps <= maxContribution) {
+		return 0,
+			fmt.Errorf("curator: prefix sum: cohort of %v: contributions of norm %v are too large beside their clip norm %v",
+				c.Size(), reach(q), q.Clip())
+	}
+	return scale, nil
+}
+
+// release adds the item and returns the noisy prefix sum, with the public centres of all items added. All
+// records of an item have the same centre.
+func (p *Prefix) release(q query.Question, item []int64, n *noises, charge float64) query.Release {
+	shift, _ := p.mechanism.law()
+	steps, deviation := p.mechanism.add(item, func() []int64 { return n.normals(len(item), p.grid.bits+shift) })
+	mean := make([]float64, len(steps))
+	for j, c := range engine.CentreVector(q) {
+		p.centre[j] += c
+		mean[j] = p.centre[j] + steps[j]/p.grid.scale
+	}
+	return query.Release{Mean: mean, Sigma: deviation * math.Ldexp(1, p.grid.bits) / p.grid.scale, Charge: charge}
+}

@@ -1,0 +1,122 @@
+package report
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/stillpoint-dp/stillpoint/model"
+)
+
+// readShare returns the share of the rows that are read, from the released mean of the intercept's square over that of
+// a row that is read. A share within two deviations of its noise from 1 counts as 1.
+func readShare(share, noise float64) float64 {
+	if share+2*noise >= 1 || share <= 2*noise {
+		return 1
+	}
+	return share
+}
+
+// margins are the model's margins over the rows that are read: their mean and covariance, and the mean of the loss's
+// second derivative in the margins, at, which is symmetric.
+type margins struct {
+	mean   []float64
+	spread [][]float64
+	at     *mat.SymDense
+	bend   func(mean []float64) (*mat.SymDense, bool) // at for another mean of the margins
+}
+
+// marginsOf computes the margins from g, the second moment of all rows, of which the given share is read, and from the
+// weights. It returns false if the loss's second derivative is not known for such margins.
+func marginsOf(m *model.Model, g *mat.SymDense, weights []float64, shared, share, value float64,
+	released *moment) (*margins, bool) {
+	d := g.SymmetricDim()
+	if v := g.At(d-1, d-1) / share; shared > 0 &&
+		v > 4*released.Sigma { // rows longer than 1 are rescaled, so the last feature may be smaller than shared
+		shared = math.Sqrt(v)
+	}
+	k := len(weights) / d
+	of := &margins{mean: make([]float64, k), spread: make([][]float64, k)}
+	products := make([]*mat.VecDense, k)
+	for n := range k {
+		products[n] = mat.NewVecDense(d, nil)
+		products[n].MulVec(g, mat.NewVecDense(d, weights[n*d:(n+1)*d]))
+		if shared > 0 {
+			of.mean[n] = products[n].AtVec(d-1) / (share * shared)
+		}
+	}
+	for n := range k {
+		of.spread[n] = make([]float64, k)
+		for j := range k {
+			of.spread[n][j] = mat.Dot(products[n], mat.NewVecDense(d, weights[j*d:(j+1)*d]))/share - of.mean[n]*of.mean[j]
+		}
+	}
+	of.bend = func(mean []float64) (*mat.SymDense, bool) {
+		bend, ok := m.Curvature(mean, of.spread, released.Slope, value)
+		if !ok {
+			return nil, false
+		}
+		out := mat.NewSymDense(k, nil)
+		for i := range bend {
+			for j := i; j < k; j++ {
+				out.SetSym(i, j, (bend[i][j]+bend[j][i])/2)
+			}
+		}
+		return out, true
+	}
+	var ok bool
+	of.at, ok = of.bend(of.mean)
+	return of, ok
+}
+
+// tilt corrects curved, the product of the mean second derivative of a way and the rows' second moment, for the
+// dependence between both: rows far along the way's weights have margins at which most losses are less curved, and
+// with unequal classes rows of one side. It takes features as normal, so that a row is its regression on its margin
+// plus a part that does not depend on the margin. With t the standardised margin and E[f], E[f t] and E[f t^2] the
+// means of the second derivative f, the mean of f x x' then follows from the mean row and the covariance c of the row
+// with t. The three means follow from E[f] at shifted mean margins (Stein 1981): E[f t] is its derivative, and
+// E[f (t^2 - 1)] its second derivative, times the deviation and its square. The way is the combination mix of the
+// margins, and shared times the mean row is the last row of the second moment.
+func (m *margins) tilt(curved, rows *mat.SymDense, weights, mix []float64, shared, share float64) {
+	d, way := len(weights), mat.NewVecDense(len(mix), mix)
+	row, c := mat.NewVecDense(d, nil), mat.NewVecDense(d, nil)
+	row.ScaleVec(1/shared, mat.NewVecDense(d, mat.Row(nil, d-1, rows)))
+	c.MulVec(rows, mat.NewVecDense(d, weights))
+	c.ScaleVec(1/share, c)
+	z := mat.Dot(row, mat.NewVecDense(d, weights))
+	variance := mat.Dot(c, mat.NewVecDense(d, weights)) - z*z
+	if !(variance > 1e-6) {
+		return
+	}
+	deviation := math.Sqrt(variance)
+	c.AddScaledVec(c, -z, row)
+	c.ScaleVec(1/deviation, c)
+	step, whole := max(.3*deviation, .02), 0.
+	towards := make([]float64, len(mix)) // the regression of the margins on the way's
+	for i := range mix {
+		for j, v := range mix {
+			towards[i] += m.spread[i][j] * v
+		}
+		whole += mix[i] * towards[i]
+	}
+	at := func(shift float64) float64 {
+		mean := slices.Clone(m.mean)
+		for i, v := range towards {
+			mean[i] += shift * v / whole
+		}
+		bend, ok := m.bend(mean)
+		if !ok {
+			return math.NaN()
+		}
+		return mat.Inner(way, bend, way)
+	}
+	here, above, below := at(0), at(step), at(-step)
+	first := deviation * (above - below) / (2 * step)
+	second := max(variance*(above-2*here+below)/(step*step), -.9*here)
+	if !(math.Abs(first)+math.Abs(second) < mostMoment) {
+		return
+	}
+	curved.SymRankOne(curved, share*second, c)
+	curved.RankTwo(curved, share*first, row, c)
+}

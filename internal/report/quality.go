@@ -1,0 +1,83 @@
+package report
+
+import "fmt"
+
+// lead says in a sentence how good the model is beside the best constant. It returns "" if the fit released no
+// comparison.
+func (f *Fit) lead() string {
+	c := f.plan.Compared
+	if f.Model == nil || c == nil {
+		return ""
+	}
+	if share, low, high, ok := c.Explained(); ok && c.Shrunk == 0 {
+		return fmt.Sprintf("The model is better than the best constant, which predicts the same for every row: it saves %.0f %% "+
+			"of the constant’s loss (95 %% interval: %.0f %% to %.0f %%). ", 100*share, 100*low, 100*high)
+	}
+	text := "The fit is " + c.Conclusion()
+	switch {
+	case c.Shrunk >= 1:
+		text += ", and the model is the constant"
+	case c.Shrunk > 0:
+		text += fmt.Sprintf(", and the model goes %s %% of the way from the constant to it", Number(100*(1-c.Shrunk)))
+	}
+	return text + ". "
+}
+
+// quality makes the section of the page that compares the model with the best constant, from released numbers. ok is
+// false if the fit released none.
+func (f *Fit) quality() (s Section, ok bool) {
+	s.Title = "How good it is"
+	var facts Facts
+	// released adds a number that was released with noise. Noise may make a loss zero or negative, so released accepts
+	// any finite x below 1e200.
+	released := func(name string, x float64, note string) {
+		if drawable(x, false) {
+			facts = append(facts, Fact{Name: name, Value: Number(x), Note: note})
+		}
+	}
+	if c := f.plan.Compared; c != nil && drawable(c.Difference, false) && drawable(c.Sigma, true) {
+		facts = append(facts, Fact{Name: "Against a constant", Value: Number(c.Difference),
+			Note: fmt.Sprintf("the fit's mean loss less the best constant's over all records of the fit, released with noise of "+
+				"%s; %s", Number(c.Sigma), c.Counted())})
+		if share, low, high, known := c.Explained(); known {
+			released("Share of the constant's loss saved", share,
+				fmt.Sprintf("95%% interval: %s to %s", Number(low), Number(high)))
+		}
+		if c.ConstantSigma > 0 && (c.Earlier() || c.Constant > 3*c.ConstantSigma) && !c.Unresolved {
+			released("Loss of the constant", c.Constant, fmt.Sprintf("released with noise of %s", Number(c.ConstantSigma)))
+		}
+		if bars := f.losses(); len(bars.Items) > 0 && bars.check() == nil {
+			s.Parts = append(s.Parts, bars)
+		}
+	}
+	if m := f.plan.Measured; m != nil {
+		released("Mean loss measured", m.Loss, fmt.Sprintf("at the result, released with noise of %s", Number(m.LossSigma)))
+	}
+	if len(facts) == 0 {
+		return s, false
+	}
+	s.Parts = append(s.Parts, facts,
+		Text("These numbers were released with noise, on the rows of the fit. How often predictions are right is measured on "+
+			"rows that the fit did not use: stillpoint evaluate does it, and is not private."))
+	return s, true
+}
+
+// losses draws the released loss of the best constant beside that of the fit, with 95% intervals of the noise. It has no
+// items if the constant's loss is not known well enough.
+func (f *Fit) losses() Bars {
+	c := f.plan.Compared
+	if _, _, _, ok := c.Explained(); !ok || c.Shrunk > 0 {
+		return Bars{}
+	}
+	around := func(x, sigma float64) Interval { return Interval{x - 1.96*sigma, x + 1.96*sigma} }
+	return Bars{
+		Title: "The model beside the best constant",
+		Caption: "Mean loss over the rows of the fit: shorter is better. The constant predicts the same for every row. Lines " +
+			"are 95 % intervals of the privacy noise; in the model’s line the constant counts as known.",
+		X: Axis{Label: "mean loss, " + f.Model.Loss().Name()},
+		Items: []Bar{
+			{Name: "best constant", Value: c.Constant, Interval: around(c.Constant, c.ConstantSigma), Faint: true},
+			{Name: "this model", Value: c.Constant + c.Difference, Interval: around(c.Constant+c.Difference, c.Sigma)},
+		},
+	}
+}

@@ -1,0 +1,221 @@
+package runrecord
+
+import (
+	"math"
+	"strconv"
+)
+
+// Trace states how the releases of a run became its result, so that the noise in the result can
+// be computed. It records a run that has been made. The corresponding plan, with which rules and
+// forecasts compute, is optimize.UpdateRule. A slice with data of steps is called a column: it has one
+// entry for each step, or a single entry for all steps. Norms are after scaling.
+type Trace struct {
+	// Back and Keep describe the gradient estimate of a step: it was Keep times the estimate of the
+	// step Back steps earlier, plus a release. If Back is missing, Back is 1 for every step. If
+	// Keep is missing, Keep is 0 for every step.
+	Back []int     `json:"back,omitempty"`
+	Keep []float64 `json:"keep,omitempty"`
+	// Noise is the standard deviation of the noise that a step's release adds to one coordinate of the
+	// gradient estimate. StepSizes are the step sizes eta.
+	Noise     []float64 `json:"noise,omitempty"`
+	StepSizes []float64 `json:"step_sizes,omitempty"`
+	// Momentum is the momentum of each step (optimize.UpdateRule). If it is missing, the momentum is 0.
+	Momentum []float64 `json:"momentum,omitempty"`
+	// Scales are set if steps were made in a metric (preconditioner). Scales[j] is the factor by
+	// which the metric multiplies the noise in the weight of feature j. The factor is the same for
+	// every margin.
+	Scales []float64 `json:"scales,omitempty"`
+	// Start is the standard deviation of the noise in the weight of the last feature, the intercept, at the start: that of
+	// the released base rate. It is 0 if the start is public.
+	Start float64 `json:"start_noise,omitempty"`
+	// Moment is the released second moment from which the metric was computed. It is nil if the metric was
+	// not computed from a second moment.
+	Moment *Moment `json:"second_moment,omitempty"`
+	// The result is a weighted average of the points y_0, ..., y_{T-1} where gradients were taken
+	// and of the last iterate w_T. Weights are the T+1 weights of these points in the average. If
+	// Weights is missing, the result is w_T. Without momentum y_t is the iterate w_t. If there are
+	// Rounds, the weights of each round sum to 1.
+	Weights []float64 `json:"weights,omitempty"`
+	// Rounds are the numbers of the steps, counted from 1, at which rounds of the run ended. Each
+	// round started from the results of the rounds before it. If Rounds is missing, there was one
+	// round.
+	Rounds []int `json:"rounds,omitempty"`
+	// Chosen is the number of points among which the result was chosen by noisy scores. It is 0 if nothing
+	// was chosen.
+	Chosen int `json:"chosen_among,omitempty"`
+	// Move is > 0 if the steps are not linear in the gradient estimates. A step then moves each
+	// coordinate of the weights by at most Move.
+	Move float64 `json:"largest_move,omitempty"`
+	// Unstated is true if the run combined released answers in a way that a Trace cannot
+	// express. WeightNoise is then 0, which states nothing about the noise.
+	Unstated bool `json:"unstated,omitempty"`
+	// WeightNoise is the standard deviation of the noise in each weight of the result, as Noises
+	// computes it. It is present even if the columns were left out. If there are Scales, the
+	// standard deviation for a weight of feature j is Scales[j] times WeightNoise.
+	WeightNoise float64 `json:"weight_noise"`
+}
+
+// Steps returns the number of steps of the run: the length of the longest of the columns Noise,
+// StepSizes, Keep and Back.
+func (l Trace) Steps() int { return max(len(l.Noise), len(l.StepSizes), len(l.Keep), len(l.Back)) }
+
+// Noises returns two kinds of standard deviation: of the noise in one coordinate of each step's
+// gradient estimate, and of the noise in one coordinate of the result.
+//
+// To first order the noise e_t of an estimate enters the last iterate as -eta J e_t, where eta is
+// the step size and J a product of matrices I - eta Hessian. On a flat loss J is the identity. If
+// Exact reports true on such a loss, the standard deviation of a weight is exactly the number that
+// Noises returns. On a convex loss whose steps do not overshoot, J shrinks noise, and the number is
+// an upper bound. Projections and convex regularizers shrink noise as well. With momentum beta, the
+// response of the iterates to one estimate's noise oscillates on a curved loss, but it is not
+// larger than on a flat loss. Let a be the step size times the curvature, and r^2 = beta (1-a).
+// After k steps the response on the curved loss is at most r^k (k+1). On a flat loss the response
+// is 1 + beta + ... + beta^k, which is at least as large.
+//
+// The standard deviations of several rounds are added, whatever their correlation: a round's result is
+// an affine combination of the results before it, plus the round's own noise. A point chosen among c
+// points, each of standard deviation s, has a mean square of at most 2 s^2 (log(2c) + 1), whatever the
+// choice depends on. This bound follows from the tails of the c points.
+func (l Trace) Noises() (estimate []float64, weight float64) {
+	T := l.Steps()
+	variance, reach, after := make([]float64, T), make([]float64, T), l.after(T)
+	for t := range T {
+		s := column(l.Noise, t, 0)
+		variance[t] = s * s
+		if from := t - column(l.Back, t, 1); from >= 0 {
+			k := column(l.Keep, t, 0)
+			variance[t] += k * k * variance[from]
+		}
+	}
+	end, round := len(l.Rounds)-1, 0.0
+	for t := T - 1; t >= 0; t-- {
+		if end >= 0 && l.Rounds[end] == t+1 {
+			weight, round, end = weight+math.Sqrt(round), 0, end-1
+		}
+		reach[t] += column(l.StepSizes, t, 0) * after[t]
+		if from := t - column(l.Back, t, 1); from >= 0 {
+			reach[from] += column(l.Keep, t, 0) * reach[t]
+		}
+		round += math.Pow(reach[t]*column(l.Noise, t, 0), 2)
+	}
+	weight += math.Sqrt(round)
+	if l.Move > 0 {
+		weight = float64(T) * l.Move
+	}
+	if l.Chosen > 1 {
+		weight *= math.Sqrt(2 * (math.Log(2*float64(l.Chosen)) + 1))
+	}
+	for t, v := range variance {
+		variance[t] = math.Sqrt(v)
+	}
+	return variance, weight
+}
+
+// Settle sets WeightNoise to the number that Noises computes from the columns, or to 0 if Unstated
+// is true.
+func (l *Trace) Settle() {
+	if _, l.WeightNoise = l.Noises(); l.Unstated {
+		l.WeightNoise = 0
+	}
+}
+
+// Exact reports whether WeightNoise is exactly the standard deviation of the noise in a weight on a
+// flat loss. If Exact reports false, WeightNoise is an upper bound.
+func (l Trace) Exact() bool { return len(l.Rounds) < 2 && l.Chosen < 2 && l.Move == 0 }
+
+// after returns a number for each of the run's T steps: the distance by which the result of the
+// step's round moves if the iterate after the step is moved by 1. Without momentum, this distance
+// is the sum of the weights of all later iterates of the round in the round's average. Momentum
+// increases the distance, because the next step repeats a part of the move. The step after the next
+// takes this part back.
+func (l Trace) after(T int) []float64 {
+	after, sum, back := make([]float64, T), 0.0, 0.0
+	end := len(l.Rounds) - 1
+	for t := T - 1; t >= 0; t-- {
+		if end >= 0 && l.Rounds[end] == t+1 {
+			sum, back, end = 0, 0, end-1
+		}
+		switch {
+		case l.Weights != nil:
+			sum += l.Weights[t+1]
+		case t == T-1 || end+1 < len(l.Rounds) && l.Rounds[end+1] == t+1:
+			sum = 1
+		}
+		if t+1 < T {
+			again := column(l.Momentum, t+1, 0) * sum
+			sum, back = sum+again-back, again
+		}
+		after[t] = sum
+	}
+	return after
+}
+
+// mostLaw is the largest number of steps for which a certificate keeps the columns of a [Trace].
+const mostLaw = 20_000
+
+// Compact returns the record in the form that a certificate keeps. Numbers are rounded to five
+// significant digits, and most columns of equal entries are reduced to one entry. For a run of more
+// than mostLaw steps, Compact leaves out the columns and keeps WeightNoise.
+func (l Trace) Compact() Trace {
+	l.WeightNoise = Short(l.WeightNoise)
+	if l.Steps() > mostLaw {
+		return Trace{Chosen: l.Chosen, Move: l.Move, Unstated: l.Unstated, WeightNoise: l.WeightNoise, Scales: shorts(l.Scales),
+			Start: Short(l.Start), Moment: l.Moment}
+	}
+	l.Start = Short(l.Start)
+	l.Back, l.Keep = constant(l.Back, 1), constant(shorts(l.Keep), 0)
+	l.Noise, l.StepSizes, l.Weights = shorts(l.Noise), single(shorts(l.StepSizes)), shorts(l.Weights)
+	l.Momentum, l.Scales = constant(shorts(l.Momentum), 0), shorts(l.Scales)
+	return l
+}
+
+// Short rounds a finite number to five significant digits. It returns 0 for NaN, for an infinite
+// number and for a number whose rounded value overflows.
+func Short(x float64) float64 {
+	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 5, 64), 64)
+	if err != nil || math.IsNaN(y) || math.IsInf(y, 0) {
+		return 0
+	}
+	return y
+}
+
+func shorts(v []float64) []float64 {
+	var out []float64
+	for _, x := range v {
+		out = append(out, Short(x))
+	}
+	return out
+}
+
+// single reduces a column (the data of a run's steps) to one entry if all its entries are equal. It
+// returns any other column as it is.
+func single[T comparable](v []T) []T {
+	for _, x := range v {
+		if x != v[0] {
+			return v
+		}
+	}
+	return v[:min(len(v), 1)]
+}
+
+// constant reduces a column (the data of a run's steps). absent is the value that a missing column
+// stands for. constant returns nil if every entry of the column is absent, one entry if all entries
+// have another equal value, and otherwise the column as it is.
+func constant[T comparable](v []T, absent T) []T {
+	if v = single(v); len(v) == 1 && v[0] == absent {
+		return nil
+	}
+	return v
+}
+
+// column returns the entry for step t, counted from 0, of a list v about the steps of a run. v has an entry
+// for each step, or a single entry that holds for all steps, or none. If it has none, column returns absent.
+func column[T any](v []T, t int, absent T) T {
+	switch len(v) {
+	case 0:
+		return absent
+	case 1:
+		return v[0]
+	}
+	return v[t]
+}

@@ -1,0 +1,113 @@
+package train
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
+)
+
+// seenTable returns the second moment of generated rows with two numbers and a category, in the
+// form in which a run with noise of standard deviation sigma would record it. The moment is about 0
+// or, if centred, about the mean. No noise is added.
+func seenTable(t *testing.T, s *dataset.Schema, centred bool, sigma float64,
+	row func(r *rand.Rand) []string) *runrecord.Moment {
+	t.Helper()
+	const n = 4000
+	bound, err := s.Bind([]string{"age", "income", "sex", "y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, d := rand.New(rand.NewPCG(1, 2)), s.Dim()
+	matrix, mean, x := make([]float64, d*d), make([]float64, d), make([]float32, d)
+	for range n {
+		clear(x)
+		if _, ok := bound.Encode(x, row(r)); !ok {
+			clear(x)
+		}
+		for j := range d {
+			mean[j] += float64(x[j]) / n
+			for k := range d {
+				matrix[j*d+k] += float64(x[j]) * float64(x[k]) / n
+			}
+		}
+	}
+	if centred {
+		for j := range d {
+			for k := range d {
+				matrix[j*d+k] -= mean[j] * mean[k]
+			}
+		}
+	}
+	m := runrecord.NewMoment(matrix, d, sigma, .01)
+	if centred {
+		m.Mean, m.MeanSigma, m.MeanWeight = mean, sigma, 3
+	}
+	return m
+}
+
+// TestQualityWarnings tests the warnings that follow from a released second moment of the rows. Rows
+// that the fit does not learn from, columns that hardly vary, and columns of which nearly all cells
+// are at a bound must each cause a warning with the right code, whether the moment is about 0 or
+// about the mean. There must be no warning for a sound table, or if the noise is as large as the
+// effect.
+func TestQualityWarnings(t *testing.T) {
+	s, err := dataset.New(dataset.Definition{
+		Columns: []dataset.Column{
+			{Name: "age", Kind: dataset.Number, Low: 0, High: 100},
+			{Name: "income", Kind: dataset.Number, Low: 0, High: 1000},
+			{Name: "sex", Kind: dataset.Category, Categories: []string{"f", "m"}},
+		},
+		Target: dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"no", "yes"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound := func(r *rand.Rand) []string {
+		return []string{[]string{"20", "50", "70"}[r.IntN(3)], []string{"10", "500", "900"}[r.IntN(3)],
+			[]string{"f", "m"}[r.IntN(2)], []string{"no", "yes"}[r.IntN(2)]}
+	}
+	with := func(column int, cell string, share float64) func(r *rand.Rand) []string {
+		return func(r *rand.Rand) []string {
+			cells := sound(r)
+			if r.Float64() < share {
+				cells[column] = cell
+			}
+			return cells
+		}
+	}
+	for name, c := range map[string]struct {
+		row   func(r *rand.Rand) []string
+		codes []string
+	}{
+		"sound":                        {sound, nil},
+		"no target":                    {with(3, "?", 1), []string{WarnRows}},
+		"half of the targets":          {with(3, "?", .5), []string{WarnRows}},
+		"a constant":                   {with(0, "30", 1), []string{WarnConstant}},
+		"an income in thousandths":     {with(1, "0.5", 1), []string{WarnBounds}},
+		"an income in cents":           {with(1, "90000", 1), []string{WarnBounds}},
+		"a category written otherwise": {with(2, "female", 1), []string{WarnConstant}},
+		"most of one level":            {with(2, "m", .9), nil},
+	} {
+		for _, centred := range []bool{false, true} {
+			var codes []string
+			for _, w := range qualityWarnings(s, seenTable(t, s, centred, 1e-5, c.row)) {
+				codes = append(codes, w.Code)
+				if len(w.Text) > qualityWarningBytes {
+					t.Errorf("%s: a warning of %d bytes", name, len(w.Text))
+				}
+			}
+			if !slices.Equal(codes, c.codes) {
+				t.Errorf("%s, about the mean %t: %q, want %q", name, centred, codes, c.codes)
+			}
+			if list := qualityWarnings(s, seenTable(t, s, centred, .3, c.row)); len(list) > 0 {
+				t.Errorf("%s, about the mean %t, in much noise: %v", name, centred, list)
+			}
+		}
+	}
+	if list := qualityWarnings(s, nil); list != nil {
+		t.Errorf("no second moment: %v", list)
+	}
+}

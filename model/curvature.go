@@ -1,0 +1,267 @@
+package model
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// curvaturePoints is the number of points (vectors of margins) over which Curvature takes its mean.
+const curvaturePoints = 1000
+
+// Curvature estimates the mean, over records, of the loss's second derivative in the margins. It is a square
+// matrix with a row and a column for each margin. Curvature reads no records. It assumes that margins are Gaussian
+// with the given mean and covariance, and that targets follow the model's own predictions:
+//
+//   - Classes occur with the predicted probabilities, each divided by the class's weight; the probabilities of a
+//     record then sum to 1 again.
+//   - Counts are equal to the predicted rates.
+//   - Numbers differ from the predictions by Gaussian residuals. For a smooth loss, their standard
+//     deviation is chosen so that the root mean square of the loss's slopes is slope. For a loss
+//     whose slope jumps, it is chosen so that the least mean loss, over all shifts of the
+//     predictions, is value.
+//
+// ok is false if the mean cannot be estimated in this way: for networks, for losses that are not
+// convex, for losses of classes whose slope jumps, and for targets with a weight or an exposure,
+// because the mean weight or exposure is not known.
+func (m *Model) Curvature(mean []float64, covariance [][]float64, slope, value float64) (curvature [][]float64, ok bool) {
+	l, k := m.loss, loss.Count(m.loss)
+	kinked, jumps := l.(loss.Kinked)
+	if jumps && l.Target() == loss.Real && len(mean) == 1 && l.Constants().Curvature.Lo >= 0 && value > 0 {
+		curvature := curvatureOfKinks(kinked, value)
+		return [][]float64{{curvature}}, curvature > 0
+	}
+	if k == 0 || k != len(mean) || jumps || l.Constants().Curvature.Lo < 0 || loss.RowWeighted(l) ||
+		loss.LeastExposure(l) > 0 {
+		return nil, false
+	}
+	curvature = make([][]float64, k)
+	for i := range curvature {
+		curvature[i] = make([]float64, k)
+	}
+	of := loss.Unweighted(l)
+	weights := classWeights(l)
+	residual := 0.
+	if of.Target() == loss.Real && !loss.Counts(of) {
+		if residual, ok = residualOf(l, slope); !ok {
+			return nil, false
+		}
+	}
+	root := cholesky(covariance)
+	coins := rand.New(rand.NewPCG(1, 2)) // not for privacy: random points at which a mean replaces an integral
+	sum := 0.
+	for n := range curvaturePoints {
+		z := make([]float64, k)
+		around := math.Sqrt2 * math.Erfinv((2*float64(n)+1)/curvaturePoints-1) // quantile number n of a standard normal
+		for i := range z {
+			if k > 1 {
+				around = coins.NormFloat64()
+			}
+			for j := i; j < k; j++ {
+				z[j] += root[j][i] * around
+			}
+		}
+		for i := range z {
+			z[i] += mean[i]
+		}
+		list, whole := targets(of, weights, z, residual), 0.
+		for _, y := range list {
+			whole += y.weight
+		}
+		for _, y := range list {
+			y.weight /= whole
+			sum += y.weight
+			addCurvature(curvature, l, z, y)
+		}
+	}
+	for _, row := range curvature {
+		for j := range row {
+			if row[j] /= sum; math.IsNaN(row[j]) || math.IsInf(row[j], 0) {
+				return nil, false
+			}
+		}
+	}
+	return curvature, true
+}
+
+// classWeights returns the class weights of a loss, or nil if it has none.
+func classWeights(l loss.Loss) []float64 {
+	if w, ok := l.(interface{ Weights() loss.Weights }); ok {
+		return w.Weights().Classes
+	}
+	return nil
+}
+
+// linked is a loss of counts, whose prediction is a rate. Rate returns the expected count at a margin, as a fraction of
+// the largest possible count. With exposures, Rate is for the largest exposure. It may exceed 1.
+type linked interface{ Rate(z float64) float64 }
+
+// target is a possible target y of a record. weight is proportional to its probability.
+type target struct{ y, weight float64 }
+
+// targets returns the possible targets of a record with margins z. For classes, the weight of a target is the
+// predicted probability of the class, divided by the class's weight if weights is not nil. For a count, the
+// only target is the expected count, mapped to [-1, 1]. For another numeric target, targets returns quantiles
+// of a Gaussian with mean z[0] and standard deviation residual.
+func targets(of loss.Loss, weights []float64, z []float64, residual float64) []target {
+	likely := func(class int, p float64) float64 {
+		if weights != nil {
+			p /= weights[class]
+		}
+		return p
+	}
+	switch {
+	case loss.Counts(of):
+		return []target{{2*min(1, of.(linked).Rate(z[0])) - 1, 1}}
+	case of.Target() == loss.Binary:
+		p := 1 / (1 + math.Exp(-z[0]))
+		return []target{{-1, likely(0, 1-p)}, {1, likely(1, p)}}
+	case of.Target() == loss.Classes:
+		most := math.Inf(-1)
+		for _, v := range z {
+			most = max(most, v)
+		}
+		sum := 0.
+		for _, v := range z {
+			sum += math.Exp(v - most)
+		}
+		var list []target
+		for k, v := range z {
+			list = append(list, target{float64(k), likely(k, math.Exp(v-most)/sum)})
+		}
+		return list
+	}
+	return residuals(z[0], residual)
+}
+
+// residuals returns residualPoints targets of weight 1: evenly spaced quantiles of a Gaussian with mean z and
+// the given standard deviation.
+func residuals(z, deviation float64) []target {
+	list := make([]target, residualPoints)
+	for i := range list {
+		q := math.Sqrt2 * math.Erfinv((2*float64(i)+1)/residualPoints-1)
+		list[i] = target{z - deviation*q, 1}
+	}
+	return list
+}
+
+const residualPoints = 200
+
+// addCurvature adds to the matrix curvature the loss's second derivative in the margins, at margins z and target y,
+// times the target's weight.
+func addCurvature(curvature [][]float64, l loss.Loss, z []float64, y target) {
+	switch l := l.(type) {
+	case loss.RankOne:
+		dst := []float64{0}
+		l.Curvatures(dst, z, []float64{y.y})
+		curvature[0][0] += y.weight * dst[0]
+	case loss.Margins:
+		dst, u := make([]float64, len(z)), make([]float64, len(z))
+		for j := range u {
+			clear(u)
+			u[j] = 1
+			l.CurvaturesAlong(dst, z, u, []float64{y.y})
+			for i, v := range dst {
+				curvature[i][j] += y.weight * v
+			}
+		}
+	}
+}
+
+// residualOf returns the standard deviation of Gaussian residuals at which the root mean square of the loss's
+// slopes is slope. If no standard deviation up to 2 is large enough, it returns 2. ok is false if the loss is
+// not a loss.RankOne or slope is not > 0.
+func residualOf(l loss.Loss, slope float64) (deviation float64, ok bool) {
+	one, is := l.(loss.RankOne)
+	if !is || !(slope > 0) {
+		return 0, false
+	}
+	at := func(deviation float64) float64 {
+		dst, square := []float64{0}, 0.
+		for _, y := range residuals(0, deviation) {
+			one.Slopes(dst, []float64{0}, []float64{y.y})
+			square += dst[0] * dst[0] / residualPoints
+		}
+		return math.Sqrt(square)
+	}
+	low, high := 0., 2. // most margins and all targets are between -1 and 1
+	if at(high) < slope {
+		return high, true
+	}
+	for range 60 {
+		if middle := (low + high) / 2; at(middle) < slope {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low, true
+}
+
+// curvatureOfKinks returns the second derivative of the mean loss in a common shift of all predictions, for a loss
+// whose slope jumps and for Gaussian residuals. The standard deviation of the residuals, at most 4, is chosen
+// so that the least mean loss over all shifts is value. The derivative is taken at the shift with this least
+// loss. It follows from the density of the residuals at the jumps. curvatureOfKinks returns 0 if the standard
+// deviation is 0.
+func curvatureOfKinks(l loss.Kinked, value float64) float64 {
+	mean := func(of func(dst, z, y []float64), shift, deviation float64) float64 {
+		dst, sum := []float64{0}, 0.
+		for _, y := range residuals(shift, deviation) {
+			// The margin is shift, and the target is the residual y.y - shift, whose mean is 0.
+			of(dst, []float64{shift}, []float64{y.y - shift})
+			sum += dst[0] / residualPoints
+		}
+		return sum
+	}
+	best := func(deviation float64) (shift float64) {
+		low, high := -4*deviation, 4*deviation
+		for range 50 {
+			if shift = (low + high) / 2; mean(l.Slopes, shift, deviation) < 0 {
+				low = shift
+			} else {
+				high = shift
+			}
+		}
+		return shift
+	}
+	low, high := 0., 4.
+	for range 40 {
+		if middle := (low + high) / 2; mean(l.Values, best(middle), middle) < value {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	shift, h := best(low), low*kinkWidth
+	if !(h > 0) {
+		return 0
+	}
+	return (mean(l.Slopes, shift+h, low) - mean(l.Slopes, shift-h, low)) / (2 * h)
+}
+
+// kinkWidth is half the width of the interval over which the density of residuals is averaged, in standard
+// deviations of the residuals.
+const kinkWidth = .2
+
+// cholesky returns the lower triangular Cholesky factor of the covariance matrix a. A negative pivot counts
+// as 0, and the column of a pivot 0 is 0 below the diagonal.
+func cholesky(a [][]float64) [][]float64 {
+	root := make([][]float64, len(a))
+	for i := range a {
+		root[i] = make([]float64, len(a))
+		for j := 0; j <= i; j++ {
+			v := a[i][j]
+			for k := range j {
+				v -= root[i][k] * root[j][k]
+			}
+			switch {
+			case i == j:
+				root[i][i] = math.Sqrt(max(v, 0))
+			case root[j][j] > 0:
+				root[i][j] = v / root[j][j]
+			}
+		}
+	}
+	return root
+}
