@@ -282,6 +282,36 @@ func TestPicturesOfCurves(t *testing.T) {
 	}
 }
 
+// TestPlacesOfSurfaces tests the axes of an interaction, and which knot a curve with intervals is 0 at.
+func TestPlacesOfSurfaces(t *testing.T) {
+	f := people(t, "p", 4)
+	f.schema.Columns[0].Curve = 3
+	f.schema.Interactions = []dataset.Interaction{{"p3", "p1"}}
+	schema, err := dataset.New(f.schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var u Surface
+	for _, s := range schema.Shapes(false) {
+		if len(s.Axes) == 2 {
+			u = shaped{Shape: s, effect: make([]float64, len(s.Places))}.surface()
+		}
+	}
+	if len(u.Axes) != 2 || u.Axes[1].Knots[0] != 10 || u.Axes[1].Knots[len(u.Axes[1].Knots)-1] != 90 || u.Axes[1].Date ||
+		!slices.Equal(u.Axes[0].Levels[:2], []string{"p3=pa", "p3=pb"}) {
+		t.Errorf("%+v", u.Axes)
+	}
+	fit := read(t, knots(t, -1))
+	curves, _ := fit.curvesOf(explanation{})
+	if c := curves[0]; c.Level != .8 || c.Reference == nil || *c.Reference != c.Knots[fit.Model.Schema().Shapes(false)[0].Axes[0].Reference()] ||
+		c.Date || c.Log {
+		t.Errorf("%+v", c)
+	}
+	if text := fit.aboutCurves(explanation{}, false); !strings.Contains(text, " Bands are 80% confidence intervals of the difference") {
+		t.Error(text)
+	}
+}
+
 // TestStudyToTheLetter tests the numbers of slopes, and the bars that show them.
 func TestStudyToTheLetter(t *testing.T) {
 	s := Slopes{Items: []Slope{{Name: "gd", Value: -.5123, Interval: Interval{-.6234, -.4012}, Theory: "−1/2", Points: 17}}}
