@@ -47,6 +47,9 @@ type Spec struct {
 	// projects them to 500 features, jl(auto) to a number that follows from the number of records and the
 	// budget. Empty means no projection.
 	Reduce string
+	// Family is the family of the model: "lines", "curves", "effects", or "auto", the richest of them that gained at this
+	// size on benchmarks (train.Model). Empty means "auto".
+	Family string
 	// Features, if it is "effects", adds features in which a linear model can express interactions of all columns
 	// (train.Model). Empty means none.
 	Features string
@@ -235,7 +238,7 @@ func (s Spec) config() (*train.Config, error) {
 		Data: s.Table.paths, Schema: s.Schema,
 		Model: train.Model{
 			Loss: name, Weights: s.Weights, Radius: train.Positive(s.Radius), Reduce: s.Reduce,
-			Features: s.Features, KL: optimize.KL(s.KL), Start: train.Start(s.Start), Units: s.Units,
+			Family: s.family(), Features: s.Features, KL: optimize.KL(s.KL), Start: train.Start(s.Start), Units: s.Units,
 		},
 		Train: train.Train(s.Train), Inference: (*train.Inference)(s.Inference),
 		Memory: train.Memory{Gigabytes: train.Positive(s.Memory.Gigabytes), Folder: s.Memory.Folder},
@@ -250,6 +253,14 @@ func (s Spec) config() (*train.Config, error) {
 		return nil, fmt.Errorf("stillpoint: %w", err)
 	}
 	return c, s.Table.check(c)
+}
+
+// family returns the family that the spec states. A configuration file without the key is told which family it has.
+func (s Spec) family() string {
+	if s.Family == "" {
+		return train.FamilyAuto
+	}
+	return s.Family
 }
 
 // lossName returns the loss's name, as the model's file states it. It returns an error if loss.Parse does not
@@ -270,8 +281,8 @@ func (s Spec) bare() error {
 		"table": s.Table.kind != nothing, "shards": s.Shards != nil, "schema": s.Schema != nil, "loss": s.Loss != nil,
 		"budget": s.Budget != (Budget{}), "inference": s.Inference != nil,
 		"weights": s.Weights != nil, "regularizer": s.Regularizer != nil, "radius": s.Radius != 0, "reduce": s.Reduce != "",
-		"start":    train.Start(s.Start).Given(),
-		"features": s.Features != "", "kl": s.KL != (KL{}), "units": s.Units != "", "memory": s.Memory != (Memory{}),
+		"start":  train.Start(s.Start).Given(),
+		"family": s.Family != "", "features": s.Features != "", "kl": s.KL != (KL{}), "units": s.Units != "", "memory": s.Memory != (Memory{}),
 		"train": s.Train.Algorithm != "" || s.Train.Measure != 0 || s.Train.Compare != 0 || s.Train.Ranks != 0 || s.Train.Base != 0 ||
 			s.Train.Settings != nil,
 	} {

@@ -123,7 +123,7 @@ func (c Config) computed(s row.Source, layout *row.Layout, keep bool) (row.Sourc
 	}
 	if e, ok := c.Schema.Effects(); ok {
 		amplitude, ratio := c.Schema.EffectFactors()
-		basis := effects.New(e.Seed, e.Features, e.Centres, e.Scale, amplitude)
+		basis := effects.New(e.Seed, e.Features, e.Centres, e.Scale, amplitude, e.Deviations...)
 		return c.extended(s, row.Effects{Basis: basis, Ratio: ratio, Weights: e.Weights}, keep)
 	}
 	return s, nil

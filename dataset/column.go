@@ -69,7 +69,7 @@ type Column struct {
 	Buckets    int       // Hash: number of buckets
 	Layout     string    // Date: layout of the cells, such as %d.%m.%Y; empty: ISO 8601
 	Indicator  bool      // Number, Date: a feature is 1 if the cell is missing or unreadable; set for a curve
-	Curve      int       // Number, Date: number of knots of a curve; 0: no curve; CurveAuto: see Resolve
+	Curve      int       // Number, Date: number of knots of a curve; 0: no curve; or CurveAuto, CurveNone
 	Knots      []float64 // the curve's knots, from Low to High, in the column's units; nil: equally spaced
 	Monotone   Monotone  // Number, Date: the direction in which the score may move as the number grows
 }

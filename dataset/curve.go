@@ -9,8 +9,12 @@ import (
 )
 
 // CurveAuto, as the value of Column.Curve, leaves the number of knots to [Schema.Resolve]. Until
-// Resolve has run, the column is encoded as a number without a curve.
-const CurveAuto = -1
+// Resolve has run, the column is encoded as a number without a curve. CurveNone keeps a column without a curve also
+// where a fit adds curves to the others (key model.family). Without such a fit it means the same as 0.
+const (
+	CurveAuto = -1
+	CurveNone = -2
+)
 
 // pairKnots is the number of knots that a number or date has in an interaction.
 const pairKnots = 5
@@ -245,7 +249,7 @@ func (c Column) validateCurve() error {
 	switch {
 	case c.Knots != nil && len(c.Knots) != c.Curve:
 		return &fieldError{columnField(c.Name) + ".curve", showCurve(c.Curve), "must be the number of its knots"}
-	case c.Curve == 0 || c.Curve == CurveAuto && c.isNumber():
+	case c.Curve == 0 || (c.Curve == CurveAuto || c.Curve == CurveNone) && c.isNumber():
 		return nil
 	case !c.isNumber():
 		return &fieldError{columnField(c.Name) + ".curve", showCurve(c.Curve), "only a number or a date has a curve"}
@@ -280,8 +284,11 @@ func (c Column) validateKnots() error {
 }
 
 func showCurve(knots int) string {
-	if knots == CurveAuto {
+	switch knots {
+	case CurveAuto:
 		return auto
+	case CurveNone:
+		return noCurve
 	}
 	return strconv.Itoa(knots)
 }

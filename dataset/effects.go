@@ -30,6 +30,9 @@ type Effects struct {
 	// [Schema.Ranges].
 	Centres []float64
 	Scale   float64
+	// Deviations are the standard deviations of the frequencies, per unit of an effect divided by Scale: of m
+	// deviations each belongs to about a share 1/m of the features. None means 2.
+	Deviations []float64
 	// Weights are the weights of the earlier model, one for each feature of the schema without effects. The
 	// weight of the intercept is in no effect.
 	Weights []float64
@@ -37,8 +40,10 @@ type Effects struct {
 
 // Limits of the values in Effects. With them no sum of effects or angles overflows.
 const (
-	leastWeight, mostWeight = .1, 100
-	mostEffect              = 1e100
+	leastWeight, mostWeight       = .1, 100
+	leastDeviation, mostDeviation = 1e-3, 1e3
+	mostDeviations                = 16
+	mostEffect                    = 1e100
 )
 
 // FeatureRange is the range of features of a column, or of an interaction, whose effect is one number of a row.
@@ -90,7 +95,7 @@ func (s *Schema) WithEffects(e Effects) (*Schema, error) {
 	if s.found != nil {
 		return nil, &fieldError{"effects", "", "must be given once"}
 	}
-	e.Centres, e.Weights = slices.Clone(e.Centres), slices.Clone(e.Weights)
+	e = e.clone()
 	ranges := s.Ranges()
 	if err := e.validate(s, len(ranges)); err != nil {
 		return nil, err
@@ -99,7 +104,8 @@ func (s *Schema) WithEffects(e Effects) (*Schema, error) {
 	base := s.Scale()
 	scale := math.Sqrt(float64(base*base) + float64(e.Weight*e.Weight))
 	f := &found{Effects: e, base: s, ratio: base / scale * shorter,
-		basis: effects.New(e.Seed, e.Features, e.Centres, e.Scale, e.Weight/scale/math.Sqrt(float64(e.Features/2)))}
+		basis: effects.New(e.Seed, e.Features, e.Centres, e.Scale, e.Weight/scale/math.Sqrt(float64(e.Features/2)),
+			e.Deviations...)}
 	for i, r := range ranges {
 		f.of = append(f.of, slices.Repeat([]int{i}, r.Width)...)
 	}
@@ -132,12 +138,21 @@ func (e *Effects) validate(s *Schema, ranges int) error {
 			showFloat(mostWeight)}
 	case !(e.Scale >= 1/mostEffect && e.Scale <= mostEffect):
 		return &fieldError{field("scale"), showFloat(e.Scale), "must be > 0 and in the range of effects"}
+	case len(e.Deviations) > mostDeviations:
+		return &fieldError{field("deviations"), strconv.Itoa(len(e.Deviations)) + " numbers",
+			"must be at most " + strconv.Itoa(mostDeviations)}
 	case len(e.Centres) != ranges:
 		return &fieldError{field("centres"), strconv.Itoa(len(e.Centres)) + " numbers",
 			"must have one for each column and interaction, " + strconv.Itoa(ranges)}
 	case len(e.Weights) != s.Dim():
 		return &fieldError{field("weights"), strconv.Itoa(len(e.Weights)) + " numbers",
 			"must have one for each feature, " + strconv.Itoa(s.Dim())}
+	}
+	for _, v := range e.Deviations {
+		if !(v >= leastDeviation && v <= mostDeviation) {
+			return &fieldError{field("deviations"), showFloat(v), "must be from " + showFloat(leastDeviation) + " to " +
+				showFloat(mostDeviation)}
+		}
 	}
 	sum := 0.
 	for _, v := range slices.Concat(e.Centres, e.Weights) {
@@ -149,14 +164,18 @@ func (e *Effects) validate(s *Schema, ranges int) error {
 	return nil
 }
 
+func (e Effects) clone() Effects {
+	e.Centres, e.Weights, e.Deviations = slices.Clone(e.Centres), slices.Clone(e.Weights), slices.Clone(e.Deviations)
+	return e
+}
+
 // Effects returns the schema's effects. ok is false if it has none.
 func (s *Schema) Effects() (e Effects, ok bool) {
 	if s.found == nil {
 		return Effects{}, false
 	}
 	e = s.found.Effects
-	e.Centres, e.Weights = slices.Clone(e.Centres), slices.Clone(e.Weights)
-	return e, true
+	return e.clone(), true
 }
 
 // WithoutEffects returns the schema without its features of effects.
@@ -211,17 +230,19 @@ func (s *Schema) Extended(x []float32) []float32 {
 // rawEffects is the JSON form of Effects. The seed is written in hexadecimal, since not every reader of JSON keeps
 // the bits of a large number.
 type rawEffects struct {
-	Seed     string    `json:"seed"`
-	Features int       `json:"features"`
-	Weight   float64   `json:"weight"`
-	Scale    float64   `json:"scale"`
-	Centres  []float64 `json:"centres"`
-	Weights  []float64 `json:"weights"`
+	Seed       string    `json:"seed"`
+	Features   int       `json:"features"`
+	Weight     float64   `json:"weight"`
+	Scale      float64   `json:"scale"`
+	Deviations []float64 `json:"deviations,omitempty"`
+	Centres    []float64 `json:"centres"`
+	Weights    []float64 `json:"weights"`
 }
 
 // MarshalJSON implements json.Marshaler.
 func (e Effects) MarshalJSON() ([]byte, error) {
-	return json.Marshal(rawEffects{strconv.FormatUint(e.Seed, 16), e.Features, e.Weight, e.Scale, e.Centres, e.Weights})
+	return json.Marshal(rawEffects{strconv.FormatUint(e.Seed, 16), e.Features, e.Weight, e.Scale, e.Deviations, e.Centres,
+		e.Weights})
 }
 
 // UnmarshalJSON implements json.Unmarshaler. Unknown members are errors.
@@ -236,6 +257,6 @@ func (e *Effects) UnmarshalJSON(text []byte) error {
 	if err != nil {
 		return &fieldError{"effects.seed", strconv.Quote(r.Seed), "must be a number of 64 bits in hexadecimal"}
 	}
-	*e = Effects{seed, r.Features, r.Weight, r.Centres, r.Scale, r.Weights}
+	*e = Effects{seed, r.Features, r.Weight, r.Centres, r.Scale, r.Deviations, r.Weights}
 	return nil
 }

@@ -26,8 +26,7 @@ type rawColumn struct {
 	// as the first of the category's values, so that JSON needs no key for it.
 	Reference string `json:"-"`
 
-	File     string `json:"-"` // name of the file with the category's values; see WithLists
-	straight bool   // the column has curve: none
+	File string `json:"-"` // name of the file with the category's values; see WithLists
 }
 
 type rawTarget struct {

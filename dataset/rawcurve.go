@@ -22,8 +22,8 @@ func (c rawCurve) MarshalJSON() ([]byte, error) {
 		return json.Marshal(c.dates)
 	case c.at != nil:
 		return json.Marshal(c.at)
-	case c.knots == CurveAuto:
-		return json.Marshal(auto)
+	case c.knots < 0:
+		return json.Marshal(showCurve(c.knots))
 	}
 	return json.Marshal(c.knots)
 }
@@ -34,6 +34,9 @@ func (c *rawCurve) UnmarshalJSON(text []byte) error {
 	switch {
 	case string(text) == strconv.Quote(auto):
 		c.knots = CurveAuto
+		return nil
+	case string(text) == strconv.Quote(noCurve):
+		c.knots = CurveNone
 		return nil
 	case json.Unmarshal(text, &c.knots) == nil && c.knots > 0:
 		return nil
@@ -46,7 +49,7 @@ func (c *rawCurve) UnmarshalJSON(text []byte) error {
 	if json.Unmarshal(text, &c.dates) == nil && len(c.dates) > 0 {
 		return nil
 	}
-	return errors.New("curve: must be auto, a number of knots or the knots")
+	return errors.New("curve: must be auto, none, a number of knots or the knots")
 }
 
 // yaml returns the curve in YAML form.

@@ -260,6 +260,16 @@ func (s *Schema) Scale() float64 {
 	return scale
 }
 
+// TargetFromUnit maps u in [-1, 1], the scale of [Map.Encode], back to the target's units. Values outside
+// of [-1, 1] are mapped by the same linear function and not clamped. If the target has classes, it returns
+// u.
+func (s *Schema) TargetFromUnit(u float64) float64 {
+	if s.target.Kind != Number {
+		return u
+	}
+	return s.target.fromUnit(u)
+}
+
 // usable returns an error for the zero Schema, and for a schema whose lists of values must still be read from
 // files ([Schema.WithLists]).
 func (s *Schema) usable() error {

@@ -210,12 +210,5 @@ func (t Target) mid() float64  { return t.Low/2 + t.High/2 }
 // interval returns the bounds within which a target that is a number is read.
 func (t Target) interval() interval { return newInterval(Column{Low: t.Low, High: t.High}) }
 
-// TargetFromUnit maps u in [-1, 1], the scale of [Map.Encode], back to the target's units. Values outside
-// of [-1, 1] are mapped by the same linear function and not clamped. If the target has classes, it returns
-// u.
-func (s *Schema) TargetFromUnit(u float64) float64 {
-	if s.target.Kind != Number {
-		return u
-	}
-	return float64(u*s.target.half()) + s.target.mid()
-}
+// fromUnit maps u in [-1, 1] to [Low, High] by a linear function.
+func (t Target) fromUnit(u float64) float64 { return float64(u*t.half()) + t.mid() }

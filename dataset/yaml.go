@@ -117,7 +117,7 @@ func (d *yamlDecoder) schema(node ast.Node) (*Schema, error) {
 		return nil, err
 	}
 	for i := range raw.Columns {
-		if c := &raw.Columns[i]; curves && c.Curve == nil && !c.straight && (c.Number != nil || c.Date != nil) {
+		if c := &raw.Columns[i]; curves && c.Curve == nil && (c.Number != nil || c.Date != nil) {
 			c.Curve = &rawCurve{knots: CurveAuto}
 		}
 	}
@@ -215,7 +215,7 @@ func (d *yamlDecoder) curve(raw *rawColumn, field string, node ast.Node) error {
 		raw.Curve = &rawCurve{knots: CurveAuto}
 		return nil
 	case noCurve:
-		raw.straight = true
+		raw.Curve = &rawCurve{knots: CurveNone}
 		return nil
 	}
 	n, err := d.count(field, node, "write auto, none or a number of knots")

@@ -29,7 +29,7 @@ func (f *form) findWaves(s *dataset.Schema) {
 		return
 	}
 	amplitude, ratio := s.EffectFactors()
-	basis := effects.New(e.Seed, e.Features, e.Centres, e.Scale, amplitude)
+	basis := effects.New(e.Seed, e.Features, e.Centres, e.Scale, amplitude, e.Deviations...)
 	base := s.WithoutEffects()
 	f.scale, f.share, f.dim = base.Scale(), 1/base.Scale(), base.Dim()
 	w := &waves{ranges: base.Ranges()}

@@ -192,19 +192,20 @@ def module(dist: Path, work: Path) -> str:
     (work / "source.tar").write_bytes(subprocess.run(["git", "archive", "HEAD"], cwd=HERE, capture_output=True, check=True).stdout)
     shutil.unpack_archive(work / "source.tar", work / "source")
     lines = "".join(f"\t{line}\n" if line else "\n" for line in block("go").splitlines())
-    lines = lines.replace("\t})\n\tif", "\t\tInference: &stillpoint.Inference{},\n\t})\n\tif", 1)
-    own = (work / "source" / "examples" / "optimizer" / "main.go").read_text(encoding="utf-8")
+    lines = lines.replace("\t\tBudget:", "\t\tInference: &stillpoint.Inference{},\n\t\tBudget:", 1)
+    own = (work / "source" / "lab" / "examples" / "optimizer" / "main.go").read_text(encoding="utf-8")
     for name, program in {"first": PROGRAM.replace("%s", lines), "own": own}.items():
         folder = work / name
         folder.mkdir()
         (folder / "main.go").write_text(program, encoding="utf-8")
         run(["go", "mod", "init", f"example.org/{name}"], folder)
         run(["go", "mod", "edit", "-require", "github.com/stillpoint-dp/stillpoint@v0.0.0", "-replace",
-             f"github.com/stillpoint-dp/stillpoint={work / 'source'}"], folder)  # fmt: skip
+             f"github.com/stillpoint-dp/stillpoint={work / 'source'}", "-replace",
+             f"github.com/stillpoint-dp/stillpoint/lab={work / 'source' / 'lab'}"], folder)  # fmt: skip
+        if name == "own":  # the file that the program embeds
+            shutil.copy(work / "source" / "lab" / "examples" / "optimizer" / "spec.yaml", folder)
         run(["go", "mod", "tidy"], folder)
-    shutil.copy(work / "source" / "examples" / "optimizer" / "spec.yaml", work / "own")
-    told(run(["go", "run", "."], work / "first"), "epsilon 1, delta 1e-06", "better than the best constant", "95%")
-    shutil.copy(work / "source" / "examples" / "optimizer" / "spec.yaml", work / "own")
+    told(run(["go", "run", "."], work / "first"), "better than the best constant", "95%")
     told(run(["go", "run", ".", "runs"], work / "own"), "heavy-ball")
     return "the source of the commit"
 
@@ -239,7 +240,7 @@ def script(dist: Path, work: Path) -> str:
             raise Failed(f"install.sh: wrote no {file}")
     packed = one(dist, f"stillpoint_*_{SYSTEM}_{MACHINE}.tar.gz")
 
-    def refused(changed: Path, rule: str, *more: str) -> None:
+    def refused(changed: Path | str, rule: str, *more: str) -> None:
         try:
             run(["sh", dist / "install.sh", "--from", changed, "--to", work / "not", *more], work, **home)
         except Failed as failed:
@@ -263,7 +264,7 @@ def script(dist: Path, work: Path) -> str:
     (silent / "checksums.txt").write_text("", encoding="ascii")
     refused(silent, "must be given")
     refused(work / "absent", "cannot be read")
-    refused(Path("http://example.invalid"), "begin with https://")
+    refused("http://example.invalid", "begin with https://")
     if shutil.which("ssh-keygen"):  # a signature by a stranger, and none
         signed = copied("signed")
         refused(signed, "cannot be read", "--signers", str(keys(work)[1]))
@@ -337,11 +338,17 @@ def sdist(dist: Path, work: Path) -> str:
     return packed.name
 
 
+def systems(dist: Path) -> list[str]:
+    """The systems of which a release has archives."""
+    return ["/".join(p.name.removesuffix(".zip").removesuffix(".tar.gz").rsplit("_", 2)[1:])
+            for p in dist.iterdir() if re.fullmatch(r"stillpoint_.*_(linux|darwin|windows)_(amd64|arm64)\.(tar\.gz|zip)", p.name)]  # fmt: skip
+
+
 def again(dist: Path, work: Path) -> str:
     """A second build of a snapshot has the same bytes, but for packages that tools of others write."""
     if not one(dist, "stillpoint_*_oci.tar").name.startswith("stillpoint_0.0.0-"):
         raise Skipped("is for a snapshot: a release is made again on another machine")
-    run([sys.executable, HERE / "tools" / "release.py", "--snapshot", "--out", work / "again"], HERE)
+    run([sys.executable, HERE / "tools" / "release.py", "--snapshot", "--out", work / "again", "--systems", ",".join(systems(dist))], HERE)
     same = [p.name for p in dist.iterdir() if not re.match(r"checksums|stillpoint_[0-9.]+\.tar\.gz|.*\.sig", p.name)]
     for name in same:
         if (work / "again" / name).read_bytes() != (dist / name).read_bytes():

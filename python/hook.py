@@ -1,7 +1,7 @@
 """Puts the command into the wheel, as a script, and the Go source of the command into the source package.
 
-build.py builds the command for each system. A wheel that is made of the source package has the command of this system,
-which is compiled then.
+build.py builds the command for each system. A wheel that pip makes of the source package, or of a checkout, has the
+command of this system, which is compiled then.
 """
 
 import os
@@ -12,6 +12,7 @@ from tempfile import mkdtemp
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+VERSION = os.environ.get("STILLPOINT_VERSION", "0.0.0.dev0")
 SOURCE = "go"  # the folder of the Go source in the source package
 
 
@@ -33,12 +34,14 @@ class CommandHook(BuildHookInterface):
         build_data["tag"] = tag
 
     def compiled(self):
-        """The command of this system, compiled from the source package, and the tag of its wheel."""
+        """The command of this system, compiled from the source package or the checkout, and the tag of its wheel."""
         from packaging.tags import sys_tags
 
         source = Path(self.root) / SOURCE
         if not (source / "go.mod").exists():
-            raise RuntimeError("python/build.py builds wheels of a checkout: it makes the command first")
+            source = Path(self.root).parent
+        if not (source / "go.mod").exists():
+            raise RuntimeError("the Go source must lie in the folder go, as in a source package, or in the folder above, as in a checkout")
         if shutil.which("go") is None:
             raise RuntimeError("Go (https://go.dev) must be installed to compile the command; a wheel brings it along")
         command = Path(mkdtemp()) / ("stillpoint.exe" if os.name == "nt" else "stillpoint")

@@ -2,7 +2,7 @@
 """Makes a release: everything that is published, in one folder.
 
     python tools/release.py 1.2.0 [--out dist] [--key ~/.ssh/id_ed25519]    on a clean checkout of tag v1.2.0
-    python tools/release.py --snapshot                                      on any commit
+    python tools/release.py --snapshot [--systems linux/amd64,...]          on any commit; of all systems or some
 
 writes archives of the command for six systems, a container image, the wheels, the source packages of Python and
 of R, a script that installs from an archive, a list of what is in the binaries (CycloneDX), CITATION.cff, the notes of the version from CHANGELOG.md,
@@ -153,11 +153,11 @@ def written(version: str, work: Path) -> dict[str, tuple[bytes, int]]:
     return files
 
 
-def archives(version: str, moment: int, work: Path, out: Path) -> dict[str, Path]:
+def archives(version: str, moment: int, work: Path, out: Path, systems: list[tuple[str, str]]) -> dict[str, Path]:
     """The command for each system, packed; returns the binaries."""
     binaries = {}
     texts = written(version, work)
-    for system, machine in SYSTEMS:
+    for system, machine in systems:
         binary = work / f"{system}_{machine}" / ("stillpoint.exe" if system == "windows" else "stillpoint")
         say(
             ["go", "build", "-trimpath", "-ldflags", f"-s -w -X main.stamp=v{version}", "-o", binary, "./cmd/stillpoint"],
@@ -216,10 +216,10 @@ def image(version: str, moment: int, binaries: dict[str, Path], out: Path) -> No
     print(f"image    {name}")
 
 
-def wheels(version: str, out: Path) -> None:
+def wheels(version: str, out: Path, systems: list[tuple[str, str]]) -> None:
     # Versions of Python's packages write a part before a release in another way.
     of = re.sub(r"-.*", ".dev0", version)
-    say([sys.executable, HERE / "python" / "build.py", "--version", of, "--sdist", "--out", out])
+    say([sys.executable, HERE / "python" / "build.py", "--version", of, "--sdist", "--out", out, *map("/".join, systems)])
     print(f"wheels   {len(list(out.glob('*.whl')))}, and a source package")
 
 
@@ -256,7 +256,7 @@ def sign(path: Path, key: Path) -> None:
     print(f"signed   {path.name}.sig")
 
 
-def make(version: str | None, out: Path, key: Path | None) -> None:
+def make(version: str | None, out: Path, key: Path | None, systems: list[tuple[str, str]] = SYSTEMS) -> None:
     commit, moment = say(["git", "log", "-1", "--format=%H %ct"]).split()
     snapshot = version is None
     if snapshot:
@@ -273,12 +273,13 @@ def make(version: str | None, out: Path, key: Path | None) -> None:
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        binaries = archives(version, int(moment), work, out)
-        image(version, int(moment), binaries, out)
+        binaries = archives(version, int(moment), work, out, systems)
+        if {f"linux/{machine}" for machine in ("amd64", "arm64")} <= set(binaries):
+            image(version, int(moment), binaries, out)
         go = say(["go", "env", "GOVERSION"]).strip()
         sbom = bill(version, int(moment), go, binaries)
         (out / f"stillpoint_{version}.cdx.json").write_text(json.dumps(sbom, indent=2) + "\n", encoding="utf-8")
-        for name, step in (("the wheels", lambda: wheels(version, out)), ("the R package", lambda: r_package(version, work, out))):
+        for name, step in (("the wheels", lambda: wheels(version, out, systems)), ("the R package", lambda: r_package(version, work, out))):
             try:
                 step()
             except (Fault, FileNotFoundError) as fault:
@@ -299,6 +300,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("version", nargs="?", help="as in the tag, without its v")
     parser.add_argument("--snapshot", action="store_true", help="of any commit, under a version of its own")
+    parser.add_argument("--systems", default=",".join(map("/".join, SYSTEMS)), help="of a snapshot, separated by commas")
     parser.add_argument("--out", type=Path, default=HERE / "dist")
     parser.add_argument("--key", type=Path, help="a private SSH key that signs the checksums")
     given = parser.parse_args()
@@ -306,8 +308,11 @@ def main() -> int:
         parser.error("give a version, or --snapshot")
     if given.version is not None and not VERSION.fullmatch(given.version):
         parser.error(f"version = {given.version}: must be like 1.2.0 or 1.2.0-rc.1")
+    systems = [tuple(s.split("/")) for s in given.systems.split(",")]
+    if not set(systems) <= set(SYSTEMS) or (given.version is not None and systems != SYSTEMS):
+        parser.error(f"systems = {given.systems}: must be some of {parser.get_default('systems')}, and all of them for a release")
     try:
-        make(given.version, given.out.resolve(), given.key)
+        make(given.version, given.out.resolve(), given.key, systems)
     except Fault as fault:
         print(f"release.py: {fault}", file=sys.stderr)
         return 1

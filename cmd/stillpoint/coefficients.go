@@ -95,14 +95,17 @@ func coefficientTable(list *report.Coefficients) string {
 	fmt.Fprintf(w, "term\t%sreference or unit\tcoefficient\t%s\n", class("class"), noise)
 	for _, t := range list.Terms {
 		sd := "-"
-		if t.Deviation != nil {
+		switch {
+		case t.Deviation != nil:
 			sd = fmt.Sprintf("%.2g", *t.Deviation)
+		case t.Reason != "":
+			sd = t.State
 		}
 		against := t.Per
 		if t.Reference != "" {
 			against = t.Reference
 		}
-		fmt.Fprintf(w, "%s\t%s%s\t%.4g\t%s\n", safetext.Text(t.Term), class(t.Class), safetext.Text(against), t.Value, sd)
+		fmt.Fprintf(w, "%s\t%s%s\t%.4g\t%s\n", safetext.Text(t.Term), class(t.Class), safetext.Text(against), *t.Value, sd)
 	}
 	for _, column := range list.NotInterpretable {
 		fmt.Fprintf(w, "%s\t%s%s\t%s\t%s\n", safetext.Text(column), class("-"), "hashed", "-", "not interpretable")

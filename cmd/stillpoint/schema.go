@@ -193,6 +193,7 @@ data: %s # relative to this file
 %s%s
 model:
   loss: logistic # two classes: logistic, sigmoid, tanh; a number: huber(0.1), welsch(0.5), ...
+  family: auto # lines, curves, effects (curves and interactions), or the best of them at this size
   # regularizer: l2(0.001)
 
 privacy: # nothing here has a default

@@ -226,7 +226,7 @@ joint region (limit 5.991 of the squared distance): does not hold 0 for all of t
 func TestCoefficientsToTheLetter(t *testing.T) {
 	sd := .012345
 	list := &report.Coefficients{Noise: report.NoiseBounded, Unit: "log-odds", Beyond: 4, Counted: 9, Meaning: "Meaning.",
-		Terms: []report.Coefficient{{Value: .0345678, Deviation: &sd}, {Value: -1.5}}}
+		Terms: []report.Coefficient{{Value: new(.0345678), Deviation: &sd}, {Value: new(-1.5)}}}
 	list.Terms[0].Term, list.Terms[0].Per, list.Terms[1].Term, list.Terms[1].Reference = "age", "1 year", "sex=m", "sex=f"
 	if got := coefficientTable(list); got != `term   reference or unit  coefficient  noise sd at most
 age    1 year             0.03457      0.012

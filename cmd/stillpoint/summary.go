@@ -34,7 +34,7 @@ func outline(p train.Planned, verbose bool) string {
 	}
 	b.add("budget", "epsilon %v, delta %v, %v%s", p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Relation(), mu)
 	b.outlook(p)
-	b.straight(p)
+	b.families(p)
 	if more := p.Outlook().Halve(); more != "" {
 		b.add("to improve", "%s", more)
 	}
@@ -74,6 +74,7 @@ func opening(p train.Planned) string {
 	var b facts
 	b.rows(p)
 	b.outlook(p)
+	b.families(p)
 	b.algorithm(p)
 	b.stages(p)
 	b.warnings(p)
@@ -122,13 +123,25 @@ func (b *facts) outlook(p train.Planned) {
 	}
 }
 
-// straight adds, for a fit with curves, the outlook of the same fit without them.
-func (b *facts) straight(p train.Planned) {
-	if o, size, ok := p.Linear(); ok {
-		b.add("without", "curves the effective size would be %.3g in place of %.3g, and half of the benchmarks of that size kept "+
-			"%.3g%% of the possible improvement or more: curves pay if their shape gains more than the difference (on eight "+
-			"tables of eleven from epsilon .5 on, on eight of nine at .1)", size, p.Summary.Effective, 100*max(1-o.Lost, 0))
+// families adds the family of the model and why it was taken, and a table of the families that it could have.
+func (b *facts) families(p train.Planned) {
+	b.add("family", "%s: %s", p.Family.Name, safetext.Text(p.Family.Why))
+	if len(p.Families) == 0 {
+		return
 	}
+	b.add("families", "%-8s %-9s %8s %6s %12s %8s", "", "gain", "features", "size", "records from", "seconds")
+	for _, f := range p.Families {
+		if f.Refused != "" {
+			b.add("", "%-8s no: %s", f.Family, safetext.Text(f.Refused))
+			continue
+		}
+		gain := "unknown"
+		if f.Gain != 0 {
+			gain = fmt.Sprintf("%.2f", f.Gain)
+		}
+		b.add("", "%-8s %-9s %8d %6.4g %12.0f %8.2g", f.Family, gain, f.Features, f.Size, f.Records, f.Takes.Time.Seconds())
+	}
+	b.add("", "gain: the improvement on the best constant, on benchmarks of such sizes; 1 is the best of the three with little noise")
 }
 
 // algorithm adds the algorithm's name and source, and the estimated time and memory.
@@ -220,8 +233,9 @@ func planJSON(p train.Planned, tried []rehearsal.Checked) any {
 		// First is the first of two stages of a fit with features of effects; absent if there is one stage.
 		First   *train.Stage  `json:"first_stage,omitempty"`
 		Outlook train.Outlook `json:"outlook"`
-		// Linear is the outlook of the same fit without curves; absent if it has none.
-		Linear *train.Outlook `json:"outlook_without_curves,omitempty"`
+		// Family is the family of the model, and Families compares it with the others.
+		Family   train.Family       `json:"family"`
+		Families []train.FamilyPlan `json:"families,omitempty"`
 		// Intervals is the forecast of the confidence intervals, absent if none are requested.
 		Intervals *train.Expected `json:"intervals,omitempty"`
 		Warnings  []train.Warning `json:"warnings,omitempty"`
@@ -237,7 +251,7 @@ func planJSON(p train.Planned, tried []rehearsal.Checked) any {
 		Simulated []float64 `json:"simulated,omitempty"`
 	}{p.Records, p.Dim, p.Budget.Guarantee(""), p.Unit.Neighbour(p.Filter, p.Budget.Relation()),
 		p.Unit.Protects(p.Filter, p.Budget.Relation()), filter, unit, p.Summary, curvesOf(p), comparing(p), ranking(p), based(p), p.First, p.Outlook(),
-		linear(p), p.Intervals, p.Warnings(), p.LowerBound, considered,
+		p.Family, p.Families, p.Intervals, p.Warnings(), p.LowerBound, considered,
 		p.Measured(context.Background()), p.Why, medians(tried)}
 }
 
@@ -253,14 +267,6 @@ func curvesOf(p train.Planned) map[string]int {
 		}
 	}
 	return knots
-}
-
-// linear returns the outlook of the fit without its curves, or nil if it has none.
-func linear(p train.Planned) *train.Outlook {
-	if o, _, ok := p.Linear(); ok {
-		return &o
-	}
-	return nil
 }
 
 // comparing returns the share of the budget that the plan reserves for comparing the result with

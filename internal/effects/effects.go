@@ -13,7 +13,7 @@ import (
 )
 
 // Deviation is the standard deviation of the frequencies along each column, per unit of an effect divided by the
-// scale of effects.
+// scale of effects, where no others are given.
 const Deviation = 2
 
 // Limits of the numbers of features.
@@ -28,7 +28,8 @@ const (
 //
 // A linear score of these features approximates a function of the effects that is smooth on the scale s/Deviation:
 // the inner product of the features of two rows is close to a Gaussian of the distance of their effects (random
-// Fourier features: Rahimi and Recht 2007, "Random Features for Large-Scale Kernel Machines", Claim 1).
+// Fourier features: Rahimi and Recht 2007, "Random Features for Large-Scale Kernel Machines", Claim 1). With several
+// deviations it is close to the mean of such Gaussians.
 type Basis struct {
 	centres   []float64
 	by        []float64 // omega_kj/s, pair by pair
@@ -36,9 +37,10 @@ type Basis struct {
 }
 
 // New returns a basis of the given even number of features, with frequencies drawn from the seed. centres are
-// the centres c_j of the columns' effects, and scale is the scale s of effects.
-func New(seed uint64, features int, centres []float64, scale, amplitude float64) *Basis {
-	b := &Basis{centres: centres, by: Frequencies(seed, features/2, len(centres)), amplitude: amplitude}
+// the centres c_j of the columns' effects, and scale is the scale s of effects. Of m deviations each is that of the
+// frequencies of about a share 1/m of the pairs, the first of the first pairs; none means Deviation.
+func New(seed uint64, features int, centres []float64, scale, amplitude float64, deviations ...float64) *Basis {
+	b := &Basis{centres: centres, by: Frequencies(seed, features/2, len(centres), deviations...), amplitude: amplitude}
 	for i, omega := range b.by {
 		b.by[i] = omega / scale
 	}
@@ -46,19 +48,29 @@ func New(seed uint64, features int, centres []float64, scale, amplitude float64)
 }
 
 // Frequencies draws the frequencies of pairs of features from a public seed: for each pair one number for each
-// column, independent and normal with standard deviation Deviation. A number is sqrt(-2 log u) cos(2 pi v) for
-// uniform u and v (Box and Muller 1958). Its bits are the same on every machine.
-func Frequencies(seed uint64, pairs, columns int) []float64 {
+// column, independent and normal with the standard deviation that New describes. The bits are the same on every
+// machine.
+func Frequencies(seed uint64, pairs, columns int, deviations ...float64) []float64 {
 	const use = 0xeffec75 // other uses of a public seed have other numbers
+	if len(deviations) == 0 {
+		deviations = []float64{Deviation}
+	}
 	random := rand.NewPCG(seed, use)
 	omega := make([]float64, pairs*columns)
 	for i := range omega {
-		u := float64(random.Uint64()>>11+1) * 0x1p-53 // in (0, 1], so that u-1 is exact
-		v := float64(random.Uint64()>>11) * 0x1p-53
-		_, cos := repromath.SinCos(float64(2 * math.Pi * v))
-		omega[i] = float64(Deviation * float64(math.Sqrt(float64(-2*repromath.Log1p(u-1)))*cos))
+		k := i / columns
+		omega[i] = float64(deviations[k*len(deviations)/pairs] * Normal(random))
 	}
 	return omega
+}
+
+// Normal returns a standard normal number, sqrt(-2 log u) cos(2 pi v) for uniform u and v (Box and Muller 1958). Its
+// bits are the same on every machine.
+func Normal(random *rand.PCG) float64 {
+	u := float64(random.Uint64()>>11+1) * 0x1p-53 // in (0, 1], so that u-1 is exact
+	v := float64(random.Uint64()>>11) * 0x1p-53
+	_, cos := repromath.SinCos(float64(2 * math.Pi * v))
+	return float64(float64(math.Sqrt(float64(-2*repromath.Log1p(u-1)))) * cos)
 }
 
 // Columns returns the number of effects of a row, and Features the number of features.

@@ -3,6 +3,7 @@ package inference
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/mathext"
@@ -109,6 +110,29 @@ func (f *Fit) reduce(weights []float64) (c *mat.VecDense, present bool) {
 	return c, present
 }
 
+// Covariances returns the covariance of the estimates of several contrasts, each given by its factors of the model's
+// weights. Each must have an interval.
+func (f *Fit) Covariances(contrasts [][]float64) [][]float64 {
+	k := len(f.Columns)
+	var list [][]float64
+	if len(contrasts) == 0 {
+		return nil
+	}
+	c := mat.NewDense(len(contrasts), k, nil)
+	for i, weights := range contrasts {
+		row, _ := f.reduce(weights)
+		c.SetRow(i, row.RawVector().Data)
+	}
+	var left, whole mat.Dense
+	left.Mul(c, full(f.Covariance, k))
+	whole.Mul(&left, c.T())
+	v := symmetric(&whole)
+	for i := range contrasts {
+		list = append(list, mat.Row(nil, i, v))
+	}
+	return list
+}
+
 // Joint returns the joint confidence region of several contrasts at the level of the fit. Contrast i is
 // constants[i] plus the sum of contrasts[i][j] times weight j. The region is stated only for the method
 // Wald, and only if every contrast has an interval and none depends on the others. If no region is stated,
@@ -118,11 +142,9 @@ func (f *Fit) Joint(contrasts [][]float64, constants []float64) (Joint, error) {
 	if q == 0 || len(constants) != q {
 		return Joint{}, errors.New("inference: joint region: must have at least one contrast, with one constant each")
 	}
-	c := mat.NewDense(q, k, nil)
 	out := Joint{State: Reported, Estimate: make([]float64, q), Limit: 2 * mathext.GammaIncRegInv(float64(q)/2, f.Level)}
 	for i, weights := range contrasts {
 		row, _ := f.reduce(weights)
-		c.SetRow(i, row.RawVector().Data)
 		out.Estimate[i] = constants[i]
 		for j := range k {
 			out.Estimate[i] += row.AtVec(j) * f.Beta[j]
@@ -134,10 +156,8 @@ func (f *Fit) Joint(contrasts [][]float64, constants []float64) (Joint, error) {
 	if f.Method != Wald {
 		return Joint{State: Unidentified}, nil
 	}
-	var left, whole mat.Dense
-	left.Mul(c, full(f.Covariance, k))
-	whole.Mul(&left, c.T())
-	v := symmetric(&whole)
+	out.Covariance = f.Covariances(contrasts)
+	v := mat.NewSymDense(q, slices.Concat(out.Covariance...))
 	var chol mat.Cholesky
 	at := mat.NewVecDense(q, append([]float64(nil), out.Estimate...))
 	solved := mat.NewVecDense(q, nil)
@@ -146,8 +166,5 @@ func (f *Fit) Joint(contrasts [][]float64, constants []float64) (Joint, error) {
 	}
 	zero := mat.Dot(at, solved) <= out.Limit
 	out.Zero = &zero
-	for i := range q {
-		out.Covariance = append(out.Covariance, append([]float64(nil), mat.Row(nil, i, v)...))
-	}
 	return out, nil
 }

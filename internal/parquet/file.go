@@ -211,7 +211,7 @@ func (g *Group) Column(c *Column) (*Reader, error) {
 	case !known:
 		return refuse("is compressed by an unknown codec")
 	case decompress.into == nil:
-		return refuse("is compressed by Brotli, which a program built with -tags small leaves out")
+		return refuse("is compressed by Brotli (a program built without -tags small reads it)")
 	}
 	g.columns++
 	return &Reader{group: g, column: c, codec: decompress, offset: info.start(), left: info.values}, nil

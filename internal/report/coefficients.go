@@ -119,12 +119,17 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 				"The step sizes do not ensure this."
 		}
 	}
+	if late := e.lateTerms(); len(late) > 0 {
+		how += fmt.Sprintf(" Not arrived: %s. The steps ended so far from the minimum along these that the noise says "+
+			"little about the distance, and is not stated: columns that vary together, small budgets and few rows cause "+
+			"it. The coefficient without privacy may be several times as large.", listed(late, 200))
+	}
 	if f.Certificate.Algorithm().Name == "dp-sgd" {
 		how += " The randomness of which rows were sampled comes on top."
 	}
 	if c := f.plan.Compared; c != nil && c.Shrunk > 0 {
-		how += " The model lies between its fit and a constant, and has that share of the fit’s noise; the noise in the " +
-			"constant, which is part of the intercept alone, is not counted."
+		how += " The model lies between its fit and a constant, and has that share of the fit’s noise and, in the intercept, " +
+			"of the constant’s noise."
 	}
 	return how +
 		" They show the privacy noise alone and leave out the sampling " +
@@ -184,7 +189,7 @@ func (f *Fit) bars(e explanation, unit string) Bars {
 	}
 	for _, c := range list {
 		bar := Bar{Name: c.label(), Value: c.span, Faint: c.within()}
-		if c.spanSD > 0 {
+		if c.spanSD > 0 && !c.late {
 			bar.Interval = Interval{c.span - 2*c.spanSD, c.span + 2*c.spanSD}
 		}
 		b.Items = append(b.Items, bar)
@@ -230,7 +235,10 @@ func (f *Fit) table(e explanation, odds bool) Table {
 		if classes {
 			row.Cells = slices.Insert(row.Cells, 1, c.class)
 		}
-		if e.how != unstated {
+		switch {
+		case c.late:
+			row.Cells = append(row.Cells, stateNotArrived, "-")
+		case e.how != unstated:
 			row.Cells = append(row.Cells, digits(c.effectSD, 2), digits(math.Abs(c.effect)/c.effectSD, 2))
 		}
 		if odds {

@@ -45,6 +45,7 @@ type covariance struct {
 type way struct {
 	back      *mat.Dense
 	noise     []float64  // standard deviation of each coordinate due to the noise of the steps
+	arrival              // how far the steps went along each coordinate
 	displaced *mat.Dense // row n: the change of the coordinates due to random draw n of the metric's noise
 }
 
@@ -96,8 +97,8 @@ func (m *moment) symmetric() (*mat.SymDense, error) {
 // model's mean loss, or 0 if it is unknown. known is the structure of the rows, or nil if it is unknown. If
 // the structure has hats (basis functions of curves), the eigenvalues of G are not corrected by seen: the
 // structure's equations alone make S from G.
-func (l *law) covariance(m *model.Model, weights []float64, shared, value float64, known *structure) (*covariance,
-	error) {
+func (l *law) covariance(m *model.Model, weights, start []float64, shared, value float64,
+	known *structure) (*covariance, error) {
 	moment := (*moment)(l.Moment)
 	about, err := moment.symmetric()
 	if err != nil {
@@ -133,12 +134,12 @@ func (l *law) covariance(m *model.Model, weights []float64, shared, value float6
 	if known != nil && shared > 0 {
 		share = readShare(g.At(d-1, d-1)/(shared*shared), moment.Sigma/(shared*shared))
 	}
-	bend, ok := marginsOf(m, g, weights, shared, share, value, moment)
+	of, ok := marginsOf(m, g, weights, shared, share, value, moment)
 	if !ok {
 		return nil, errors.New("how curved this loss is for these rows is not known from the releases")
 	}
 	var e, b mat.EigenSym
-	if !e.Factorize(shape, true) || !b.Factorize(bend.at, true) {
+	if !e.Factorize(shape, true) || !b.Factorize(of.at, true) {
 		return nil, errNoEigenvalues
 	}
 	metric := newReleased(e, moment)
@@ -163,22 +164,24 @@ func (l *law) covariance(m *model.Model, weights []float64, shared, value float6
 	}
 	c := &covariance{mix: new(mat.Dense)}
 	b.VectorsTo(c.mix)
-	var along mat.Dense // row n: the weights of way n
+	var along, began mat.Dense // row n: the weights of way n, and those at the start
 	along.Mul(c.mix.T(), mat.NewDense(k, d, weights))
+	began.Mul(c.mix.T(), mat.NewDense(k, d, start))
 	draws := metric.draws()
 	for n, mean := range b.Values(nil) {
 		curved := mat.NewSymDense(d, nil)
 		curved.ScaleSym(max(mean, 0), rows)
 		if shared > 0 {
-			bend.tilt(curved, rows, along.RawRowView(n), mat.Col(nil, n, c.mix), share*shared, share)
+			of.tilt(curved, rows, along.RawRowView(n), mat.Col(nil, n, c.mix), share*shared, share)
 		}
 		for j := range d {
 			curved.SetSym(j, j, curved.At(j, j)+reg)
 		}
-		w, err := l.way(metric, curved, along.RawRowView(n), draws)
+		w, err := l.way(metric, curved, max(mean, 0), along.RawRowView(n), draws)
 		if err != nil {
 			return nil, err
 		}
+		w.went(began.RawRowView(n), of.variance(mat.Col(nil, n, c.mix))*mean)
 		c.ways = append(c.ways, w)
 	}
 	return c, nil
@@ -281,9 +284,10 @@ func (r *released) draws() []*mat.Dense {
 const workDraws, leastDraws, mostDraws = 100_000_000, 60, 500
 
 // way computes the noise in weights, the weights of one linear combination of margins. curved is the second
-// derivative of loss and regularizer in these weights. Along each eigenvector of the preconditioned Hessian (A in the method covariance), way computes the recursion of the
-// steps. Then it adds the effect of the noise in the metric.
-func (l *law) way(r *released, curved *mat.SymDense, weights []float64, draws []*mat.Dense) (way, error) {
+// derivative of loss and regularizer in these weights, and curvature that of the loss in their margin. Along each
+// eigenvector of the preconditioned Hessian (A in the method covariance), way computes the recursion of the steps. Then
+// it adds the effect of the noise in the metric.
+func (l *law) way(r *released, curved *mat.SymDense, curvature float64, weights []float64, draws []*mat.Dense) (way, error) {
 	d := len(weights)
 	inverse, root := r.power(-.5), r.power(.5)
 	var half, inside mat.Dense
@@ -305,6 +309,7 @@ func (l *law) way(r *released, curved *mat.SymDense, weights []float64, draws []
 	start[d-1] = l.Start
 	var began mat.VecDense
 	began.MulVec(half.T(), mat.NewVecDense(d, start))
+	w.ends, w.half = at.RawVector().Data, mat.DenseCopyOf(&half)
 	paths := make([]path, d)
 	for i, a := range e.Values(nil) {
 		p := path{curvature: max(a, 0)}
@@ -312,6 +317,10 @@ func (l *law) way(r *released, curved *mat.SymDense, weights []float64, draws []
 		w.noise[i] = math.Hypot(w.noise[i], (1-p.share)*began.AtVec(i)) // the steps leave this share of it
 		p.slope = l.slope(p.curvature)
 		paths[i] = p
+		w.curvatures, w.shares = append(w.curvatures, p.curvature), append(w.shares, p.share)
+		reach := w.back.ColView(i)
+		_, least := l.respond(max(p.curvature-2*curvature*r.Sigma*mat.Dot(reach, reach), 0))
+		w.least = append(w.least, least)
 	}
 	// The weight along an eigenvector has two causes: the pull of the data, and noise from other directions
 	// that the metric's noise turned into this direction. The second cause matters in directions in which
@@ -325,10 +334,7 @@ func (l *law) way(r *released, curved *mat.SymDense, weights []float64, draws []
 	for _, least := range []float64{.3 * most, 0} {
 		for i := range paths {
 			p := &paths[i]
-			noise := w.noise[i] * w.noise[i]
-			for n := range draws {
-				noise += math.Pow(w.displaced.At(n, i), 2) / float64(len(draws))
-			}
+			noise := w.variance(i)
 			p.pull = 0
 			if v := at.AtVec(i); p.share > 0 && p.curvature >= least && v*v > 4*noise {
 				p.pull = p.curvature * v / p.share * math.Sqrt(1-noise/(v*v))

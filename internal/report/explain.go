@@ -31,6 +31,11 @@ type coefficient struct {
 	effect, effectSD float64
 	span, spanSD     float64
 	intercept        bool
+	// share is the share of the way to the minimum that reached the effect; nil if it is unknown. late reports that the
+	// rest of the way is long beside the noise, and bias is its expected length.
+	share *float64
+	late  bool
+	bias  float64
 	// units is the number of units between the bounds of a number or date: span = units effect. It is 1 for
 	// other coefficients.
 	units float64
@@ -41,8 +46,8 @@ type coefficient struct {
 }
 
 // within reports whether noise alone may explain the coefficient: the absolute value of its span is below
-// twice spanSD. It returns false if spanSD is unknown.
-func (c coefficient) within() bool { return c.spanSD > 0 && math.Abs(c.span) < 2*c.spanSD }
+// twice spanSD, or the coefficient has not arrived. It returns false if spanSD is unknown.
+func (c coefficient) within() bool { return c.late || c.spanSD > 0 && math.Abs(c.span) < 2*c.spanSD }
 
 // label returns a name for the coefficient that no other coefficient has.
 func (c coefficient) label() string {
@@ -122,6 +127,7 @@ func (f *Fit) explained(n runNoise) (e explanation, ok bool) {
 		c := &e.list[j]
 		c.effectSD, c.spanSD = v, c.units*v
 	}
+	e.arrive()
 	return e, true
 }
 
@@ -205,9 +211,10 @@ type carried struct {
 	// kept is the noise of the published model divided by the noise of the fit. It is 1, or less if the
 	// model lies between the fit and the best constant.
 	kept float64
-	// away are the run's weights less the constant's, times the standard deviation of the noise in the position between
-	// both that the comparison chose. It is nil if the position has no such noise.
-	away []float64
+	// away are changes of the run's weights by one standard deviation of noise that is not that of the steps. One is by
+	// the position between fit and constant that the comparison chose, and one for each margin by the noise in the
+	// constant. It is nil for a model that is its fit.
+	away [][]float64
 	lift lifted
 	// covariance is the covariance of the noise in the run's weights. It is set only if how is estimated.
 	covariance *covariance
@@ -244,8 +251,25 @@ func (f *Fit) carried(n runNoise) carried {
 		if err != nil {
 			return unknown(err.Error())
 		}
+		apart := make([]float64, len(fit))
 		for j, v := range fit {
-			k.away = append(k.away, c.ShrunkSigma*(v-constant[j]))
+			apart[j] = c.ShrunkSigma * (v - constant[j])
+		}
+		k.away = append(k.away, apart)
+	}
+	if b, c := f.plan.Base, f.plan.Compared; b != nil && c != nil && c.Shrunk > 0 && k.lift.size == 0 {
+		constant, ok := f.Model.Constant(b.Margins)
+		for m, sigma := range b.MarginSigma {
+			margins := slices.Clone(b.Margins)
+			margins[m]++
+			above, known := f.Model.Constant(margins)
+			if !ok || !known {
+				break
+			}
+			for j := range above {
+				above[j] = c.Shrunk * sigma * (above[j] - constant[j])
+			}
+			k.away = append(k.away, above)
 		}
 	}
 	if l := f.plan.Trace; l != nil && len(l.Scales) > 0 {
@@ -271,7 +295,11 @@ func (k carried) of(list [][]dataset.Part) (sd []float64, covariance *mat.SymDen
 		return nil, nil, true
 	case bounded:
 		for _, parts := range list {
-			sd = append(sd, math.Hypot(k.kept*k.weight*length(k.lift.of(parts), k.absolute), k.moved(parts)))
+			v := k.kept * k.weight * length(k.lift.of(parts), k.absolute)
+			for _, by := range k.away {
+				v = math.Hypot(v, k.moved(parts, by))
+			}
+			sd = append(sd, v)
 		}
 		return sd, nil, true
 	}
@@ -287,10 +315,10 @@ func (k carried) of(list [][]dataset.Part) (sd []float64, covariance *mat.SymDen
 	}
 	covariance = k.covariance.of(rows)
 	covariance.ScaleSym(k.kept*k.kept, covariance)
-	if k.away != nil {
+	for _, by := range k.away {
 		moved := mat.NewVecDense(len(list), nil)
 		for i, parts := range list {
-			moved.SetVec(i, k.moved(parts))
+			moved.SetVec(i, k.moved(parts, by))
 		}
 		covariance.SymRankOne(covariance, 1, moved)
 	}
@@ -304,14 +332,10 @@ func (k carried) of(list [][]dataset.Part) (sd []float64, covariance *mat.SymDen
 	return sd, covariance, true
 }
 
-// moved returns the change of a linear function of the model's weights if the noise in the position of the model
-// between fit and constant is one standard deviation.
-func (k carried) moved(parts []dataset.Part) (sum float64) {
-	if k.away == nil {
-		return 0
-	}
+// moved returns the change of a linear function of the model's weights if the run's weights change by the given vector.
+func (k carried) moved(parts []dataset.Part, by []float64) (sum float64) {
 	for _, p := range k.lift.of(parts) {
-		sum += p.Factor * k.away[p.Feature]
+		sum += p.Factor * by[p.Feature]
 	}
 	return sum
 }
@@ -466,6 +490,12 @@ func (f *Fit) covariance(lift lifted) (*covariance, error) {
 	if err != nil {
 		return nil, err
 	}
+	start := make([]float64, len(weights))
+	if b := f.plan.Base; b != nil && lift.size == 0 {
+		if at, ok := f.Model.Constant(b.Margins); ok {
+			start = at
+		}
+	}
 	features, shared := s.Dim(), 1/s.Scale()
 	if lift.size > 0 {
 		features, shared = lift.size, 0
@@ -477,7 +507,7 @@ func (f *Fit) covariance(lift lifted) (*covariance, error) {
 	if x, ok := structureOf(s); ok && lift.size == 0 {
 		known = &x
 	}
-	return (*law)(l).covariance(f.Model, weights, shared, f.meanLoss(), known)
+	return (*law)(l).covariance(f.Model, weights, start, shared, f.meanLoss(), known)
 }
 
 // meanLoss returns the released mean loss of the fit. It returns 0 if the mean loss was not released or is

@@ -180,6 +180,9 @@ func (f *Fit) Page(ctx context.Context) (Page, error) {
 		if s, ok := f.curves(n); ok {
 			page.Sections = append(page.Sections, s)
 		}
+		if s, ok := f.interactions(); ok {
+			page.Sections = append(page.Sections, s)
+		}
 		if s, ok := f.quality(); ok {
 			page.Sections = append(page.Sections, s)
 		}
@@ -321,6 +324,9 @@ func (f *Fit) columns(schema *dataset.Schema) Table {
 	if e, ok := schema.Effects(); ok {
 		t.Rows = append(t.Rows, Row{Cells: []string{"all columns", "interactions found from effects",
 			fmt.Sprintf("%d cosines and sines of random combinations of the columns' effects on the score", e.Features)}})
+	}
+	if k := f.plan.Family; k != nil {
+		t.Caption += fmt.Sprintf(" The model is of the family %s (%s).", k.Name, k.Why)
 	}
 	if len(t.Rows) > mostRows {
 		t.Caption += fmt.Sprintf(" The first %d of %s are shown; all are in %s.", mostRows, Number(float64(len(t.Rows))),

@@ -21,10 +21,10 @@ func readShare(share, noise float64) float64 {
 // margins are the model's margins over the rows that are read: their mean and covariance, and the mean of the loss's
 // second derivative in the margins, at, which is symmetric.
 type margins struct {
-	mean   []float64
-	spread [][]float64
-	at     *mat.SymDense
-	bend   func(mean []float64) (*mat.SymDense, bool) // at for another mean of the margins
+	mean      []float64
+	spread    [][]float64
+	at        *mat.SymDense
+	curvature func(mean []float64) (*mat.SymDense, bool) // at for another mean of the margins
 }
 
 // marginsOf computes the margins from g, the second moment of all rows, of which the given share is read, and from the
@@ -52,22 +52,32 @@ func marginsOf(m *model.Model, g *mat.SymDense, weights []float64, shared, share
 			of.spread[n][j] = mat.Dot(products[n], mat.NewVecDense(d, weights[j*d:(j+1)*d]))/share - of.mean[n]*of.mean[j]
 		}
 	}
-	of.bend = func(mean []float64) (*mat.SymDense, bool) {
-		bend, ok := m.Curvature(mean, of.spread, released.Slope, value)
+	of.curvature = func(mean []float64) (*mat.SymDense, bool) {
+		curvature, ok := m.Curvature(mean, of.spread, released.Slope, value)
 		if !ok {
 			return nil, false
 		}
 		out := mat.NewSymDense(k, nil)
-		for i := range bend {
+		for i := range curvature {
 			for j := i; j < k; j++ {
-				out.SetSym(i, j, (bend[i][j]+bend[j][i])/2)
+				out.SetSym(i, j, (curvature[i][j]+curvature[j][i])/2)
 			}
 		}
 		return out, true
 	}
 	var ok bool
-	of.at, ok = of.bend(of.mean)
+	of.at, ok = of.curvature(of.mean)
 	return of, ok
+}
+
+// variance returns the variance of the combination mix of the margins.
+func (m *margins) variance(mix []float64) (sum float64) {
+	for i, u := range mix {
+		for j, v := range mix {
+			sum += u * v * m.spread[i][j]
+		}
+	}
+	return sum
 }
 
 // tilt corrects curved, the product of the mean second derivative of a way and the rows' second moment, for the
@@ -92,24 +102,23 @@ func (m *margins) tilt(curved, rows *mat.SymDense, weights, mix []float64, share
 	deviation := math.Sqrt(variance)
 	c.AddScaledVec(c, -z, row)
 	c.ScaleVec(1/deviation, c)
-	step, whole := max(.3*deviation, .02), 0.
+	step, whole := max(.3*deviation, .02), m.variance(mix)
 	towards := make([]float64, len(mix)) // the regression of the margins on the way's
 	for i := range mix {
 		for j, v := range mix {
 			towards[i] += m.spread[i][j] * v
 		}
-		whole += mix[i] * towards[i]
 	}
 	at := func(shift float64) float64 {
 		mean := slices.Clone(m.mean)
 		for i, v := range towards {
 			mean[i] += shift * v / whole
 		}
-		bend, ok := m.bend(mean)
+		second, ok := m.curvature(mean)
 		if !ok {
 			return math.NaN()
 		}
-		return mat.Inner(way, bend, way)
+		return mat.Inner(way, second, way)
 	}
 	here, above, below := at(0), at(step), at(-step)
 	first := deviation * (above - below) / (2 * step)

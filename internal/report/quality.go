@@ -26,7 +26,7 @@ func (f *Fit) lead() string {
 // quality makes the section of the page that compares the model with the best constant, from released numbers. ok is
 // false if the fit released none.
 func (f *Fit) quality() (s Section, ok bool) {
-	s.Title = "How good it is"
+	s = Section{Title: "How good it is"}
 	var facts Facts
 	// released adds a number that was released with noise. Noise may make a loss zero or negative, so released accepts
 	// any finite x below 1e200.

@@ -74,14 +74,15 @@ func TestShrunkModelKeepsItsShareOfTheNoise(t *testing.T) {
 	}
 	k.kept = .75
 	less, scaled, _ := k.of(parts)
-	k.away = make([]float64, len(weights))
-	for j := range k.away {
-		k.away[j] = .01 * float64(j+1)
+	away := make([]float64, len(weights))
+	for j := range away {
+		away[j] = .01 * float64(j+1)
 	}
+	k.away = [][]float64{away}
 	moved := make([]float64, len(parts))
 	for i, list := range parts {
 		for _, p := range list {
-			moved[i] += p.Factor * k.away[p.Feature]
+			moved[i] += p.Factor * away[p.Feature]
 		}
 	}
 	more, sum, _ := k.of(parts)

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/model"
 )
 
 // Coefficients are the coefficients of a linear model in the table's units, with their privacy noise.
@@ -24,9 +27,10 @@ type Coefficients struct {
 	// deviations are stated.
 	Beyond  int `json:"beyond_two_deviations"`
 	Counted int `json:"of"`
-	// Covariance is the covariance of the noise in the terms' values, in the order of Terms. It is nil unless
-	// Noise is "estimated".
-	Covariance [][]float64 `json:"covariance,omitempty"`
+	// Covariance is the covariance of the noise in the terms' values, in the order of Terms, if Noise is "estimated";
+	// entries of terms that have not arrived are nil. If Noise is "intervals", it is that of the errors of the estimates,
+	// by sampling and noise, with nil for terms without an interval. Otherwise it is nil.
+	Covariance [][]*float64 `json:"covariance,omitempty"`
 	// Ratio names the quantity that the exponential of an effect multiplies: "odds" or "rate". It is "" if
 	// effects add up.
 	Ratio string `json:"ratio,omitempty"`
@@ -37,6 +41,8 @@ type Coefficients struct {
 	References map[string]string `json:"references"`
 	// NotInterpretable are hashed columns. They are part of the prediction but have no terms.
 	NotInterpretable []string `json:"not_interpretable,omitempty"`
+	// Intervals are the coefficients with their confidence intervals, in the order of Terms; nil for a fit without.
+	Intervals *model.Coefficients `json:"intervals,omitempty"`
 }
 
 // Coefficient is one term of the prediction.
@@ -49,18 +55,34 @@ type Coefficient struct {
 	// intercept.
 	Reference string `json:"reference,omitempty"`
 	// Per is the change of the column that changes the sum by Value, for example "one unit more".
-	Per   string  `json:"per,omitempty"`
-	Value float64 `json:"value"`
+	Per string `json:"per,omitempty"`
+	// Value is nil if the term is not in the formula of a fit with intervals.
+	Value *float64 `json:"value"`
 	// Deviation is the standard deviation of the privacy noise in Value, or an upper bound on it if Noise
-	// is "bounded". It is nil if Noise is "not stated".
+	// is "bounded". It is nil if State is not "stated".
 	Deviation *float64 `json:"noise_sd"`
+	// State is "stated" if Deviation is, "not stated", or "not arrived" if the steps ended so far from the minimum that
+	// Deviation would say nothing about the distance. For a fit with intervals it is the state of the interval. Reason
+	// says why neither Deviation nor an interval is stated.
+	State  string `json:"state"`
+	Reason string `json:"reason,omitempty"`
+	// Share is the share of a change of the minimum that reached Value. It is nil unless Noise is "estimated".
+	Share *float64 `json:"share,omitempty"`
 }
+
+// States of a Coefficient of a fit without intervals.
+const (
+	stateStated     = "stated"
+	stateNotStated  = "not stated"
+	stateNotArrived = "not arrived"
+)
 
 // Values of Coefficients.Noise.
 const (
 	NoiseEstimated = "estimated"
 	NoiseBounded   = "bounded"
 	NoiseNotStated = "not stated"
+	NoiseIntervals = "intervals" // the fit has confidence intervals, which count the noise
 )
 
 // Coefficients returns the coefficients of the fit's model. It uses the certificate and the model only. It
@@ -80,10 +102,13 @@ func (f *Fit) Coefficients() (*Coefficients, error) {
 	c := &Coefficients{Target: f.Model.Schema().Target().Column, Unit: unit, References: map[string]string{},
 		NotInterpretable: e.hashed}
 	for _, k := range e.list {
-		term := Coefficient{Class: k.class, Column: k.column, Term: k.name, Reference: k.against, Per: k.per, Value: k.effect}
-		if e.how != unstated {
-			sd := k.effectSD
-			term.Deviation = &sd
+		term := Coefficient{Class: k.class, Column: k.column, Term: k.name, Reference: k.against, Per: k.per, Value: &k.effect,
+			State: stateNotStated, Share: k.share}
+		switch {
+		case k.late:
+			term.State, term.Reason = stateNotArrived, k.arrivalReason()
+		case e.how != unstated:
+			term.Deviation, term.State = &k.effectSD, stateStated
 		}
 		c.Terms = append(c.Terms, term)
 	}
@@ -94,6 +119,9 @@ func (f *Fit) Coefficients() (*Coefficients, error) {
 	}
 	c.Ratio = f.ratioOf()
 	c.Curves, c.Surfaces = f.curvesOf(e)
+	if f.Model.Inference() != nil {
+		return c, f.withIntervals(c, e)
+	}
 	switch e.how {
 	case unstated:
 		c.Noise, c.Meaning = NoiseNotStated, "How much is noise is not stated: "+e.why+"."+f.additive()
@@ -103,9 +131,11 @@ func (f *Fit) Coefficients() (*Coefficients, error) {
 	case estimated:
 		c.Noise = NoiseEstimated
 		for i := range e.list {
-			row := make([]float64, len(e.list))
+			row := make([]*float64, len(e.list))
 			for j := range row {
-				row[j] = e.covariance.At(i, j)
+				if !e.list[i].late && !e.list[j].late {
+					row[j] = new(e.covariance.At(i, j))
+				}
 			}
 			c.Covariance = append(c.Covariance, row)
 		}
@@ -113,9 +143,43 @@ func (f *Fit) Coefficients() (*Coefficients, error) {
 	c.Meaning = f.meaning(e, n)
 	c.Beyond, c.Counted = e.beyond()
 	for _, t := range c.Terms {
-		if math.IsInf(*t.Deviation, 0) || math.IsNaN(*t.Deviation) {
+		if t.Deviation != nil && (math.IsInf(*t.Deviation, 0) || math.IsNaN(*t.Deviation)) {
 			return nil, errors.New("coefficients: the noise is out of all proportion")
 		}
 	}
 	return c, nil
+}
+
+// withIntervals replaces the noise of the terms by their confidence intervals.
+func (f *Fit) withIntervals(c *Coefficients, e explanation) (err error) {
+	if c.Intervals, err = f.Model.Coefficients(); err != nil {
+		return err
+	}
+	if len(c.Intervals.List) != len(c.Terms) {
+		return errors.New("coefficients: the intervals are of other terms")
+	}
+	c.Noise, c.Meaning = NoiseIntervals, c.Intervals.Meaning+states(c.Intervals)
+	var at []int
+	var contrasts [][]float64
+	for i, k := range c.Intervals.List {
+		t := &c.Terms[i]
+		t.State, t.Reason = string(k.State), k.Reason
+		switch k.State {
+		case inference.Absent:
+			t.Value = nil
+		case inference.Reported:
+			weights := make([]float64, len(f.Model.Weights()))
+			for _, p := range e.list[i].parts {
+				weights[p.Feature] += p.Factor
+			}
+			at, contrasts = append(at, i), append(contrasts, weights)
+		}
+		c.Covariance = append(c.Covariance, make([]*float64, len(c.Terms)))
+	}
+	for i, row := range f.inference().Covariances(contrasts) {
+		for j, v := range row {
+			c.Covariance[at[i]][at[j]] = &v
+		}
+	}
+	return nil
 }

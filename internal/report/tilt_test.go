@@ -29,7 +29,7 @@ func TestCurvatureOfRows(t *testing.T) {
 	product.MulVec(second, w)
 	mean := product.AtVec(2) / (read * shared)
 	spread := mat.Dot(&product, w)/read - mean*mean
-	m := &margins{mean: []float64{mean}, spread: [][]float64{{spread}}, bend: func(mean []float64) (*mat.SymDense, bool) {
+	m := &margins{mean: []float64{mean}, spread: [][]float64{{spread}}, curvature: func(mean []float64) (*mat.SymDense, bool) {
 		sum := 0.
 		const points = 4001
 		for i := range points {
@@ -38,7 +38,7 @@ func TestCurvatureOfRows(t *testing.T) {
 		}
 		return mat.NewSymDense(1, []float64{sum}), true
 	}}
-	at, _ := m.bend(m.mean)
+	at, _ := m.curvature(m.mean)
 	curved := mat.NewSymDense(3, nil)
 	curved.ScaleSym(at.At(0, 0), second)
 	plain := mat.Inner(w, curved, w)

@@ -81,7 +81,7 @@ func TestFitComparesWithAConstant(t *testing.T) {
 		share   float64
 	}{
 		"better":    {8000, nil, "better", train.SmallCompare},
-		"coins":     {8000, []string{peopleYAML, coins}, "not", train.DefaultCompare},
+		"coins":     {8000, []string{peopleYAML, strings.Replace(coins, "logistic", "logistic, family: lines", 1)}, "not", train.DefaultCompare},
 		"off":       {8000, []string{"replace-one}", "replace-one}\ntrain: {compare: off}"}, "", 0},
 		"own share": {8000, []string{"replace-one}", "replace-one}\ntrain: {compare: 0.3}"}, "better", .3},
 		"too small": {200, nil, "", 0},

@@ -46,7 +46,11 @@ func (s scene) enlarge(t *testing.T) {
 // space.
 func TestFullDisk(t *testing.T) {
 	ends := map[string]int{}
-	for pages := 1; pages < 190; pages += 9 {
+	by := 9
+	if testing.Short() {
+		by = 27
+	}
+	for pages := 1; pages < 190; pages += by {
 		t.Run(fmt.Sprint(pages), func(t *testing.T) {
 			s := newScene(t, "gd")
 			// The run has many small steps, so that the journal outgrows the space reserved at first.

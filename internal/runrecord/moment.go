@@ -1,6 +1,7 @@
 package runrecord
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -110,6 +111,20 @@ func (m *Moment) Matrix() ([]float64, error) {
 			k := j + i
 			out[j*d+k] = float64(v) * m.Step
 			out[k*d+j] = out[j*d+k]
+		}
+	}
+	return out, nil
+}
+
+// About0 returns the released second moment about 0, row after row, as Matrix does.
+func (m *Moment) About0() ([]float64, error) {
+	out, err := m.Matrix()
+	if err != nil || len(m.Mean) != 0 && len(m.Mean) != m.Features {
+		return nil, cmp.Or(err, errors.New("the mean row has another number of features than the second moment"))
+	}
+	for j, v := range m.Mean {
+		for k, u := range m.Mean {
+			out[j*m.Features+k] += float64(v * u)
 		}
 	}
 	return out, nil

@@ -18,6 +18,8 @@ type Run struct {
 	Trace *Trace `json:"law,omitempty"`
 	// Monotone lists the columns that were made monotone after the last release, from released numbers alone.
 	Monotone []Monotone `json:"monotone,omitempty"`
+	// Family is the family of the model: lines, curves or effects. It is nil in records of earlier versions.
+	Family *Family `json:"family,omitempty"`
 	// Reduce names the public map that reduced rows to fewer features. It is empty if rows were not
 	// reduced.
 	Reduce string `json:"reduce,omitempty"`
@@ -46,6 +48,15 @@ type Run struct {
 	Recovered *Rebuilt `json:"recovered,omitempty"`
 }
 
+// Family is the family of a fit's model.
+type Family struct {
+	Name string `json:"name"`
+	// Why says who chose the family: the configuration, or a rule from public numbers.
+	Why string `json:"why"`
+	// Chosen is true if the rule chose the family.
+	Chosen bool `json:"chosen,omitempty"`
+}
+
 // Monotone states that the part of the score that depends on one column was replaced by the nearest
 // monotone function of this column.
 type Monotone struct {
@@ -64,6 +75,19 @@ type Effects struct {
 	// the root of the sum of their released variances.
 	Weight float64 `json:"weight"`
 	Scale  float64 `json:"scale"`
+	// Synthetic describes the synthetic table from which the metric of the second stage was computed; nil if that
+	// stage released a second moment of its own.
+	Synthetic *Synthetic `json:"synthetic,omitempty"`
+}
+
+// Synthetic describes a synthetic table. It follows from Moment, from the weights of the first stage, which are in the
+// model's file, and from the public seed, and nothing else.
+type Synthetic struct {
+	Rows int `json:"rows"`
+	// Moment is the second moment that the first stage released. Distance is the distance, in the Frobenius norm,
+	// of the second moment of the synthetic rows from it.
+	Moment   *Moment `json:"moment"`
+	Distance float64 `json:"distance"`
 }
 
 // Rebuilt states that a certificate was made from a run's journal after the run was killed.

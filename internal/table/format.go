@@ -62,6 +62,13 @@ var foreign = []struct{ magic, name string }{
 	{"PK\x03\x04", "a zip archive or a spreadsheet"},
 	{"\xd0\xcf\x11\xe0", "a spreadsheet"},
 	{"SQLite format 3\x00", "an SQLite database"},
+	{"<stata_dta>", "a Stata file"},
+	{"$FL", "an SPSS file"},
+	{strings.Repeat("\x00", 12) + "\xc2\xea\x81\x60", "a SAS file"},
+	{"\x80\x04\x95", "a Python pickle"},
+	{"\x80\x05\x95", "a Python pickle"},
+	{"{\"", "JSON"},
+	{"[{", "JSON"},
 	{"\xfd7zXZ\x00", "compressed with xz"},
 	{"BZh", "compressed with bzip2"},
 	{gzipMagic, "compressed twice"},
@@ -82,7 +89,8 @@ func refused(src *bufio.Reader, as Dialect) string {
 	if len(start) == 0 {
 		return "is empty: a table starts with a header row"
 	}
-	if textual(start) && !isORC(start) {
+	isJSON := bytes.HasPrefix(start, []byte(`{"`)) || bytes.HasPrefix(start, []byte("[{"))
+	if textual(start) && !isORC(start) && !isJSON {
 		return ""
 	}
 	for _, f := range foreign {

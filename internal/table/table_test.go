@@ -360,3 +360,30 @@ func TestEndSticks(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestFormatsOfOtherProgramsAreNamed: the error about a file of another program must name its format, and quote nothing
+// of it. A text whose first line is that of such a file, and which goes on as text, is a table.
+func TestFormatsOfOtherProgramsAreNamed(t *testing.T) {
+	for start, want := range map[string]string{
+		"<stata_dta><header><release>118</release>\x00\x01": "a Stata file", "$FL2@(#) SPSS\x00\x00\x02": "an SPSS file",
+		strings.Repeat("\x00", 12) + "\xc2\xea\x81\x60\xb3": "a SAS file", "\x80\x04\x95\x00\x01": "a Python pickle",
+		"{\"age\": 48151623}\n{\"age\": 1}\n": "JSON", "[{\"age\": 48151623}]\n": "JSON",
+	} {
+		path := filepath.Join(t.TempDir(), "table")
+		if err := os.WriteFile(path, []byte(start+strings.Repeat("quokka", 9)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := drain(path); err == nil || err.Error() != "table: "+path+": is "+want+": "+supported {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	for _, text := range []string{"$F\n1\n2\n", "{a,b\n1,2\n", "[{a,b\n1,2\n"[1:]} {
+		path := filepath.Join(t.TempDir(), "table")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, rows, err := drain(path); err != nil || len(rows) == 0 {
+			t.Errorf("%q: %d rows, %v", text, len(rows), err)
+		}
+	}
+}

@@ -63,9 +63,10 @@ type Config struct {
 	// adapted has the warnings about curves and interactions that For has left out of the schema because the
 	// table is too small. settled reports that For has been called, so the schema is final. counted is the
 	// number of records in the table when it was counted for the schema; 0 if the records were not counted.
-	// curves are the columns with curve: auto whose number of knots For has chosen.
+	// curves are the columns with curve: auto whose number of knots For has chosen, and chosen is the family.
 	adapted []Warning
 	curves  []string
+	chosen  Family
 	settled bool
 	counted int
 }
@@ -89,11 +90,17 @@ type Model struct {
 	// jl(auto) takes the number from the number of records and the budget (Arora et al. 2023, Theorem 6), and
 	// keeps rows as they are if they have no more features than this number.
 	Reduce string `yaml:"reduce"`
+	// Family is the family of the model: lines, curves (a curve for each number and date), effects (curves, and
+	// features of effects by which columns act together) or auto. Empty means auto: the richest family that gained at
+	// this size on benchmarks, by a rule from the kind of target, the number of records and the budget. Curves and
+	// features that the schema and the key features state decide instead of that rule.
+	Family string `yaml:"family"`
 	// Features, if it is effects, adds features in which a linear model can express interactions of all columns,
 	// without naming any. The fit has two stages. The first spends 30% of the budget on the model without them;
-	// the second goes on from there with 200 features, computed from the columns' released effects on the score.
-	// effects(5) gives them the norm 5 in place of 2, for tables where interactions matter much; effects(5,400)
-	// also sets their number. It requires a linear model of a number, a count or two classes.
+	// the second goes on from there with 700 features, computed from the columns' released effects on the score, in
+	// a metric that costs no budget. For counts, and for more than 300 features without them, it has 200 features.
+	// effects(5) gives them the norm 5 in place of 3 (2 for 200 features); effects(5,400) also sets their number. It
+	// requires a linear model of a number, a count or two classes.
 	Features string `yaml:"features"`
 	// KL states how fast the objective F rises from its minimum: F(w) - min F <= (gamma ||grad
 	// F(w)||)^kappa. It must be public knowledge that does not come from the table. Empty means that
@@ -253,6 +260,9 @@ func (c *Config) check() error {
 		return errors.New("privacy.relation: must be replace-one or add-or-remove")
 	case c.Privacy.Records < 0:
 		return fmt.Errorf("privacy.records = %d: must be >= 1", c.Privacy.Records)
+	}
+	if err := c.checkFamily(); err != nil {
+		return err
 	}
 	if c.Budget != nil {
 		if _, err := budget.ParseAddress(c.Budget.Store); err != nil {

@@ -12,14 +12,28 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// resolved returns the configuration with a final schema and projection. It replaces the setting "curve:
-// auto" of a column by a number of knots (the curve is linear between knots). It leaves out interactions for
-// which the table is too small. It replaces the setting "reduce: jl(auto)" by a number of features. All three
-// choices follow from the number of records and the budget, which are public. If the configuration has none
-// of these settings, or its choices were made before, resolved returns c itself.
+// resolved returns the configuration with a final schema and projection. It replaces "family: auto" by a family, and
+// the setting "curve: auto" of a column by a number of knots (the curve is linear between knots). It leaves out
+// interactions for which the table is too small. It replaces the setting "reduce: jl(auto)" by a number of features.
+// All these choices follow from the number of records and the budget, which are public. If the configuration has none
+// of these settings, the records are not counted. If the choices were made before, resolved returns c itself.
 func (c *Config) resolved(ctx context.Context) (*Config, error) {
-	if _, byRule := c.reducesByRule(); c.settled || !c.Schema.Adapts() && !byRule {
+	if c.settled {
 		return c, nil
+	}
+	f := c.family()
+	if f.Chosen && c.countable() != nil {
+		f.Chosen, f.Why = false, "the number of records is not known before the table is read (privacy.records states it)"
+	}
+	if !f.Chosen {
+		var err error
+		if c, err = c.as(f); err != nil {
+			return nil, err
+		}
+		if _, byRule := c.reducesByRule(); !c.Schema.Adapts() && !byRule {
+			c.settled = true
+			return c, nil
+		}
 	}
 	budget, err := c.budget()
 	if err != nil {
@@ -29,6 +43,9 @@ func (c *Config) resolved(ctx context.Context) (*Config, error) {
 		return nil, err
 	}
 	n, err := c.records(ctx, budget)
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("interrupted while counting the rows of %s: nothing was charged: %w", c.DataPath(), err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -56,17 +73,32 @@ func (c *Config) countable() error {
 	return nil
 }
 
-// For returns the configuration with the schema that a fit of a table with this public number of records
-// uses: the curves have their numbers of knots, and curves and interactions for which the table is too small
+// For returns the configuration with the family and the schema that a fit of a table with this public number of
+// records uses: the curves have their numbers of knots, and curves and interactions for which the table is too small
 // are left out. The setting "reduce: jl(auto)" becomes jl with a number of features, or empty if rows keep
-// all features. Plan and Fit use the returned configuration's schema and reduce unchanged. For does not open
-// the table.
+// all features. Plan and Fit use the returned configuration's family, schema and reduce unchanged. For does not open
+// the table. If the choices were made before, For returns c itself.
 func (c *Config) For(records int) (*Config, error) {
+	if c.settled {
+		return c, nil
+	}
 	budget, err := c.budget()
 	if err != nil {
 		return nil, err
 	}
-	schema, choices, err := c.Schema.Resolve(sizeOf(budget, float64(records)))
+	r, err := c.choose(budget, records)
+	if err != nil {
+		return nil, err
+	}
+	return r.fixed(budget, records)
+}
+
+// fixed is For for a configuration whose family is known.
+func (c *Config) fixed(budget account.Budget, records int) (*Config, error) {
+	if c.settled {
+		return c, nil
+	}
+	schema, choices, err := c.knots(sizeOf(budget, float64(records)))
 	if err != nil {
 		return nil, err
 	}

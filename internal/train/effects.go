@@ -10,6 +10,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
+	"github.com/stillpoint-dp/stillpoint/internal/synthetic"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
@@ -24,10 +25,16 @@ const (
 	// With less, effects are mostly noise, and with more, their combinations are (lab/results/accuracy.md).
 	firstShare = .3
 	// effectsWeight and effectsFeatures are the default norm of the features of effects, before a row is divided,
-	// and their default number.
-	effectsWeight   = 2
-	effectsFeatures = 200
+	// and their default number. boughtWeight and boughtFeatures are those of fits whose second stage releases a
+	// second moment of its own (see transfers).
+	effectsWeight   = 3
+	effectsFeatures = 700
+	boughtWeight    = 2
+	boughtFeatures  = 200
 )
+
+// deviations are those of the frequencies of features of effects where the metric costs nothing.
+var deviations = []float64{4, 2, 1}
 
 // featuresOfEffects is the word for features of effects in model.features.
 const featuresOfEffects = "effects"
@@ -39,12 +46,18 @@ type FeatureEffects struct {
 	Features int
 }
 
-// ParseFeatures parses effects, effects(WEIGHT) or effects(WEIGHT,FEATURES). It returns nil for the empty text.
-func ParseFeatures(text string) (*FeatureEffects, error) {
+// String returns the text that ParseFeatures parses as e.
+func (e FeatureEffects) String() string {
+	return fmt.Sprintf("%s(%s,%d)", featuresOfEffects, strconv.FormatFloat(e.Weight, 'g', -1, 64), e.Features)
+}
+
+// ParseFeatures parses effects, effects(WEIGHT) or effects(WEIGHT,FEATURES). A number that the text leaves out is that of
+// usual. It returns nil for the empty text.
+func ParseFeatures(text string, usual FeatureEffects) (*FeatureEffects, error) {
 	if text == "" {
 		return nil, nil
 	}
-	e := &FeatureEffects{effectsWeight, effectsFeatures}
+	e := &usual
 	rule := fmt.Errorf("model.features = %q: must be effects, effects(WEIGHT) with a weight such as 5, or "+
 		"effects(WEIGHT,FEATURES)", text)
 	rest, ok := strings.CutPrefix(strings.ReplaceAll(text, " ", ""), featuresOfEffects)
@@ -86,13 +99,18 @@ func (e *FeatureEffects) placeholder(s *dataset.Schema) (*dataset.Schema, error)
 // finds returns the effects that a configuration is to find, or nil if it has no model.features. It returns an error
 // for a configuration whose fit cannot have them.
 func (c *Config) finds() (*FeatureEffects, error) {
-	e, err := ParseFeatures(c.Model.Features)
+	e, err := ParseFeatures(c.Model.Features, bought)
 	if e == nil || err != nil {
 		return nil, err
 	}
 	l, err := c.loss()
 	if err != nil {
 		return nil, err
+	}
+	if transfers(c.Schema, l) {
+		if e, err = ParseFeatures(c.Model.Features, FeatureEffects{effectsWeight, effectsFeatures}); err != nil {
+			return nil, err
+		}
 	}
 	selects := c.Train.Settings["output"] == selected
 	switch {
@@ -119,6 +137,37 @@ func (c *Config) finds() (*FeatureEffects, error) {
 	return e, nil
 }
 
+// bought are the features of effects that a text without numbers means where the second stage releases a second moment,
+// and in journals of versions that knew no other.
+var bought = FeatureEffects{boughtWeight, boughtFeatures}
+
+// transfers reports whether the metric of the second stage is computed from the releases of the first, through a
+// synthetic table, so that it costs no budget. It is public. s is the schema without features of effects, and l the
+// loss. The certificate must hold the second moment of the first stage, from which the metric can be computed again. The
+// curvature of counts has no useful bound, and a smoothed loss changes during a fit.
+func transfers(s *dataset.Schema, l loss.Loss) bool {
+	return s.Dim() <= runrecord.MostMoment && !loss.Counts(l)
+}
+
+// knots returns the configuration's schema with its knots for a fit of the given size (dataset.Schema.Resolve). With
+// features of effects it takes the largest size, of at least leastKnots, for which the certificate can hold the second
+// moment of the first stage, if there is such a size: finer curves would cost the metric of the second stage.
+func (c *Config) knots(size float64) (*dataset.Schema, dataset.Resolved, error) {
+	schema, choices, err := c.Schema.Resolve(size)
+	if err != nil || c.Model.Features == "" || schema.Dim() <= runrecord.MostMoment {
+		return schema, choices, err
+	}
+	for less := size * .9; less >= leastKnots; less *= .9 {
+		if s, r, err := c.Schema.Resolve(less); err == nil && s.Dim() <= runrecord.MostMoment {
+			return s, r, nil
+		}
+	}
+	return schema, choices, nil
+}
+
+// leastKnots is the least size to which knots reduces a size. Below it curves lose their knots and interactions.
+const leastKnots = 2000
+
 // of returns a copy of the configuration with another schema.
 func (c *Config) of(s *dataset.Schema) *Config {
 	with := *c
@@ -135,6 +184,10 @@ type Stage struct {
 	Summary optimize.Summary `json:"plan"`
 
 	plan optimize.Plan
+	// transferred says that the metric of the second stage costs nothing (see transfers). metric has its certificate's
+	// facts after the run.
+	transferred bool
+	metric      *runrecord.Synthetic
 	// second is the problem of the second stage without its start, and algorithm its algorithm.
 	second    optimize.Problem
 	algorithm optimize.Algorithm
@@ -153,7 +206,11 @@ func (c *Config) stages(ctx context.Context, p optimize.Problem, e FeatureEffect
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &Stage{Share: firstShare, Second: 1 - firstShare, algorithm: a, effects: e, second: p}
+	l, err := c.loss()
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &Stage{Share: firstShare, Second: 1 - firstShare, algorithm: a, effects: e, second: p, transferred: transfers(c.Schema, l)}
 	first, _, err := c.Problem(p.Budget, p.Records)
 	if err != nil {
 		return nil, nil, err
@@ -176,7 +233,14 @@ func (c *Config) stages(ctx context.Context, p optimize.Problem, e FeatureEffect
 		return nil, nil, err
 	}
 	s.Summary = s.plan.Summary()
-	plan, err := a.Plan(ctx, s.second)
+	if s.transferred {
+		with, err := e.placeholder(c.Schema)
+		if err != nil {
+			return nil, nil, err
+		}
+		s.algorithm = firstorder.Transferred{Preconditioned: a.(firstorder.Preconditioned), Intercept: 1 / with.Scale()}
+	}
+	plan, err := s.algorithm.Plan(ctx, s.second)
 	if err == nil {
 		s.steps = s.Summary.Steps + plan.Summary().Steps
 	}
@@ -203,6 +267,9 @@ func (s *Stage) found(base *dataset.Schema, r optimize.Result, seed uint64) (*da
 		return nil, nil, errors.New("model.features: the first stage released no second moment")
 	}
 	e := dataset.Effects{Seed: seed, Features: s.effects.Features, Weight: s.effects.Weight, Weights: r.W}
+	if s.transferred {
+		e.Deviations = deviations
+	}
 	means := r.Rows.Means(1 / base.Scale())
 	variance := 0.
 	for _, of := range base.Ranges() {
@@ -228,6 +295,26 @@ func (s *Stage) found(base *dataset.Schema, r optimize.Result, seed uint64) (*da
 		return nil, nil, fmt.Errorf("model.features: %w", err)
 	}
 	return with, Header{Schema: with}.Begins(r.W), nil
+}
+
+// synthesised returns the second moment of the features of the schema with, by a synthetic table that has the second
+// moment that the first stage released. base is the schema without features of effects, and first the result of the
+// first stage.
+func synthesised(base, with *dataset.Schema, first optimize.Result, seed uint64) ([]float64, *runrecord.Synthetic, error) {
+	m := first.Trace.Moment
+	if m == nil {
+		return nil, nil, errors.New("model.features: the first stage released no second moment")
+	}
+	moment, err := m.About0()
+	if err != nil {
+		return nil, nil, fmt.Errorf("model.features: %w", err)
+	}
+	population, err := synthetic.New(base, moment, first.W, seed, synthetic.Rows)
+	if err != nil {
+		return nil, nil, fmt.Errorf("model.features: %w", err)
+	}
+	out, err := population.Moment(with)
+	return out, &runrecord.Synthetic{Rows: synthetic.Rows, Moment: m, Distance: population.Error}, err
 }
 
 // leastScale is the least scale of effects. Below it effects are no more than rounding.
@@ -263,7 +350,15 @@ func (s *Stage) Run(ctx context.Context, o optimize.Oracle, base *dataset.Schema
 	}
 	problem := s.second
 	problem.Start = start
-	plan, err := s.algorithm.Plan(ctx, problem)
+	algorithm := s.algorithm
+	if t, ok := algorithm.(firstorder.Transferred); ok {
+		if t.Moment, s.metric, err = synthesised(base, schema, first, seed); err != nil {
+			first.Complete = false
+			return first, base, err
+		}
+		algorithm = t
+	}
+	plan, err := algorithm.Plan(ctx, problem)
 	if err != nil {
 		first.Complete = false
 		return first, base, err
@@ -292,11 +387,16 @@ func (c *Config) run(ctx context.Context, p *prepared, o *recorder, observe func
 	return result, c.Schema, err
 }
 
-// foundIn says in a run's record how the features of effects of a schema were found; nil if it has none.
-func foundIn(s *dataset.Schema) *runrecord.Effects {
+// foundIn says in a run's record how the features of effects of a schema were found; nil if it has none. had has the
+// synthetic table of the run.
+func foundIn(s *dataset.Schema, had *runrecord.Effects) *runrecord.Effects {
 	e, ok := s.Effects()
 	if !ok {
 		return nil
 	}
-	return &runrecord.Effects{Features: e.Features, Weight: e.Weight, Scale: e.Scale}
+	found := &runrecord.Effects{Features: e.Features, Weight: e.Weight, Scale: e.Scale}
+	if had != nil {
+		found.Synthetic = had.Synthetic
+	}
+	return found
 }

@@ -252,16 +252,18 @@ func TestEffectsRefuse(t *testing.T) {
 
 // TestParseFeatures: the texts of model.features, and those that are none.
 func TestParseFeatures(t *testing.T) {
-	for text, want := range map[string]FeatureEffects{"effects": {2, 200}, "effects(5)": {5, 200}, " effects( .5 , 40 )": {.5, 40}} {
-		if e, err := ParseFeatures(text); err != nil || *e != want {
+	for text, want := range map[string]FeatureEffects{"effects": {3, 80}, "effects(5)": {5, 80}, " effects( .5 , 40 )": {.5, 40}} {
+		if e, err := ParseFeatures(text, FeatureEffects{3, 80}); err != nil || *e != want {
 			t.Errorf("%q: %v, %v: want %v", text, e, err, want)
+		} else if again, err := ParseFeatures(e.String(), bought); err != nil || *again != want {
+			t.Errorf("%q: written as %v: %v, %v", text, e, again, err)
 		}
 	}
-	if e, err := ParseFeatures(""); e != nil || err != nil {
+	if e, err := ParseFeatures("", bought); e != nil || err != nil {
 		t.Errorf("nothing: %v, %v", e, err)
 	}
 	for _, text := range []string{"effect", "effects()", "effects(2", "effects2)", "effects(2,)", "effects(2,3,4)", "jl(2)", "effects[2]"} {
-		if e, err := ParseFeatures(text); err == nil {
+		if e, err := ParseFeatures(text, FeatureEffects{3, 80}); err == nil {
 			t.Errorf("%q: %v", text, e)
 		}
 	}

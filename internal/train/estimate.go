@@ -11,6 +11,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/synthetic"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -49,6 +50,8 @@ const (
 	perCoordinate = 50   // for each coordinate of a sum: its share of each goroutine, and its noise
 	perLift       = 1    // for each entry of a metric's matrix, by which a sum is multiplied
 	perEigen      = .3   // times the cube of the number of features: for the eigenvalues of the second moment
+	perSynthetic  = 1.2  // for each product of two features of a synthetic row
+	perMultiplied = .1   // for each product of two features of a synthetic row with features of effects
 	perTurn       = 1e3  // times the square of the number of features, in addition to perEigen
 	perFit        = 6e7  // to start the program, to make the plan of an algorithm and to write the files
 	perChoice     = 14e7 // to plan every algorithm, for auto
@@ -108,6 +111,8 @@ type costs struct {
 	// waves is the number of features of effects, and computed is true if they are computed in each pass.
 	waves    float64
 	computed bool
+	// synthetic is the number of nonzero features of a synthetic row without features of effects; 0 without such rows.
+	synthetic float64
 }
 
 // stage is a part of a fit whose queries are about the same features.
@@ -208,6 +213,13 @@ func (c costs) estimate() Estimate {
 		kept := n * c.waves * perWave
 		bytes, garbage = bytes+kept, garbage+kept // each pass over them leaves garbage
 		time += n * c.waves * perSine
+	}
+	if c.synthetic > 0 {
+		s := c.stages[len(c.stages)-1]
+		d, base := float64(s.features), float64(s.features)-c.waves
+		time += synthetic.Products(c.synthetic)*perSynthetic + synthetic.Rows*d*d/2*perMultiplied
+		// The second moment, its eigenvectors and the metric; the synthetic rows, and sums of their masses.
+		working = max(working, 48*d*d+synthetic.Rows*(12*c.synthetic+8*float64(c.cells))+64*base*base)
 	}
 	if c.waves > 0 {
 		working += waveBlocks * min(n, perBlock/c.row) * c.waves * perWave

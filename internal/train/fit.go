@@ -308,6 +308,9 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	}
 	if runErr == nil {
 		result, h.Schema, runErr = c.run(ctx, p, oracle, fitted.watch(oracle, o.Step))
+		if s := p.planned.First; s != nil && s.metric != nil {
+			r.Run.Effects = &runrecord.Effects{Synthetic: s.metric}
+		}
 	}
 	if !planned.foresees {
 		result.Foreseen = 0

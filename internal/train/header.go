@@ -54,9 +54,11 @@ type Header struct {
 	Schema      *dataset.Schema `json:"schema"`
 	Reduce      string          `json:"reduce,omitempty"`
 	// Features is model.features of the configuration. Schema gets the features of effects when they are found.
-	Features string           `json:"features,omitempty"`
-	Plan     optimize.Summary `json:"plan"`
-	CSV      dataset.CSV      `json:"csv,omitzero"`
+	Features string `json:"features,omitempty"`
+	// Family is the family of the model; nil in a head that an earlier version of the program wrote.
+	Family *runrecord.Family `json:"family,omitempty"`
+	Plan   optimize.Summary  `json:"plan"`
+	CSV    dataset.CSV       `json:"csv,omitzero"`
 	// Seed is the seed of the public random bits, in hexadecimal; empty if the plan draws none.
 	Seed string `json:"public_seed,omitempty"`
 	// Adapted has the warnings about curves and interactions that Config.For left out of the schema because
@@ -88,10 +90,16 @@ func (c *Config) head(software string, fit int, p Planned, l loss.Loss, s *accou
 	if p.Plan.Needs().Seed || p.First != nil {
 		h.Seed = fmt.Sprintf("%016x", p.Seed)
 	}
+	if p.Family.Name != "" {
+		h.Family = &p.Family.Family
+	}
 	if p.Ranks != nil {
 		h.Ranks = p.Ranks.Columns
 	}
 	h.Start = p.Start
+	if e, err := c.finds(); err == nil && e != nil {
+		h.Features = e.String() // another version may know other defaults
+	}
 	h.CSV.Header = nil // left out: another file with the same columns may or may not have a header row
 	if s != nil {
 		h.Schedule, h.ScheduleMu = s.Steps(), s.Mu()
@@ -135,7 +143,8 @@ func (h Header) Files(r Released) (m *model.Model, cert *certificate.Certificate
 	if r.Run.Base == nil {
 		r.Run.Base = h.Start
 	}
-	r.Run.Reduce, r.Run.Seed, r.Run.Ranks, r.Run.Effects = h.Reduce, h.Seed, h.Ranks, foundIn(h.Schema)
+	r.Run.Reduce, r.Run.Seed, r.Run.Ranks, r.Run.Effects = h.Reduce, h.Seed, h.Ranks, foundIn(h.Schema, r.Run.Effects)
+	r.Run.Family = h.Family
 	plan, err := json.Marshal(r.Run)
 	if err != nil {
 		return nil, nil, err
@@ -321,18 +330,18 @@ func (h Header) Room(r Released) (modelSize, certificateSize int64, err error) {
 	if h.Plan.Algorithm == onestep.Name {
 		intervals = inferenceRoom(h.Schema.Dim())
 	}
-	found := 0
+	found, moment := 0, int64(0)
 	if e, ok := h.Schema.Effects(); ok {
-		found = aNumber * (len(e.Weights) + len(e.Centres) + 2)
+		found, moment = aNumber*(len(e.Weights)+len(e.Centres)+2), runrecord.MomentBytes(len(e.Weights))
 	}
 	return int64(len(text) + aNumber*parameters*lift + aKnot*knots + warned + intervals + found),
 		int64(len(certText)+6*aNorm*min(h.Plan.Steps+moreSteps, MostNorms)+aStep*len(h.Schedule)+aMargin*parameters/max(h.Schema.Dim(),
-			1)+rest) + runrecord.MomentBytes(h.features()), nil
+			1)+rest) + moment + runrecord.MomentBytes(h.features()), nil
 }
 
 // largest returns the head whose schema has features of effects, if the fit is to find them.
 func (h Header) largest() (Header, error) {
-	e, err := ParseFeatures(h.Features)
+	e, err := ParseFeatures(h.Features, bought)
 	if e == nil || err != nil {
 		return h, err
 	}
@@ -345,7 +354,7 @@ func (h Header) largest() (Header, error) {
 // Found returns the head after the effects were found: its schema has their features. It returns an error if the
 // fit was to find none, or others.
 func (h Header) Found(e dataset.Effects) (Header, error) {
-	want, err := ParseFeatures(h.Features)
+	want, err := ParseFeatures(h.Features, bought)
 	if err != nil {
 		return h, err
 	}

@@ -45,10 +45,6 @@ var measuredLost = []struct{ size, half, most float64 }{
 	{800, .01, .05}, {400, .02, .1}, {200, .03, .15}, {100, .08, .25}, {60, .2, 1}, {30, .6, 1}, {15, .85, 1}, {0, 1.1, 1},
 }
 
-// Outlook returns the forecast of the plan's accuracy, which follows from the plan's effective size at the base rate
-// that the schema states.
-func (p Planned) Outlook() Outlook { return p.outlookAt(p.Summary.Effective) }
-
 // curvature returns the ratio of the effective size M at the stated base rate to the effective size N. assumed says which
 // base rate the ratio is for if the schema states none.
 func (p Planned) curvature() (ratio float64, assumed string) {
@@ -97,31 +93,12 @@ func steepest(shares []float64) (value float64) {
 	return value
 }
 
-// Linear returns the outlook of the same fit without the curves of its columns, and its effective size, which is
-// larger, since there are fewer weights. A fit with curves gains from their shape, which no public number
-// foretells, and loses more to noise. ok is false if no column has a curve, and if weights are not in proportion
-// to features, as those of a network.
-func (p Planned) Linear() (o Outlook, size float64, ok bool) {
-	straight := p.Features
-	if p.Schema != nil && p.Schema.Dim() == p.Features {
-		for _, h := range p.Schema.Hats() {
-			if h.Curve() {
-				straight -= h.Width
-			}
-		}
-	}
-	if straight == p.Features || p.Dim%p.Features != 0 || p.First != nil {
-		return Outlook{}, 0, false
-	}
-	size = p.Summary.Effective * math.Sqrt(float64(p.Features)/float64(straight))
-	return p.outlookAt(size), size, true
-}
-
-// outlookAt returns the forecast of a fit of this budget and number of records with the effective size N = size.
-func (p Planned) outlookAt(size float64) Outlook {
+// Outlook returns the forecast of the plan's accuracy, which follows from the plan's effective size at the base rate
+// that the schema states.
+func (p Planned) Outlook() Outlook {
 	var o Outlook
 	ratio, assumed := p.curvature()
-	size *= ratio
+	size := p.Summary.Effective * ratio
 	o.Size, o.Assumed = size, assumed
 	for _, m := range measuredLost {
 		if o.Lost, o.Most = m.half, m.most; size >= m.size {

@@ -198,34 +198,3 @@ func TestAdviceWorks(t *testing.T) {
 		t.Errorf("advised %v: the test shows little", advised)
 	}
 }
-
-// TestLinearOutlook tests the outlook of a fit without its curves: it must be that of a fit with as many
-// weights as the features without hats, and a fit without curves must have none.
-func TestLinearOutlook(t *testing.T) {
-	plan := func(age string) Planned {
-		t.Helper()
-		p, err := config(t, 30_000, "number: [0, 100]", age,
-			"  columns:", "  interactions: [[age, sex]]\n  columns:").Plan(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
-	curved := plan("number: [0, 100], curve: 60")
-	straight, n, ok := curved.Linear()
-	if !ok {
-		t.Fatal("a fit with curves has no outlook without them")
-	}
-	// The number has an indicator with and without its curve of 60 hats, since it is in an interaction.
-	linear := plan("number: [0, 100]")
-	if curved.Features != linear.Features+60 {
-		t.Fatalf("%d features with a curve, %d without", curved.Features, linear.Features)
-	}
-	size := curved.Summary.Effective * math.Sqrt(float64(curved.Features)/float64(linear.Features))
-	if want := curved.outlookAt(size); straight != want || math.Abs(n-size) > 1e-9*size {
-		t.Errorf("got %+v at %v, want %+v at %v", straight, n, want, size)
-	}
-	if _, _, ok := linear.Linear(); ok {
-		t.Error("a fit without curves has an outlook without them")
-	}
-}

@@ -43,7 +43,7 @@ func TestPlan(t *testing.T) {
 // privacy.records.
 func TestPlanWithoutTable(t *testing.T) {
 	for _, relation := range []string{"replace-one", "add-or-remove"} {
-		c := config(t, 300, "replace-one", relation+", records: 12345")
+		c := config(t, 300, "replace-one", relation+", records: 12345", "{loss: logistic}", "{loss: logistic, family: lines}")
 		if err := os.Remove(c.DataPath()); err != nil {
 			t.Fatal(err)
 		}

@@ -212,7 +212,7 @@ func TestRanksAreAskedWhereTheyHelp(t *testing.T) {
 		changes := []string{"  columns:", "  curves: auto\n  columns:"}
 		for i := 0; i+1 < len(test.changes); i += 2 {
 			if test.changes[i] == "  curves: auto\n" {
-				changes = nil
+				changes = []string{"{loss: logistic}", "{loss: logistic, family: lines}"}
 				continue
 			}
 			changes = append(changes, test.changes[i:i+2]...)
@@ -236,7 +236,7 @@ func TestRanksAreRefused(t *testing.T) {
 		want    string
 		changes []string
 	}{
-		{"no column has a curve", []string{"train:", "train:"}},
+		{"no column has a curve", []string{"{loss: logistic}", "{loss: logistic, family: lines}"}},
 		{"rows are reduced", []string{"  columns:", "  curves: auto\n  columns:", "{loss: logistic}",
 			"{loss: logistic, reduce: jl(3)}"}},
 		{"fixed before the table is read", []string{"  columns:", "  curves: auto\n  columns:", "{loss: logistic}",

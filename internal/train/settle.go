@@ -12,6 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/synthetic"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
@@ -66,6 +67,10 @@ type Planned struct {
 	// First is the first of two stages of a fit with features of effects; nil for any other fit. Dim, Features and
 	// Plan are those of the second stage then, and Summary counts the steps of both.
 	First *Stage
+	// Family is the family of the model. Families compares it with the others; it is nil in a plan that is not from
+	// Config.Plan.
+	Family   Family
+	Families []FamilyPlan
 	// Intervals is the forecast of the confidence intervals; nil if the configuration requests none.
 	Intervals *Expected
 	// Schema is the final schema: the configuration's schema, with the knots of its curves.
@@ -139,6 +144,7 @@ func (c *Config) records(ctx context.Context, budget account.Budget) (int, error
 // Plan returns the plan that Fit would run. It makes no query about records. It opens the table only to
 // count its records, and does not open it if the configuration states privacy.records.
 func (c *Config) Plan(ctx context.Context) (Planned, error) {
+	given := c
 	c, err := c.resolved(ctx)
 	if err != nil {
 		return Planned{}, err
@@ -152,6 +158,9 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 		return Planned{}, err
 	}
 	_, planned, _, err := c.settle(ctx, budget, float64(n), 0)
+	if err == nil && !given.settled {
+		planned.Families = given.compared(budget, n)
+	}
 	if err != nil || planned.Candidates == nil || c.Train.Measure > 0 {
 		return planned, err
 	}
@@ -235,6 +244,9 @@ func (c *Config) costsOf(planned Planned, first *dataset.Schema, p optimize.Prob
 	}
 	cost.chosen = planned.Candidates != nil
 	if planned.First != nil {
+		if planned.First.transferred {
+			cost.synthetic = synthetic.Nonzero(first)
+		}
 		of := cost.stages[0]
 		of.work, of.schema, of.features, of.weights = planned.First.plan.Workload(), first, first.Dim(), float64(first.Dim())
 		cost.stages = append([]stage{of}, cost.stages...)
@@ -391,7 +403,7 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		Records: records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates,
 		Plan:  plan,
 		Ranks: ranks, Base: rate, Start: stated, Compare: compare, NotCompared: why, Schema: base.Schema, Adapted: c.adapted,
-		First:  first,
+		First: first, Family: c.chosen,
 		Filter: account.Filter(c.Schema.Filter()),
 		Unit:   unitOf(c.Schema, l),
 		chosen: c.Train.Settings["steps"] != nil,

@@ -20,9 +20,9 @@ type Term struct {
 	// Reported is the number of fits that state an interval of the term, or the noise in it. Held is the number of
 	// these whose interval, or two deviations of the noise about the value, hold the truth.
 	Reported, Held int
-	// Values and Stated are the values, and the standard errors or deviations of the noise, where they are stated.
-	Values, Stated []float64
-	all            []float64 // values of all fits, stated or not
+	// Stated are the standard errors or deviations of the noise, where they are stated.
+	Stated []float64
+	all    []float64 // values of all fits; of fits with intervals, of those with one
 }
 
 // Coverage returns the share of the stated intervals that hold the truth; NaN if none is stated.
@@ -122,7 +122,7 @@ func (j *Judged) intervals(r *stillpoint.Result, at map[string]*Term) error {
 			continue
 		}
 		t.Reported++
-		t.Values, t.Stated, t.all = append(t.Values, k.Estimate), append(t.Stated, k.Error), append(t.all, k.Estimate)
+		t.Stated, t.all = append(t.Stated, k.Error), append(t.all, k.Estimate)
 		if k.Low <= t.Truth && t.Truth <= k.High {
 			t.Held++
 		}
@@ -162,13 +162,13 @@ func (j *Judged) noise(ctx context.Context, r *stillpoint.Result, at map[string]
 			continue
 		}
 		found++
-		t.all = append(t.all, k.Value)
+		t.all = append(t.all, *k.Value)
 		if k.Deviation == nil {
 			continue
 		}
 		t.Reported++
-		t.Values, t.Stated = append(t.Values, k.Value), append(t.Stated, *k.Deviation)
-		if math.Abs(k.Value-t.Truth) <= 2**k.Deviation {
+		t.Stated = append(t.Stated, *k.Deviation)
+		if math.Abs(*k.Value-t.Truth) <= 2**k.Deviation {
 			t.Held++
 		}
 	}

@@ -12,7 +12,7 @@ runs=${1:-10} algorithm=${2:-gd}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 go build -o "$work/stillpoint" ./cmd/stillpoint
-config=examples/adult/adult.yaml data=examples/adult/adult.csv.gz
+config=examples/adult/adult.yaml data=examples/adult/adult.csv.gz # its algorithm has lines
 field() { awk -v name="$1" '$1 == name { print $2 }'; }
 median() { sort -g | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'; }
 printf '%-8s %-10s %-10s %-14s %-14s %s\n' epsilon accuracy auc gradient_norm predicted measured/predicted

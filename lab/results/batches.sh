@@ -21,7 +21,7 @@ median() { sort -g | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[i
 of() { awk -F'[:,]' -v name="\"$1\"" 'index($1, name) && !n++ { print $2 + 0 }' "$work/plan"; }
 # planned SETTINGS writes the configuration with these settings and its plan.
 planned() {
-  sed "s|^data: .*|data: $data|" examples/adult/adult.yaml >"$work/adult.yaml"
+  sed "s|^data: .*|data: $data|; s|^  family: auto.*|  family: lines|" examples/adult/adult.yaml >"$work/adult.yaml"
   printf '\ntrain: {%s}\n' "$1" >>"$work/adult.yaml"
   "$work/stillpoint" plan "$work/adult.yaml" --epsilon "$epsilon" --json >"$work/plan"
 }

@@ -222,7 +222,10 @@ func (c noiseCell) row(t *testing.T, dir string) string {
 			sum, squares, stated = make([]float64, n), make([]float64, n), make([]float64, n)
 		}
 		for j, k := range last.Terms {
-			value, deviation := k.Value/share, *k.Deviation/share
+			if k.Deviation == nil {
+				continue
+			}
+			value, deviation := *k.Value/share, *k.Deviation/share
 			sum[j], squares[j], stated[j] = sum[j]+value, squares[j]+value*value, stated[j]+deviation*deviation
 		}
 		beyond += last.Beyond

@@ -40,13 +40,13 @@ for table in "${@:-adult diamonds cps1988}"; do for table in $table; do
   for form in ${FORMS:-linear curves ${pairs:+pairs} effects effects5}; do
     case $form in
     linear) cp "$config" "$work/$form.yaml" ;;
-    curves | equal | ranks) sed 's/^schema:$/schema:\n  curves: auto/' "$config" >"$work/$form.yaml" ;;
+    curves | equal | ranks) sed '/^  family:/d; s/^schema:$/schema:\n  curves: auto/' "$config" >"$work/$form.yaml" ;;
     effects | effects5)
       features=effects
       [ $form = effects5 ] && features="effects(5)"
-      sed "s/^schema:\$/schema:\n  curves: auto/; s/^model:\$/model:\n  features: $features/" "$config" >"$work/$form.yaml"
+      sed "/^  family:/d; s/^schema:\$/schema:\n  curves: auto/; s/^model:\$/model:\n  features: $features/" "$config" >"$work/$form.yaml"
       ;;
-    pairs) sed "s/^schema:\$/schema:\n  curves: auto\n  interactions: $pairs/" "$config" >"$work/$form.yaml" ;;
+    pairs) sed "/^  family:/d; s/^schema:\$/schema:\n  curves: auto\n  interactions: $pairs/" "$config" >"$work/$form.yaml" ;;
     esac
     train=${TRAIN:-}
     case $form in equal) train="ranks: off" ;; ranks) train="ranks: 0.05" ;; esac

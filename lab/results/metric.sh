@@ -25,7 +25,7 @@ if [[ ! $header =~ (^|,)split(,|$) ]]; then
     { print $0, ((NR - 2) * 2654435761 % 4294967296 < 858993459 ? "test" : "train") }' | gzip -1 >"$work/table.csv.gz"
   data=$work/table.csv.gz
 fi
-sed "s|^data: .*|data: $data|" "$config" >"$work/config.yaml"
+sed "s|^data: .*|data: $data|; s|^  family: auto.*|  family: lines|" "$config" >"$work/config.yaml"
 printf '\ntrain: {%s}\n' "${TRAIN:-}" >>"$work/config.yaml"
 median() { sort -g | awk '{ v[NR] = $1 } END { printf "%.5g", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'; }
 names="accuracy auc mae rmse"

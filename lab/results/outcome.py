@@ -47,7 +47,7 @@ def config(name, table, columns, target, loss, delta="1e-6"):
         for column, kind in columns.items():
             f.write(f"    {column}: {kind}\n")
         f.write(f"    split: {{public: [train, test]}}\n  target: {{{target}}}\n  where: split=train\n")
-        f.write(f'  missing: ["", NA]\nmodel: {{loss: "{loss}"}}\n')
+        f.write(f'  missing: ["", NA]\nmodel: {{loss: "{loss}", family: lines}}\n')
         f.write(f"privacy: {{epsilon: 1, delta: {delta}, relation: replace-one}}\n")
 
 
@@ -58,7 +58,7 @@ def copied(name, source, loss=None):
     at = text.index("data: ") + len("data: ")
     text = text[:at] + os.path.join(os.path.abspath(os.path.dirname(path)), "") + text[at:]
     with open(os.path.join(folder, name + ".yaml"), "w") as f:
-        f.write(text)
+        f.write(text.replace("family: auto", "family: lines"))
 
 
 def category(*values):

@@ -79,7 +79,7 @@ def config(task, data):
         target += f", exposure: {{column: {column}, number: [{least}, {most}]}}" if column else ""
     columns = "".join(f"    {json.dumps(c)}: {kind(k)}\n" for c, k in task.columns.items())
     return (f"data: {data}\nschema:\n  columns:\n{columns}  target: {{{target}}}\n  missing: [\"\", NA]\n"
-            f"model: {{loss: \"{task.loss}\"}}\n"
+            f"model: {{loss: \"{task.loss}\", family: lines}}\n"
             f"privacy: {{epsilon: 1, delta: {DELTA}, relation: replace-one}}\n")  # fmt: skip
 
 

@@ -26,7 +26,7 @@ median() { sort -g | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[i
 printf '| epsilon | algorithm | steps | passes | %s | %s | gradient norm | predicted | measured/predicted |\n|---|---|---|---|---|---|---|---|---|\n' $metrics
 for epsilon in $epsilons; do
   while IFS=';' read -r name settings; do
-    sed "s|^data: .*|data: $data|" "$config" >"$work/$table.yaml"
+    sed "s|^data: .*|data: $data|; s|^  family: auto.*|  family: lines|" "$config" >"$work/$table.yaml"
     printf '\ntrain: {%s}\n' "$settings" >>"$work/$table.yaml"
     "$work/stillpoint" plan "$work/$table.yaml" --epsilon "$epsilon" --json >"$work/plan"
     # The first of each is the plan's own.

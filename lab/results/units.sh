@@ -45,7 +45,7 @@ for k in ${*:-1 2 4 8}; do
       *) person="\n    person: ignore" unit="" data=cut ;;
     esac
     [[ $kind = naive ]] && at=$(awk -v e="$epsilon" -v k="$k" 'BEGIN { print e / k }')
-    sed "s|^data: .*|data: $data.csv.gz|; s|^  columns:|  columns:$person\n    nth: ignore|; s|^  where: .*|&$unit|" examples/adult/adult.yaml >"$config"
+    sed "s|^data: .*|data: $data.csv.gz|; s|^  family: auto.*|  family: lines|; s|^  columns:|  columns:$person\n    nth: ignore|; s|^  where: .*|&$unit|" examples/adult/adult.yaml >"$config"
     [[ $kind = units && ${UNITS:-} ]] && sed -i "s|^  loss: .*|&\n  units: $UNITS|" "$config"
     printf '\ntrain: {%s}\n' "${TRAIN:-}" >>"$config"
     "$work/stillpoint" plan "$config" --epsilon "$at" >"$work/plan"

@@ -29,8 +29,11 @@ func batchShares(p optimize.Plan) (anchor, difference float64) {
 // another number than n.
 func TestSpiderBoostTheorem9Batches(t *testing.T) {
 	b, sampled := budget(t), 0
-	for _, p := range optimizetest.Problems() {
-		for _, N := range []float64{60, 600, 3000} {
+	for i, p := range optimizetest.Problems() {
+		for k, N := range []float64{60, 600, 3000} {
+			if testing.Short() && (i+k)%3 > 0 {
+				continue
+			}
 			c, d := p.Public.Constants, float64(p.Public.Dim())
 			n := math.Ceil(N * math.Sqrt(d) / b.Mu())
 			public := with(p.Public, size{Records: n, Mu: b.Mu()}, b)
@@ -57,7 +60,7 @@ func TestSpiderBoostTheorem9Batches(t *testing.T) {
 			}
 		}
 	}
-	if sampled < 6 {
+	if sampled < 6 && !testing.Short() || sampled == 0 {
 		t.Errorf("only %d plans sample", sampled)
 	}
 }
@@ -92,6 +95,9 @@ func wideProblem(t *testing.T, relation account.Relation) (optimize.Problem, acc
 func TestAutoBatchesKeepTheirSlack(t *testing.T) {
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		for _, slack := range []float64{0, .3, 2} {
+			if testing.Short() && (relation == account.ReplaceOne) != (slack == .3) {
+				continue
+			}
 			c := firstorder.SpiderBoost{Steps: 60, Period: 20}
 			p, _ := wideProblem(t, relation)
 			all := planned(t, c, p)
@@ -194,9 +200,12 @@ func deltaOf(s *account.Schedule, epsilon float64, up bool) (delta float64) {
 // noise, or if anchors are not counted.
 func TestBatchesAreCharged(t *testing.T) {
 	p, _ := wideProblem(t, account.ReplaceOne)
-	for _, c := range []firstorder.SpiderBoost{
+	for i, c := range []firstorder.SpiderBoost{
 		{Theorem: true}, {Batches: firstorder.AutoBatches}, {Batches: firstorder.AutoBatches, BatchSlack: 3},
 	} {
+		if testing.Short() && i != 1 {
+			continue
+		}
 		c.Steps, c.Period = 6, 3
 		s := planned(t, c, p).Needs().Schedule
 		if s.Len() != 6 {

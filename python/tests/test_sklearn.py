@@ -10,18 +10,15 @@ from sklearn.utils.estimator_checks import check_estimator
 from stillpoint import StillpointClassifier, StillpointRegressor
 
 REPEATS = "asks for the same model of the same rows: noise is drawn anew for every fit"
-NOISE = "has ten rows of one class, which noise may outweigh, and mostly does not"
 TARGETS = "asks for an error that depends on what targets hold: such rows are silent"
 
 NOT_PASSED = {
     StillpointClassifier: {
         "check_fit_idempotent": REPEATS,
         "check_supervised_y_2d": REPEATS,
-        "check_classifier_data_not_an_array": REPEATS,
         "check_supervised_y_no_nan": TARGETS,
         "check_classifiers_regression_target": TARGETS,
         "check_classifiers_classes": "asks for classes learned from y: they are given",
-        "check_classifiers_one_label": NOISE,
         "check_classifiers_train": "has three classes in y where two are given: they are not learned from it",
     },
     StillpointRegressor: {
@@ -44,7 +41,7 @@ def test_checks(kind, tmp_path):
     target = {"classes": [0, 1]} if kind is StillpointClassifier else {"target_bounds": (-100, 100)}
     estimator = kind(
         **target,
-        epsilon=100,
+        epsilon=10_000,  # at which noise does not outweigh the ten rows of some checks
         delta=1e-5,
         relation="replace-one",
         folder=tmp_path,
@@ -60,6 +57,6 @@ def test_checks(kind, tmp_path):
     print(f"{kind.__name__}: {sum(r['status'] == 'passed' for r in results)} of {len(results)} checks passed")
     named = NOT_PASSED[kind]
     assert by["failed"] <= set(named)
-    # Noise may agree by chance where a check has a few rows; nothing else does.
-    assert by["failed"] >= {name for name, why in named.items() if why not in (REPEATS, NOISE)}
+    # Classes of few rows may agree by chance; nothing else does.
+    assert by["failed"] >= {name for name, why in named.items() if why != REPEATS}
     assert by["skipped"] <= set(SKIPPED)

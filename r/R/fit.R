@@ -1,6 +1,6 @@
 dp_fit <- function(formula, data, classes = NULL, bounds = list(), levels = list(), dates = list(),
                    epsilon, delta, relation, folder, table, records = NULL, indicators = character(), curves = NULL,
-                   loss = NULL, regularizer = NULL, features = NULL, train = NULL, unit = NULL, budget = NULL, inference = NULL,
+                   loss = NULL, regularizer = NULL, family = "auto", features = NULL, train = NULL, unit = NULL, budget = NULL, inference = NULL,
                    weight = NULL) {
   call <- match.call()
   # A fit may be saved and published: neither its call nor its formula's environment may hold rows.
@@ -49,7 +49,7 @@ dp_fit <- function(formula, data, classes = NULL, bounds = list(), levels = list
   if (length(said$pairs)) schema$interactions <- lapply(said$pairs, I)
   if (!is.null(unit)) schema$unit <- unit
   config <- list(
-    data = "-", table = table, schema = schema, model = c(list(loss = loss), if (!is.null(regularizer)) list(regularizer = regularizer), if (!is.null(features)) list(features = features)),
+    data = "-", table = table, schema = schema, model = c(list(loss = loss, family = family), if (!is.null(regularizer)) list(regularizer = regularizer), if (!is.null(features)) list(features = features)),
     privacy = c(list(epsilon = epsilon, delta = delta, relation = relation), if (!is.null(records)) list(records = records))
   )
   if (length(train)) config$train <- as.list(train)
@@ -63,11 +63,16 @@ dp_fit <- function(formula, data, classes = NULL, bounds = list(), levels = list
   write <- writer(data, used, c(names(levels), if (!is.null(classes)) said$outcome, unit$column))
   report <- jsonlite::fromJSON(paste(run(c("fit", file, "--out", out, "--json", "--anyway"), write), collapse = "\n"))
   fit <- list(call = call, formula = formula, columns = said$columns, levels = names(levels), folder = normalizePath(out),
-    table = table, report = report, classes = classes, loss = loss)
+    table = table, report = report, classes = classes, loss = loss, described = columns, pairs = said$pairs, features = features)
   said <- paste(run(c("coefficients", out, "--json")), collapse = "\n")
   fit$coefficients <- jsonlite::fromJSON(said)
   fit$coefficients$surfaces <- jsonlite::fromJSON(said, simplifyDataFrame = FALSE)$surfaces
   fit$effects <- report$coefficients
+  # The intercept has one name.
+  fit$coefficients$terms$term[fit$coefficients$terms$term == "intercept"] <- "(Intercept)"
+  if (!is.null(fit$effects)) fit$effects$coefficients$term[fit$effects$coefficients$term == "(intercept)"] <- "(Intercept)"
+  own <- names(columns)[vapply(columns, function(c) is.null(c$category) && is.null(c$missing), NA)]
+  fit$unasked <- own[paste0(own, "=missing") %in% fit$coefficients$terms$term]
   spent <- dp_spent(folder)
   of <- if (is.null(spent$unit)) "" else ifelse(is.na(spent$unit), "", spent$unit)
   same <- spent$table == paste("table", table) & spent$relation == relation & of == if (is.null(unit)) "" else unit$column

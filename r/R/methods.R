@@ -1,9 +1,15 @@
-# The terms as a data frame: term, class where each class has its own, estimate, noise.sd and per.
+# The terms as a data frame: term, class where each class has its own, estimate, noise.sd and per. Of a fit with
+# intervals they are those of the intervals, and a term that is not in the formula of the fit has no estimate.
 terms_of <- function(x) {
+  t <- x$effects$coefficients
+  if (!is.null(t)) {
+    estimate <- ifelse(t$state == "not in the formula", NA_real_, t$estimate)
+    return(data.frame(term = t$term, estimate = estimate, noise.sd = NA_real_, per = ifelse(is.na(t$per), "", t$per)))
+  }
   t <- x$coefficients$terms
-  out <- data.frame(term = ifelse(t$term == "intercept", "(Intercept)", t$term))
+  out <- data.frame(term = t$term)
   if (!is.null(t$class)) out$class <- t$class
-  out$estimate <- t$value
+  out$estimate <- as.numeric(t$value)
   out$noise.sd <- if (is.null(t$noise_sd)) NA_real_ else as.numeric(t$noise_sd)
   out$per <- ifelse(is.na(t$per), "", t$per)
   out
@@ -20,7 +26,7 @@ coef.dp_fit <- function(object, ...) {
 
 noise_vcov <- function(object) {
   v <- object$coefficients$covariance
-  if (is.null(v)) refuse("the certificate states no covariance of the noise: its standard deviations are bounds, or not stated", "not_stated")
+  if (is.null(v) || !is.null(object$effects)) refuse("the certificate states no covariance of the noise: its standard deviations are bounds, or not stated", "not_stated")
   t <- terms_of(object)
   names <- if (is.null(t$class)) t$term else paste(t$term, t$class, sep = ":")
   dimnames(v) <- list(names, names)
@@ -40,7 +46,7 @@ confint.dp_fit <- function(object, parm, level, ...) {
   }
   t <- e$coefficients
   out <- cbind(t$low, t$high)
-  dimnames(out) <- list(ifelse(t$term == "(intercept)", "(Intercept)", t$term), paste(100 * (1 + c(-1, 1) * e$level) / 2, "%"))
+  dimnames(out) <- list(t$term, paste(100 * (1 + c(-1, 1) * e$level) / 2, "%"))
   if (missing(parm)) out else out[parm, , drop = FALSE]
 }
 
@@ -86,6 +92,10 @@ print.summary.dp_fit <- function(x, digits = 3L, ...) {
   print(shown, right = TRUE)
   cat("\nEstimates are in ", f$coefficients$unit, ".\n", sep = "")
   cat(strwrap(f$coefficients$meaning, 80), sep = "\n")
+  if (length(f$unasked)) {
+    cat(strwrap(paste0(paste0(f$unasked, "=missing", collapse = ", "), ": the score of a row whose cell is missing. A curve or an interaction of a ",
+      "number has no place for such a cell, so that the fit has this term unasked. Noise alone makes it where no cell is missing."), 80), sep = "\n")
+  }
   invisible(x)
 }
 
@@ -131,10 +141,9 @@ tidy.dp_fit <- function(x, exponentiate = FALSE, ...) {
   t <- terms_of(x)
   e <- x$effects$coefficients
   if (!is.null(e)) {
-    at <- match(t$term, ifelse(e$term == "(intercept)", "(Intercept)", e$term))
-    t$std.error <- e$standard_error[at]
-    t$conf.low <- e$low[at]
-    t$conf.high <- e$high[at]
+    t$std.error <- e$standard_error
+    t$conf.low <- e$low
+    t$conf.high <- e$high
   }
   if (exponentiate) {
     shown <- intersect(c("estimate", "conf.low", "conf.high"), names(t))
@@ -156,9 +165,23 @@ formula.dp_fit <- function(x, ...) x$formula
 
 nobs.dp_fit <- function(object, ...) object$report$records
 
-predict.dp_fit <- function(object, newdata, type = c("response", "link", "class"), interval = c("none", "confidence"), ...) {
+predict.dp_fit <- function(object, newdata, type = c("response", "link", "class"), interval = c("none", "confidence"),
+                           se.fit = FALSE, ...) {
   type <- match.arg(type)
+  if (identical(interval, "prediction")) {
+    refuse("interval: must be none or confidence: a prediction interval needs the spread of single rows, which the fit does not release", field = "interval")
+  }
   confidence <- match.arg(interval) == "confidence"
+  if (!identical(se.fit, FALSE)) {
+    if (!isTRUE(se.fit)) refuse("se.fit: must be TRUE or FALSE", field = "se.fit")
+    if (type == "class" || confidence) refuse("se.fit: must be FALSE where type is class or interval is given", field = "se.fit")
+    interval_terms(object, "se.fit")
+    if (missing(newdata)) refuse("newdata: must be given: a private fit keeps no rows", field = "newdata")
+    at <- linear(object, design(object, newdata))
+    link <- link_of(object)
+    fit <- if (type == "link" && link$name == "identity") at$fit else predict(object, newdata, type)
+    return(list(fit = fit, se.fit = if (type == "link") at$se else at$se * link$slope(at$fit), residual.scale = NA_real_))
+  }
   if (confidence && type != "response") refuse("interval: must be none: intervals are of type response", field = "interval")
   if (confidence && is.null(object$effects)) refuse("interval: must be none: the fit has no intervals; inference = 0.95 asks for them", field = "interval")
   if (missing(newdata)) refuse("newdata: must be given: a private fit keeps no rows", field = "newdata")

@@ -15,13 +15,13 @@ table 10000 2 >"$work/test.csv"
 cp xor.yaml "$work"
 sed 's/loss: .*/loss: logistic/' xor.yaml >"$work/xor-logistic.yaml"
 for epsilon in 1 2; do
-  sed "s#^data: #data: $PWD/../../../examples/adult/#; s/^  loss: .*/  loss: {network: {hidden: [16], activation: tanh, output: logistic}}/; s/epsilon: .*/epsilon: $epsilon/" \
+  sed "s#^data: #data: $PWD/../../../examples/adult/#; s|^  family: auto.*|  family: lines|; s/^  loss: .*/  loss: {network: {hidden: [16], activation: tanh, output: logistic}}/; s/epsilon: .*/epsilon: $epsilon/" \
     ../../../examples/adult/adult.yaml >"$work/adult-$epsilon.yaml"
 done
 # Countries hashed, and sex crossed with marital status.
-sed "s#^data: #data: $PWD/../../../examples/adult/#; s/epsilon: .*/epsilon: .5/; s/^  where: /  interactions: [[sex, marital_status]]\n&/" ../../../examples/adult/adult.yaml |
+sed "s#^data: #data: $PWD/../../../examples/adult/#; s|^  family: auto.*|  family: lines|; s/epsilon: .*/epsilon: .5/; s/^  where: /  interactions: [[sex, marital_status]]\n&/" ../../../examples/adult/adult.yaml |
   awk '/native_country:/ { print "    native_country: {hash: 30}"; skip = 1; next } /split:/ { skip = 0 } !skip' >"$work/adult-hashed.yaml"
-sed "s#^data: #data: $PWD/../../../examples/adult/#; s/^  loss: .*/&\n  reduce: jl(40)/" ../../../examples/adult/adult.yaml >"$work/adult-jl.yaml"
+sed "s#^data: #data: $PWD/../../../examples/adult/#; s|^  family: auto.*|  family: lines|; s/^  loss: .*/&\n  reduce: jl(40)/" ../../../examples/adult/adult.yaml >"$work/adult-jl.yaml"
 fit() { # configuration, table to measure on, its filter
   for turn in 1 2 3 4 5; do
     "$work/stillpoint" fit "$work/$1.yaml" --out "$work/out-$1-$turn" >/dev/null 2>&1

@@ -19,8 +19,8 @@ config() {
   configs+=("$folder/$1.yaml")
 }
 # of CONFIG DATA LOSS is an example's configuration with another place of its table and another loss.
-of() { sed "s|^data: .*|data: $2|; s|^  loss: .*|  loss: $3|" "$1"; }
-curves='s/^schema:$/schema:\n  curves: auto/'
+of() { sed "s|^data: .*|data: $2|; s|^  loss: .*|  loss: $3|; s|^  family: .*|  family: lines|" "$1"; }
+curves='/^  family:/d; s/^schema:$/schema:\n  curves: auto/'
 
 adult=examples/adult/adult.yaml table=$PWD/examples/adult/adult.csv.gz
 config adult "$(of $adult "$table" logistic)"

@@ -81,6 +81,7 @@ class _Estimator(BaseEstimator):
         loss: str,
         regularizer: str | None = None,
         radius: float | None = None,
+        family: str = "auto",
         features: str | None = None,
         train: Mapping[str, Any] | None = None,
         inference: float | None = None,
@@ -107,6 +108,7 @@ class _Estimator(BaseEstimator):
         self.loss = loss
         self.regularizer = regularizer
         self.radius = radius
+        self.family = family
         self.features = features
         self.train = train
         self.inference = inference
@@ -304,7 +306,7 @@ class _Estimator(BaseEstimator):
         records = rows if counted else self.records
         if records is None and self.relation != "replace-one":
             raise ValueError("records: must be given under add-or-remove: the public number of records")
-        model: dict[str, Any] = {"loss": self._loss()}
+        model: dict[str, Any] = {"loss": self._loss(), "family": self.family}
         for key in ("regularizer", "radius", "features"):
             if getattr(self, key) is not None:
                 model[key] = getattr(self, key)
@@ -687,6 +689,9 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         loss: a loss of classes that ``stillpoint losses`` lists, such as hinge; "auto" is
             logistic for two classes and softmax for more.
         regularizer, radius, train: as in a configuration; ``train={"algorithm": "gd"}``.
+        family: "lines", "curves" (a curve beside each number and date), "effects" (curves, and
+            interactions of all columns), or "auto", the richest of them that gained at this size on
+            benchmarks, by public numbers alone.
         features: "effects" for interactions of all columns that nobody names, found in a second
             stage of the fit; "effects(5)" where they matter much. ``coefficients_`` are then those
             of the additive part of the score alone.
@@ -749,6 +754,7 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         loss="auto",
         regularizer=None,
         radius=None,
+        family="auto",
         features=None,
         train=None,
         inference=None,
@@ -767,7 +773,7 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
             epsilon=epsilon, delta=delta, relation=relation, folder=folder, table=table, bounds=bounds,
             categories=categories, log1p=log1p, dates=dates, indicators=indicators,
             curves=curves, interactions=interactions, loss=loss, regularizer=regularizer,
-            radius=radius, features=features, train=train, inference=inference, records=records,
+            radius=radius, family=family, features=features, train=train, inference=inference, records=records,
             public_steps=public_steps, progress=progress, ignore=ignore, outcome=outcome, unit=unit, weight=weight,
         )  # fmt: skip
 
@@ -809,7 +815,8 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row."""
-        return self.classes_[np.argsort(self._order)[self._score(X)["class"]]]
+        places = self._score(X)["class"]
+        return self.classes_[np.argsort(self._order)[places]]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The margin of each row, or the margins of its classes if there are three or more."""
@@ -870,6 +877,7 @@ class StillpointRegressor(RegressorMixin, _Estimator):
         loss="huber(0.1)",
         regularizer=None,
         radius=None,
+        family="auto",
         features=None,
         train=None,
         inference=None,
@@ -888,7 +896,7 @@ class StillpointRegressor(RegressorMixin, _Estimator):
             epsilon=epsilon, delta=delta, relation=relation, folder=folder, table=table, bounds=bounds,
             categories=categories, log1p=log1p, dates=dates, indicators=indicators,
             curves=curves, interactions=interactions, loss=loss, regularizer=regularizer,
-            radius=radius, features=features, train=train, inference=inference, records=records,
+            radius=radius, family=family, features=features, train=train, inference=inference, records=records,
             public_steps=public_steps, progress=progress, ignore=ignore, outcome=outcome, unit=unit, weight=weight,
         )  # fmt: skip
 

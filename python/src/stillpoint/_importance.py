@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
+YEAR = 365.2425  # days
+
 
 def importances(
     coefficients: Mapping[str, Any], columns: Sequence[str], described: Mapping[str, Any]
@@ -54,13 +56,13 @@ def _difference(own: Mapping[int, Mapping[str, Any]], facts: Mapping[str, Any]) 
 
 
 def _span(facts: Mapping[str, Any]) -> float:
-    """The width of a column's bounds in the unit of its slope."""
+    """The width of a column's bounds in the unit of its slope: years, doublings of 1+x, or the column's own."""
     if "date" in facts:
         low, high = (date.fromisoformat(d).toordinal() for d in facts["date"])
-    else:
-        low, high = facts["number"]
-        if facts.get("transform") == "log1p":
-            low, high = math.log1p(low), math.log1p(high)
+        return (high - low) / YEAR
+    low, high = facts["number"]
+    if facts.get("transform") == "log1p":
+        return (math.log1p(high) - math.log1p(low)) / math.log(2)
     return float(high - low)
 
 

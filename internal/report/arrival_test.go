@@ -1,0 +1,54 @@
+package report
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// TestShareIsWhatReaches compares the stated share of a number with the change of a simulated run, almost without
+// noise, whose minimum has another weight for the number. After three steps the share of the second must be below .9; a term may have
+// its noise stated only if its value is within .6 deviations of the minimum.
+func TestShareIsWhatReaches(t *testing.T) {
+	for _, steps := range []int{3, 12} {
+		w := newBowl(t, 0)
+		w.sigma, w.ridge = 1e-7, .03
+		w.law.Noise, w.law.Momentum, w.law.Weights = w.law.Noise[:steps], w.law.Momentum[:steps], nil
+		for i := range w.law.Noise {
+			w.law.Noise[i] = 1e-6
+		}
+		run := func() ([]float64, *law) { return w.fit(rand.New(rand.NewPCG(1, 1))) }
+		w.law.Weights = make([]float64, steps+1)
+		w.law.Weights[steps-1] = 1
+		weights, l := run()
+		f := w.fitted(t, weights, l)
+		e, ok := f.explained(f.noise())
+		if !ok || e.how != estimated {
+			t.Fatal(e.why)
+		}
+		for j := range 2 { // the numbers
+			best := mat.VecDenseCopyOf(w.best)
+			w.best.SetVec(j, best.AtVec(j)+1)
+			moved, _ := run()
+			w.best = best
+			want := moved[j] - weights[j]
+			if got := *e.list[j].share; math.Abs(got-want) > .02 {
+				t.Errorf("%d steps, %s: share %v: %v reach the result", steps, e.list[j].name, got, want)
+			}
+			if steps == 3 && j == 1 && want > .9 {
+				t.Errorf("%v reach the result after three steps: this test shows nothing", want)
+			}
+		}
+		for _, c := range e.list[:2] {
+			off := math.Abs(c.effect - partsOf(c.parts, w.best.RawVector().Data))
+			if late := off > mostBias*c.effectSD; late != c.late {
+				t.Errorf("%d steps, %s: %v from the minimum with noise %v: late is %v", steps, c.name, off, c.effectSD, c.late)
+			}
+			if c.late && !(c.bias > off/3 && c.bias < 3*off) {
+				t.Errorf("%d steps, %s: stated bias %v: is %v", steps, c.name, c.bias, off)
+			}
+		}
+	}
+}

@@ -1,0 +1,329 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// Names of families of models in model.family. A model of family Lines has one weight for each number. A model of
+// family Curves adds a curve to each number and date. A model of family Interactions, whose name is effects, adds
+// features of effects, by which columns act together, to that of curves. FamilyAuto chooses among the three.
+const (
+	FamilyAuto   = "auto"
+	Lines        = "lines"
+	Curves       = "curves"
+	Interactions = featuresOfEffects
+)
+
+// families are the families that FamilyAuto considers, the simplest first.
+var families = []string{Lines, Curves, Interactions}
+
+// Family is the family of a fit's model.
+type Family struct {
+	runrecord.Family
+	// Unasked is true if the rule chose the family and the configuration has no key that asks for it.
+	Unasked bool `json:"-"`
+}
+
+// familyOf returns a family that the configuration or, if chosen is true, the rule has chosen.
+func familyOf(name, why string, chosen bool) Family {
+	return Family{Family: runrecord.Family{Name: name, Why: why, Chosen: chosen}}
+}
+
+// checkFamily returns an error if model.family names no family, or contradicts another key.
+func (c *Config) checkFamily() error {
+	curved := slices.ContainsFunc(c.Schema.Columns(), bends)
+	switch f := c.Model.Family; {
+	case f == "" || f == FamilyAuto:
+		return nil
+	case !slices.Contains(families, f):
+		return fmt.Errorf("model.family = %q: must be auto, lines, curves or effects", f)
+	case f == Lines && curved:
+		return errors.New("model.family = lines: must be curves, effects or auto where the schema has curves")
+	case f != Interactions && c.Model.Features != "":
+		return fmt.Errorf("model.family = %s: must be effects or auto where model.features is given", f)
+	}
+	return nil
+}
+
+// bends reports whether the schema asks for a curve of the column.
+func bends(c dataset.Column) bool { return c.Curve != 0 && c.Curve != dataset.CurveNone }
+
+// mayBend reports whether a family with curves gives the column one.
+func mayBend(c dataset.Column) bool {
+	return (c.Kind == dataset.Number || c.Kind == dataset.Date) && c.Curve != dataset.CurveNone
+}
+
+// family returns the family that the configuration states, in model.family or by a key that only one family has. It
+// returns Chosen if the choice is left to the rule.
+func (c *Config) family() Family {
+	curved := slices.ContainsFunc(c.Schema.Columns(), bends)
+	switch f := c.Model.Family; {
+	case f != "" && f != FamilyAuto:
+		return familyOf(f, "model.family names it", false)
+	case c.Model.Features != "":
+		return familyOf(Interactions, "model.features names it", false)
+	case curved:
+		return familyOf(Curves, "the schema has curves", false)
+	}
+	if why := c.straight(); why != "" {
+		return familyOf(Lines, why, false)
+	}
+	return familyOf(Lines, "no other family is possible", len(c.refused()) < 2)
+}
+
+// refused says, by family, why the rule does not take it, whatever the size of the fit.
+func (c *Config) refused() map[string]string {
+	if why := c.straight(); why != "" {
+		return map[string]string{Curves: why, Interactions: why}
+	}
+	rest := map[string]string{}
+	if !slices.ContainsFunc(c.Schema.Columns(), mayBend) {
+		rest[Curves] = "no column is a number or a date"
+	}
+	with := *c
+	with.Model.Features = featuresOfEffects
+	if _, err := with.finds(); err != nil {
+		rest[Interactions] = err.Error()
+	}
+	return rest
+}
+
+// straight says why a fit whose family is left to the rule has lines, whatever its size; it returns "" for any
+// other fit.
+func (c *Config) straight() string {
+	l, err := c.loss()
+	_, found := c.Schema.Effects()
+	switch {
+	case err != nil:
+		return "the loss does not suit the target" // the error is reported by the plan
+	case found:
+		return "the schema is that of a model with effects"
+	case loss.Count(loss.RowLoss(l)) == 0:
+		return "a network finds curves and interactions itself"
+	case c.Schema.Unit() != (dataset.Unit{}):
+		return "the rule was measured with records of one row"
+	case c.Inference != nil:
+		return "intervals are of the slopes of lines (family: curves states them for curves)"
+	case c.Model.Reduce != "":
+		return "projected rows have no columns (model.reduce)"
+	case c.Schema.Norm() != 0:
+		return "schema.norm shortens rows, and would shorten those with curves more"
+	case c.Model.Regularizer != "" || c.Model.Radius != 0 || c.Model.KL != (Model{}).KL:
+		return "model.regularizer, radius and kl are stated for the weights of lines"
+	case len(c.Train.Settings) > 0 || !slices.Contains([]string{"", "auto", "preconditioned"}, c.Train.Algorithm):
+		return "the rule was measured with the default algorithm alone, and train states another or its settings"
+	}
+	return ""
+}
+
+// as returns the configuration of a fit whose model is of the given family: its schema asks for curves, and
+// model.features for features of effects. Columns and features that the configuration states stay as they are.
+func (c *Config) as(f Family) (*Config, error) {
+	r := *c
+	f.Unasked = f.Chosen && c.Model.Family == ""
+	r.chosen, r.Model.Family = f, f.Name
+	switch {
+	case f.Name != Interactions:
+		r.Model.Features = ""
+	case r.Model.Features == "":
+		r.Model.Features = featuresOfEffects
+	}
+	columns, changed := r.Schema.Columns(), false
+	// Without model.family, model.features keeps the meaning that it had before: it adds no curves.
+	adds := f.Name != Lines && (f.Chosen || c.Model.Family != "" && c.Model.Family != FamilyAuto)
+	for i := range columns {
+		k := &columns[i]
+		switch {
+		case k.Curve == dataset.CurveNone || f.Name == Lines && k.Curve != 0:
+			k.Curve, k.Knots, changed = 0, nil, true
+		case adds && mayBend(*k) && k.Curve == 0:
+			k.Curve, changed = dataset.CurveAuto, true
+		}
+	}
+	if !changed {
+		return &r, nil
+	}
+	s := r.Schema
+	var err error
+	r.Schema, err = dataset.New(dataset.Definition{
+		Columns: columns, Target: s.Target(), Interactions: s.Interactions(), Where: s.Filter().String(),
+		Missing: s.Missing(), Norm: s.Norm(), Unit: s.Unit(),
+	})
+	return &r, err
+}
+
+// leastSizes are the least effective sizes M (see Outlook.Size) of a plan from which on FamilyAuto takes a family, by
+// the kind of target. They were chosen on half of the tables of lab/results/families.md and confirmed on the others.
+var leastSizes = map[string]map[string]float64{
+	Curves:       {"numbers": 40, "classes": 100, "counts": 500},
+	Interactions: {"numbers": 45, "classes": 400, "counts": 800},
+}
+
+// leastSize returns the least effective size of a plan from which on FamilyAuto takes a family for a loss. It
+// returns 0 for Lines.
+func leastSize(family string, l loss.Loss) float64 { return leastSizes[family][kindOf(l)] }
+
+// kindOf returns the kind of target of a loss, by which leastSizes and measuredGains differ.
+func kindOf(l loss.Loss) string {
+	switch row := loss.RowLoss(l); {
+	case loss.Counts(row):
+		return "counts"
+	case row.Target() == loss.Real:
+		return "numbers"
+	}
+	return "classes"
+}
+
+// choose returns the configuration of the family that the rule takes for a number of records, with the reason. The
+// rule takes the richest family that the configuration permits, whose plan is not refused, and whose effective size is
+// at least leastSize. It uses public numbers alone.
+func (c *Config) choose(budget account.Budget, records int) (*Config, error) {
+	if c.chosen.Name != "" {
+		return c, nil
+	}
+	f := c.family()
+	if !f.Chosen {
+		return c.as(f)
+	}
+	l, err := c.loss()
+	if err != nil {
+		return nil, err
+	}
+	refused, passed := c.refused(), ""
+	for _, name := range slices.Backward(families[1:]) {
+		why := refused[name]
+		if why == "" {
+			r, p, no, err := c.try(name, budget, records)
+			size, least := p.signal(), leastSize(name, l)
+			switch {
+			case err != nil:
+				return nil, err
+			case no != "":
+				why = no
+			case size < least:
+				why = fmt.Sprintf("effective size %.3g is below %.3g", size, least)
+			default:
+				r.chosen.Why = fmt.Sprintf("effective size %.3g is at least %.3g%s", size, least, passed)
+				return r, nil
+			}
+		}
+		passed += fmt.Sprintf("; not %s: %s", name, why)
+	}
+	f.Why = strings.TrimPrefix(passed, "; ")
+	return c.as(f)
+}
+
+// try returns the configuration and the plan of a family for a number of records, or why its plan is refused. An
+// error is one of the configuration itself.
+func (c *Config) try(name string, budget account.Budget, records int) (*Config, Planned, string, error) {
+	f := familyOf(name, "", true)
+	if own := c.family(); own.Name == name && !own.Chosen {
+		f = own
+	}
+	r, err := c.as(f)
+	if err == nil {
+		r, err = r.fixed(budget, records)
+	}
+	if err != nil {
+		return nil, Planned{}, "", err
+	}
+	if name == Curves && !slices.ContainsFunc(r.Schema.Hats(), dataset.Hats.Curve) {
+		return r, Planned{}, "the table is too small for a curve at this budget", nil
+	}
+	_, p, _, err := r.settle(context.Background(), budget, float64(records), 0)
+	if err == nil {
+		err = p.Useless()
+	}
+	if err != nil {
+		return r, p, err.Error(), nil
+	}
+	return r, p, "", nil
+}
+
+// FamilyPlan is one of the families in a plan, with the outlook of its fit.
+type FamilyPlan struct {
+	Family string `json:"family"`
+	// Refused says why the fit cannot have this family; it is empty if it can. The other fields are then zero.
+	Refused string `json:"refused,omitempty"`
+	// Features is the number of a row's features, and Size the effective size M of the plan (see Outlook.Size).
+	Features int     `json:"features,omitempty"`
+	Size     float64 `json:"size,omitempty"`
+	// Gain is the median, on benchmarks of this kind of target and range of sizes, of the improvement on the best
+	// constant, as a share of the largest that the three families have with little noise. It is 0 if there was no such
+	// benchmark.
+	Gain float64 `json:"gain,omitempty"`
+	// Records is about the number of records from which on the rule takes the family at this budget.
+	Records float64   `json:"records_needed,omitempty"`
+	Takes   *Estimate `json:"takes,omitempty"`
+}
+
+// compared returns the families that a fit may have, in one order, with their outlook. c is the configuration before
+// a family was chosen.
+func (c *Config) compared(budget account.Budget, records int) []FamilyPlan {
+	l, err := c.loss()
+	if err != nil {
+		return nil
+	}
+	refused := c.refused()
+	delete(refused, c.family().Name)
+	var list []FamilyPlan
+	for _, name := range families {
+		k := FamilyPlan{Family: name, Refused: refused[name]}
+		if k.Refused == "" {
+			_, p, no, err := c.try(name, budget, records)
+			switch {
+			case err != nil:
+				k.Refused = err.Error()
+			case no != "":
+				k.Refused = no
+			default:
+				k.Features, k.Size, k.Takes = p.Features, p.signal(), &p.Estimate
+				k.Records = roundUp(max(1, float64(records)*leastSize(name, l)/k.Size))
+				k.Gain = measuredGain(name, l, k.Size)
+			}
+		}
+		list = append(list, k)
+	}
+	return list
+}
+
+// gain is the median gain in benchmarks whose effective sizes are at least size, and below that of the entry before.
+type gain struct{ size, median float64 }
+
+// measuredGains are the gains of fits by the kind of target and the family (lab/results/families.md).
+var measuredGains = map[string]map[string][]gain{
+	"numbers": {
+		Lines:        {{800, 0.86}, {400, 0.87}, {200, 0.85}, {100, 0.81}, {60, 0.68}, {40, 0.75}},
+		Curves:       {{800, 0.96}, {400, 0.96}, {200, 0.94}, {100, 0.92}, {60, 0.86}, {40, 0.83}},
+		Interactions: {{800, 1.00}, {400, 1.00}, {200, 1.00}, {100, 0.98}, {60, 0.94}, {40, 0.95}},
+	},
+	"classes": {
+		Lines:        {{800, 0.93}, {400, 0.94}, {200, 0.84}, {100, 0.84}, {60, 0.67}, {40, 0.71}},
+		Curves:       {{800, 0.99}, {400, 0.96}, {200, 0.97}, {100, 0.87}, {60, 0.82}, {40, 0.53}},
+		Interactions: {{400, 1.00}, {200, 0.97}, {100, 0.98}, {60, 0.90}, {40, 0.93}},
+	},
+	"counts": {
+		Lines:        {{800, 0.99}, {400, 0.97}, {200, 0.80}, {100, 0.45}, {60, 0.26}, {40, -0.48}},
+		Curves:       {{400, 0.93}, {200, 0.81}, {100, 0.60}, {60, 0.51}},
+		Interactions: {{200, 0.70}, {100, 0.85}, {60, 0.76}, {40, 0.60}},
+	},
+}
+
+// measuredGain returns the field Gain of FamilyPlan.
+func measuredGain(name string, l loss.Loss, size float64) float64 {
+	for _, g := range measuredGains[kindOf(l)][name] {
+		if size >= g.size {
+			return g.median
+		}
+	}
+	return 0
+}

@@ -1,0 +1,128 @@
+package firstorder_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
+	"github.com/stillpoint-dp/stillpoint/optimizetest"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// plane is a table of four kinds of rows whose targets are linear in the features, for the given loss.
+func plane(t *testing.T, name string) optimizetest.Problem {
+	t.Helper()
+	l, err := loss.Parse(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := optimizetest.Problem{Loss: l}
+	for _, a := range []float64{-.6, .6} {
+		for _, b := range []float64{-.3, .3} {
+			p.Rows = append(p.Rows, []float32{float32(a), float32(b), .5})
+			y := a + .5*b
+			if name == "logistic" {
+				y = math.Copysign(1, y)
+			}
+			p.Targets = append(p.Targets, y)
+		}
+	}
+	p.Public = optimize.Problem{Shape: optimize.Vector(3), RankOne: true, Real: name != "logistic", Constants: l.Constants()}
+	return p
+}
+
+// transfer runs the algorithm on the table with a moment whose first diagonal entry is understated by a factor. It
+// returns the losses at the start and at the result.
+func transfer(t *testing.T, p optimizetest.Problem, factor float64, seed uint64, start ...float64) (before, after float64,
+	o *optimizetest.Oracle) {
+	t.Helper()
+	o = optimizetest.New(p.Config(budget(t), 20_000, seed))
+	q := with(p.Public, o.Size())
+	q.Start = start
+	moment := []float64{.36 / factor, 0, 0, 0, .09, 0, 0, 0, .25}
+	plan, err := firstorder.Transferred{Moment: moment, Intercept: .5}.Plan(ctx, q)
+	result := run(t, resolve(t, plan, err), o)
+	if !result.Complete || result.Steps != plan.Summary().Steps || !result.Trace.Unstated {
+		t.Errorf("complete %v after %d steps, noise unstated: %v", result.Complete, result.Steps, result.Trace.Unstated)
+	}
+	_, charged := charges(o.Asked)
+	withinBudget(t, q.Mu, charged)
+	if start == nil {
+		start = make([]float64, 3)
+	}
+	return p.Objective(start), p.Objective(result.W), o
+}
+
+// TestTransferredSolves: with the rows' own second moment the loss must fall to near its minimum, and each question
+// must be asked as the plan's workload says.
+func TestTransferredSolves(t *testing.T) {
+	for _, name := range []string{"huber(1)", "logistic"} {
+		p := plane(t, name)
+		for seed := range uint64(4) {
+			before, after, o := transfer(t, p, 1, seed)
+			if most := map[bool]float64{true: .1, false: .6}[p.Public.Real]; !(after < most*before) {
+				t.Errorf("%s: loss %v at the start, %v at the result", name, before, after)
+			}
+			if seed > 0 {
+				continue
+			}
+			plan, _ := firstorder.Transferred{Intercept: .5}.Plan(ctx, with(p.Public, o.Size()))
+			asked := map[query.Kind]float64{}
+			for _, a := range o.Asked {
+				asked[a.Question.First().Kind()]++
+			}
+			for kind, load := range plan.Workload().Kinds {
+				if asked[kind] != load.Queries {
+					t.Errorf("%s: %v asked %v times: the workload has %v", name, kind, asked[kind], load.Queries)
+				}
+			}
+		}
+	}
+}
+
+// TestTransferredIsSafe: where the moment understates a direction so much that steps are not stable, the loss at
+// the result must not be above that at the start. A direction that is understated 15 times must still be learned, with
+// shorter steps. Without the checks the loss ends far above the start.
+func TestTransferredIsSafe(t *testing.T) {
+	p := plane(t, "huber(1)")
+	for _, factor := range []float64{1, 5, 15, 50, 1000} {
+		for seed := range uint64(4) {
+			before, after, _ := transfer(t, p, factor, seed, .7, .3, 0)
+			if !(after <= before*1.02) || factor <= 15 && !(after < before/2) {
+				t.Errorf("understated %v times: loss %v at the start, %v at the result", factor, before, after)
+			}
+		}
+	}
+}
+
+// TestTransferredRefuses: what it cannot solve is refused with the reason.
+func TestTransferredRefuses(t *testing.T) {
+	p := plane(t, "huber(1)")
+	o := optimizetest.New(p.Config(budget(t), 1000, 1))
+	good := with(p.Public, o.Size())
+	several := good
+	several.Shape.Margins = 2
+	for want, c := range map[string]struct {
+		of firstorder.Transferred
+		p  optimize.Problem
+	}{
+		"2 margins":                {firstorder.Transferred{Intercept: 1}, several},
+		"a moment of 4 entries":    {firstorder.Transferred{Intercept: 1, Moment: make([]float64, 4)}, good},
+		"intercept = 0":            {firstorder.Transferred{}, good},
+		"steps = -1":               {firstorder.Transferred{Preconditioned: firstorder.Preconditioned{Steps: -1}, Intercept: 1}, good},
+		"at most 2000":             {firstorder.Transferred{Intercept: 1}, func() optimize.Problem { q := good; q.Shape.Features = 2001; return q }()},
+		"must be finite and > 0":   {firstorder.Transferred{Intercept: 1}, func() optimize.Problem { q := good; q.Mu = 0; return q }()},
+		"generalised linear model": {firstorder.Transferred{Intercept: 1}, func() optimize.Problem { q := good; q.RankOne = false; return q }()},
+	} {
+		if _, err := c.of.Plan(ctx, c.p); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	plan, err := firstorder.Transferred{Intercept: .5}.Plan(ctx, good)
+	if _, err := resolve(t, plan, err).Run(ctx, o, nil); err == nil || !strings.Contains(err.Error(), "not known") || o.Charged() > 0 {
+		t.Errorf("a run without a moment: %v, charged %v", err, o.Charged())
+	}
+}
