@@ -62,7 +62,7 @@ func (f *Fit) interactions() (s Section, ok bool) {
 		"distributions and relations. %s A sum of functions of single columns explains %s of the score's variance; the "+
 		"rest is interactions. Synthetic rows are no persons, and relations of three columns or more are not theirs. Noise of the model is in all figures.",
 		Number(synthetic.Rows), recheck, ofVariance(e.Sum)))}}
-	bars := Bars{Title: "What each column alone explains of the score", X: Axis{Label: "share of the score's variance"},
+	bars := Bars{Title: "The share of the score that each column alone explains", X: Axis{Label: "share of the score's variance"},
 		Caption: "The share of the variance that the best function of this column alone explains. Shares of columns that " +
 			"depend on each other overlap."}
 	for j, b := range bins[:min(len(bins), mostBars)] {
