@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"math/rand/v2"
 	"os/exec"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,6 +39,9 @@ var classes = []class{
 
 // has says whether a file is one of the class. A file that a later class names more exactly is of that class.
 func (k class) has(file string) bool {
+	if strings.HasSuffix(path.Dir(file), "test") { // a package of tests
+		return false
+	}
 	longest, owner := -1, ""
 	for _, other := range classes {
 		for _, w := range other.within {

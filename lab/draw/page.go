@@ -50,9 +50,12 @@ A drawn defect that survives is no proof of a bad test, since some changes of th
 and those that are faults lead to a test. The draws that were kept ([lab/draw/drawn.tsv](../lab/draw/drawn.tsv), with
 the commit of each) had these outcomes when they were drawn:
 
-| kind of place | drawn | caught |
-|---|---|---|
+| kind of place | drawn | caught | not caught | timed out |
+|---|---|---|---|---|
 %s
+
+A defect that times out is neither caught nor missed: no test failed, and one did not end.
+
 Continuous integration runs a sample of the written defects, of the facts and of the drawn ones, each within minutes.
 Mutation tools for Go were looked at: gremlins and go-mutesting exchange operators, but know neither formats, fields of
 the same type nor units, have no notion of a kind of place or of recent lines, and run the tests of every package.
@@ -78,23 +81,22 @@ func written() ([]byte, error) {
 	if bare > 0 {
 		left = fmt.Sprintf("%d more are listed there as without one; that list may only become shorter.", bare)
 	}
-	rates := map[string]tally{}
+	rates := map[string]map[outcome]int{}
 	for line := range strings.Lines(string(draws)) {
 		f := strings.Split(line, "\t")
 		if len(f) != 7 {
 			return nil, fmt.Errorf("%s: %q: must have seven fields", drawnFile, line)
 		}
-		t := rates[f[2]]
-		t.judged++
-		if outcome(f[4]) == caught {
-			t.caught++
+		if rates[f[2]] == nil {
+			rates[f[2]] = map[outcome]int{}
 		}
-		rates[f[2]] = t
+		rates[f[2]][outcome(f[4])]++
 	}
 	var rows strings.Builder
 	for _, k := range classes {
-		if t := rates[k.name]; t.judged > 0 {
-			fmt.Fprintf(&rows, "| %s | %d | %d |\n", k.name, t.judged, t.caught)
+		if t := rates[k.name]; t != nil {
+			fmt.Fprintf(&rows, "| %s | %d | %d | %d | %d |\n", k.name, t[caught]+t[survived]+t[timedOut], t[caught], t[survived],
+				t[timedOut])
 		}
 	}
 	return fmt.Appendf(nil, page, bytes.Count(table, []byte("\nmutant ")), len(r)-bare, left, rows.String()), nil
