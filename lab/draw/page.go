@@ -32,7 +32,8 @@ The verdicts are in [lab/mutants/caught.tsv](../lab/mutants/caught.tsv), with a 
 **Shown facts.** %d numbers and truths that users read (printed, drawn, or written to JSON, SQL or ONNX) each have an
 oracle in [lab/draw/shown.tsv](../lab/draw/shown.tsv): a test that fails if the number is a sixteenth larger, the count
 one more, or the truth its opposite. The program finds the facts in the source: arguments of formats, of functions that
-write numbers, fields of JSON, and parts of pages. A default test of the laboratory fails if a fact has no oracle. %s
+write numbers, fields of JSON, and parts of pages. A default test of the laboratory fails if a fact has no line there.
+%s
 Numbers of the summaries in Python and R are made wrong one by one by python/tests/test_shown.py and r/tests/shown.R.
 
     go run ./lab/draw -enrol                        # look for oracles of new facts
@@ -57,8 +58,8 @@ the commit of each) had these outcomes when they were drawn:
 A defect that times out is neither caught nor missed: no test failed, and one did not end.
 
 Continuous integration runs a sample of the written defects, of the facts and of the drawn ones, each within minutes.
-Mutation tools for Go were looked at: gremlins and go-mutesting exchange operators, but know neither formats, fields of
-the same type nor units, have no notion of a kind of place or of recent lines, and run the tests of every package.
+Gremlins, a mutation tool for Go that is kept up, is not used: it says of itself that a run on a large module takes hours,
+and it exchanges operators, but knows neither formats nor fields of the same type nor units, and no kinds of place.
 This page is written by go run ./lab/draw -page and not edited by hand.
 `
 
