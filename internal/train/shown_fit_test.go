@@ -110,7 +110,7 @@ func TestSettingsAreToldToTheLetter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := foundIn(schema); e == nil || e.Features != 38 || e.Weight != 1.5 || e.Scale != .25 {
+	if e := foundIn(schema, nil); e == nil || e.Features != 38 || e.Weight != 1.5 || e.Scale != .25 {
 		t.Errorf("%+v", e)
 	}
 	one := adaptedTo(dataset.Resolved{Without: []dataset.Interaction{{"a", "b"}}}, 321)
