@@ -12,7 +12,7 @@ func TestMarginsOfShortenedRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, sign := range []float64{1, -1} {
-		w := []float64{.05 * sign, 1.5 * sign}
+		w := []float64{.05 * sign, 1.1 * sign}
 		low, high := s.MarginRange(w)
 		for _, cell := range []string{"0", "3", "10"} {
 			x := make([]float32, s.Dim())
