@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -135,27 +134,6 @@ func planned(t *testing.T, n int, changes ...string) train.Planned {
 		t.Fatal(err)
 	}
 	return p
-}
-
-// TestSizesWithAndWithoutCurves tests the line of a plan with curves about the same fit without them: the size without
-// curves, which is the larger one, comes first. Sizes are in inverse proportion to the root of the number of weights.
-func TestSizesWithAndWithoutCurves(t *testing.T) {
-	p := planned(t, 2000, "number: [0, 100]", "number: [0, 100], curve: 24")
-	// The curve has 24 hats. The indicator of missing numbers stays.
-	without := p.Summary.Effective * math.Sqrt(float64(p.Features)/float64(p.Features-24))
-	if n := planned(t, 2000).Features; p.Features != n+1+24 {
-		t.Fatalf("%d features with a curve, %d without", p.Features, n)
-	}
-	lost := 0.0
-	for _, m := range []struct{ size, lost float64 }{{0, 1.1}, {15, .85}, {30, .6}, {60, .2}, {100, .08}, {200, .03}, {400, .02}, {800, .01}} {
-		if without >= m.size {
-			lost = m.lost
-		}
-	}
-	lineIs(t, outline(p, false), "without", fmt.Sprintf("curves the effective size would be %.3g in place of %.3g, and half of "+
-		"the benchmarks of that size kept %.3g%% of the possible improvement or more: curves pay if their shape gains more than "+
-		"the difference (on eight tables of eleven from epsilon .5 on, on eight of nine at .1)", without, p.Summary.Effective,
-		100*max(1-lost, 0)))
 }
 
 // TestStagesToTheLetter tests the lines about the two stages of a fit with features of effects. Steps of the second are
