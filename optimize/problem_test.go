@@ -2,6 +2,7 @@ package optimize_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -88,5 +89,36 @@ func TestSpectrum(t *testing.T) {
 	e, share, gradient := optimizetest.Spectrum(p)
 	if len(e) != 1 || e[0] != 1 || share[0] != 1 || !close(gradient[0], math.Sqrt(p.Constants.InitialGap), 1e-12) {
 		t.Errorf("general loss: %v, %v, %v", e, share, gradient)
+	}
+}
+
+// TestProblemsAreRefused tests each rule about a problem by a case that breaks it alone, at the value next to a good
+// one where there is such a value.
+func TestProblemsAreRefused(t *testing.T) {
+	good := func() optimize.Problem {
+		return with(optimizetest.Problems()[2].Public, size{Records: 1000, Mu: .5, Neighbours: 2})
+	}
+	if err := good().Validate(); err != nil {
+		t.Fatal(err)
+	}
+	inf, nan := math.Inf(1), math.NaN()
+	for rule, breaks := range map[string]func(p *optimize.Problem){
+		"dimension = 0: must be >= 1":                      func(p *optimize.Problem) { p.Shape = optimize.Vector(0) },
+		"start has 1 coordinates":                          func(p *optimize.Problem) { p.Start = []float64{0} },
+		"Lipschitz constant = 0: must be finite and > 0":   func(p *optimize.Problem) { p.Constants.Lipschitz = 0 },
+		"Lipschitz constant = NaN":                         func(p *optimize.Problem) { p.Constants.Lipschitz = nan },
+		"curvature = [2, 1]: must be a finite interval":    func(p *optimize.Problem) { p.Constants.Curvature = loss.CurvatureInterval{Lo: 2, Hi: 1} },
+		"curvature = [0, +Inf]: must be a finite interval": func(p *optimize.Problem) { p.Constants.Curvature = loss.CurvatureInterval{Hi: inf} },
+		"curvature = [0, 0]: must hold more than 0":        func(p *optimize.Problem) { p.Constants.Curvature = loss.CurvatureInterval{} },
+		"initial gap F0 = 0":                               func(p *optimize.Problem) { p.Constants.InitialGap = 0 },
+		"initial gap F0 = +Inf":                            func(p *optimize.Problem) { p.Constants.InitialGap = inf },
+		"records = 0":                                      func(p *optimize.Problem) { p.Records = 0 },
+		"mu = -0.5":                                        func(p *optimize.Problem) { p.Mu = -.5 },
+	} {
+		p := good()
+		breaks(&p)
+		if err := p.Validate(); err == nil || !strings.Contains(err.Error(), rule) {
+			t.Errorf("%v: must be %q", err, rule)
+		}
 	}
 }

@@ -289,6 +289,9 @@ func TestModelInNumbers(t *testing.T) {
 		shows(t, name+" effect", row.Cells[2], l.effect, 3)
 		shows(t, name+" noise", row.Cells[3], l.sd, 2)
 		shows(t, name+" effect/noise", row.Cells[4], math.Abs(l.effect)/l.sd, 2)
+		if row.Cells[3] != digits(l.sd, 2) || row.Cells[4] != digits(math.Abs(l.effect)/l.sd, 2) {
+			t.Errorf("%s: noise %s, ratio %s: must be of %v, %v", name, row.Cells[3], row.Cells[4], l.sd, math.Abs(l.effect)/l.sd)
+		}
 		shows(t, name+" odds", row.Cells[5], math.Exp(l.effect), 3)
 		if within := math.Abs(l.effect) < 2*l.sd; within != row.Faint {
 			t.Errorf("%s: faint %v, %v against a noise of %v", name, row.Faint, l.effect, l.sd)
@@ -308,6 +311,9 @@ func TestModelInNumbers(t *testing.T) {
 			if !near(b.Value, l.span, 1e-12) || !near(b.Interval.Low, l.span-2*l.spanSD, 1e-9) ||
 				!near(b.Interval.High, l.span+2*l.spanSD, 1e-9) {
 				t.Errorf("bar %s: %v, %v: must be %v, %v either way", n, b.Value, b.Interval, l.span, 2*l.spanSD)
+			}
+			if within := math.Abs(l.effect) < 2*l.sd; within != b.Faint {
+				t.Errorf("bar %s: faint %v", n, b.Faint)
 			}
 		}
 	}

@@ -118,6 +118,9 @@ func TestEffectsToTheLetter(t *testing.T) {
 		t.Errorf("%v", table.Columns)
 	}
 	text := CoefficientText(c)
+	if !strings.Contains(strings.Join(strings.Fields(text), " "), "std. error 90% interval privacy odds ratio 90% interval") {
+		t.Error(text)
+	}
 	for _, line := range []string{"Formula asked for:  y ~ age + sex + dose + site + town\n",
 		"SHORT formula:      y ~ age + sex + dose + site\n", "  town is left out\n",
 		"\n3 of 4 coefficients have an interval. The column privacy is the share"} {
@@ -151,6 +154,10 @@ func TestIntervalsHaveTheirScales(t *testing.T) {
 		shows(t, term+", standard error", cells[3], want.sd, 2)
 		shows(t, term+", lower end", low, want.estimate-1.959964*want.sd, 3)
 		shows(t, term+", upper end", high, want.estimate+1.959964*want.sd, 3)
+	}
+	// p2 and the level of cells that are not listed are not in the formula of four terms beside the intercept.
+	if got := factOf(t, s, "Reported").Value; got != "2 of 4" {
+		t.Errorf("reported: %q", got)
 	}
 	// Drawn over the range of p1, from 10 to 90.
 	bars := partOf(t, s, func(Bars) bool { return true })

@@ -26,6 +26,7 @@ var seedsOf = map[string][]string{
 
 // unseeded lists the files that may draw a random number without a seed, with the reason.
 var unseeded = map[string]string{
+	"lab/draw/main.go":            "prints the seed that it draws, so that a draw can be repeated",
 	"lab/mutants/main.go":         "prints the seed that it draws, so that a sample of defects can be repeated",
 	"internal/durable/durable.go": "names a file that is renamed before anybody sees it",
 }

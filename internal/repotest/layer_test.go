@@ -169,6 +169,7 @@ var randomness = []string{"math/rand", "math/rand/v2", "crypto/rand"}
 // testLocal lists the packages that a package's tests may import, besides the package itself and those in
 // the package's row of layers.
 var testLocal = map[string][]string{
+	"cmd/stillpoint":       {"optimize", "optimize/choose"},
 	"internal/table":       {"dataset"},
 	"loss":                 {"internal/losscheck", "losstest"},
 	"internal/testloss":    {"internal/losscheck", "losstest"},

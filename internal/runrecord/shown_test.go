@@ -2,6 +2,8 @@ package runrecord
 
 import (
 	"math"
+	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -72,10 +74,51 @@ func TestArrivalToTheLetter(t *testing.T) {
 	if l.Gradient = .151; l.Text(12, 40) != "not arrived: "+late+": another 12 steps may help at this budget" {
 		t.Error(l.Text(12, 40))
 	}
+	if got := l.Text(7, 40.6); got != "7 steps at effective size N = 41 are too few to tell whether more would help" {
+		t.Error(got)
+	}
 	l.Gradient, l.FirstGradient = .149, .349
 	if got := l.Text(12, 40); got != "noise only in single steps: gradients are no longer than their noise from the first "+
 		"steps on (0.35, of which noise makes 0.2); steps together may still find a good model, which the comparison with a "+
 		"constant judges" {
 		t.Error(got)
+	}
+}
+
+// TestCompactToTheLetter tests the law that a certificate keeps: each number has five digits, and a column of equal
+// entries has one.
+func TestCompactToTheLetter(t *testing.T) {
+	long := Trace{Noise: []float64{.0123456, .0234567}, StepSizes: []float64{1.234567, 1.234567},
+		Weights: []float64{0, .1234567, .8765433}, Momentum: []float64{0, .3333333}, Keep: []float64{0, .4444444},
+		Back: []int{1, 2}, Scales: []float64{1.111111, 2.222222}, Start: .0567891, WeightNoise: .9876543, Chosen: 3, Move: .5}
+	want := Trace{Noise: []float64{.012346, .023457}, StepSizes: []float64{1.2346}, Weights: []float64{0, .12346, .87654},
+		Momentum: []float64{0, .33333}, Keep: []float64{0, .44444}, Back: []int{1, 2}, Scales: []float64{1.1111, 2.2222},
+		Start: .056789, WeightNoise: .98765, Chosen: 3, Move: .5}
+	if got := long.Compact(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v: must be %+v", got, want)
+	}
+	// Of more than 20,000 steps the columns are left out.
+	many := long
+	many.Unstated, many.Moment = true, NewMoment([]float64{.25}, 1, .01, .1)
+	many.Noise = slices.Repeat([]float64{.01}, 20_001)
+	if got := many.Compact(); !reflect.DeepEqual(got, Trace{Scales: want.Scales, Start: want.Start, WeightNoise: want.WeightNoise,
+		Chosen: 3, Move: .5, Unstated: true, Moment: many.Moment}) {
+		t.Errorf("%+v", got)
+	}
+	// The step of a moment is the largest power of two at most sigma/(16 sqrt 2): of .01/22.6 = 1/2263, 2^-12.
+	if m := many.Moment; m.Step != 0x1p-12 || m.Sigma != .01 || m.Ridge != .1 || m.Rows[0] != "1024" {
+		t.Errorf("%+v", m)
+	}
+}
+
+// TestPositionHasItsNoise tests the noise of a comparison in the position of the published model. The position is the
+// mean of the forecast .25 and of 1/2 + D/h = .55, weighted by one over .225^2 (half of .25, and .1) and over (s/h)^2.
+func TestPositionHasItsNoise(t *testing.T) {
+	c := Compared{Difference: .01, Sigma: .03, Least: -1, Most: 1}
+	c.Decide(true, .2, .05)
+	doubt, noise := .225, .15
+	share := 1 / (noise * noise) / (1/(noise*noise) + 1/(doubt*doubt))
+	if want := (1-share)*.25 + share*.55; math.Abs(c.Shrunk-want) > 1e-12 || math.Abs(c.ShrunkSigma-share*noise) > 1e-12 {
+		t.Errorf("%v with noise of %v: must be %v, %v", c.Shrunk, c.ShrunkSigma, want, share*noise)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"math/rand/v2"
 	"os/exec"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ type class struct {
 // classes are the kinds of places from which defects are drawn. The first has the shown facts and all code that
 // writes them.
 var classes = []class{
-	{"shown number", []string{"internal/report", "internal/front", "cmd/stillpoint", "export", "internal/inspect",
+	{"shown number", []string{"internal/report", "internal/fitting", "cmd/stillpoint", "export", "internal/inspect",
 		"model/contrast.go", "model/inference.go", "model/metrics.go", "internal/train/outlook.go",
 		"internal/train/estimate.go", "internal/train/warnings.go", "internal/runrecord"}},
 	{"statistic", []string{"internal/inference", "internal/effects", "internal/spline", "internal/train", "optimize",
@@ -38,6 +39,9 @@ var classes = []class{
 
 // has says whether a file is one of the class. A file that a later class names more exactly is of that class.
 func (k class) has(file string) bool {
+	if strings.HasSuffix(path.Dir(file), "test") { // a package of tests
+		return false
+	}
 	longest, owner := -1, ""
 	for _, other := range classes {
 		for _, w := range other.within {

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// module is the path of the product's module.
-const module = "github.com/stillpoint-dp/stillpoint"
+// modulePath is the path of the product's module.
+const modulePath = "github.com/stillpoint-dp/stillpoint"
 
 // source is the parsed and checked source of the product, without its tests.
 type source struct {
@@ -28,7 +28,7 @@ type source struct {
 
 // folder returns the folder of a package in the module; "." for the root package.
 func folder(path string) string {
-	return strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
+	return strings.TrimPrefix(strings.TrimPrefix(path, modulePath), "/")
 }
 
 // load reads the packages of the product below root.
@@ -58,7 +58,7 @@ func load(root string, patterns ...string) (*source, error) {
 			}
 		}
 		for path := range p.Imports {
-			if strings.HasPrefix(path, module) {
+			if strings.HasPrefix(path, modulePath) {
 				s.importer[folder(path)] = append(s.importer[folder(path)], folder(p.PkgPath))
 			}
 		}

@@ -9,12 +9,14 @@
 // that none did, and the rate of each class. With -keep it adds them to lab/draw/drawn.tsv. A defect in Python or R is
 // judged where these can be had, with -python.
 //
-//	go run ./lab/draw -enrol [-wide] [-below PATH]
+//	go run ./lab/draw -enrol [-wide] [-below PATH] [-tests REGEXP]
+//	go run ./lab/draw -list
 //	go run ./lab/draw -verify [-minutes M] [-seed S]
 //
 // are about shown facts: numbers and truths that a user reads (see fact). Each has an oracle, a test that fails if the
 // fact is wrong, in lab/draw/shown.tsv; TestEveryFactHasAnOracle fails if one has none. -enrol looks for the oracles of
-// facts that have none, and writes them. -verify makes facts wrong in a random order and runs their oracles.
+// facts that have none, and writes them. -list only makes the lines those of today's facts, such as after files were
+// moved: new facts are listed without an oracle, and counted in the first line. -verify makes facts wrong in a random order and runs their oracles.
 //
 // The exit status is 1 if a fact has no oracle, or an oracle does not notice. A draw whose defects survive ends with
 // status 0, since not every change of the source is a fault: read them.
@@ -28,6 +30,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -38,10 +41,13 @@ type flags struct {
 	n             int
 	seed          uint64
 	class, below  string
+	tests         string
 	minutes       float64
 	enrol, verify bool
+	list          bool
 	wide          bool
 	python, keep  bool
+	page          bool
 	scratch       string
 }
 
@@ -53,11 +59,14 @@ func main() {
 	flag.Uint64Var(&f.seed, "seed", 0, "seed of the draw; by default another one each time")
 	flag.StringVar(&f.class, "class", "", "only defects of the class of this name")
 	flag.StringVar(&f.below, "below", "", "with -enrol: only facts of files whose path begins so")
+	flag.StringVar(&f.tests, "tests", "", "with -enrol: only tests whose names match this regexp")
 	flag.Float64Var(&f.minutes, "minutes", 0, "begin no defect after so many minutes; 0 for no limit")
 	flag.BoolVar(&f.enrol, "enrol", false, "look for oracles of shown facts that have none")
+	flag.BoolVar(&f.list, "list", false, "only make the lines of "+registryFile+" those of today's facts")
 	flag.BoolVar(&f.wide, "wide", false, "with -enrol: among the tests of packages that import a fact's, which take long")
 	flag.BoolVar(&f.verify, "verify", false, "make shown facts wrong, and run their oracles")
 	flag.BoolVar(&f.python, "python", false, "judge defects of the bindings, too: needs minutes for an environment")
+	flag.BoolVar(&f.page, "page", false, "only write "+pageFile)
 	flag.BoolVar(&f.keep, "keep", false, "add the draw to "+drawnFile)
 	flag.StringVar(&f.scratch, "scratch", "", "folder for compiled tests, kept for the next run; by default a temporary one")
 	flag.Parse()
@@ -73,6 +82,13 @@ func main() {
 }
 
 func (f flags) run() error {
+	if f.page {
+		text, err := written()
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(pageFile, text, 0o666)
+	}
 	if f.scratch == "" {
 		scratch, err := os.MkdirTemp("", "draw-")
 		if err != nil {
@@ -88,7 +104,7 @@ func (f flags) run() error {
 	if err != nil {
 		return err
 	}
-	if f.enrol || f.verify {
+	if f.enrol || f.verify || f.list {
 		return f.facts(s)
 	}
 	return f.draw(s)
@@ -104,13 +120,23 @@ func (f flags) until() time.Time {
 // facts enrols or verifies shown facts.
 func (f flags) facts(s *source) error {
 	until := f.until()
-	r, err := readRegistry(registryFile)
+	r, _, err := readRegistry(registryFile)
 	if err != nil {
 		return err
 	}
 	facts := s.facts()
+	if !f.verify {
+		r.fit(facts)
+	}
+	if f.list {
+		fmt.Printf("%d facts, %d without an oracle\n", len(r), r.bare())
+		return r.write(registryFile)
+	}
 	w, err := s.instrument(f.scratch, facts, 30*time.Second)
 	if err != nil {
+		return err
+	}
+	if w.only, err = regexp.Compile(f.tests); err != nil {
 		return err
 	}
 	if f.verify {
@@ -126,15 +152,6 @@ func (f flags) facts(s *source) error {
 			return fmt.Errorf("%d oracles do not notice", len(missed))
 		}
 		return nil
-	}
-	current := map[string]bool{}
-	for _, fact := range facts {
-		current[fact.key] = true
-	}
-	for key := range r {
-		if !current[key] {
-			delete(r, key)
-		}
 	}
 	bare, err := s.enrol(w, facts, r, func(file string) bool { return strings.HasPrefix(file, f.below) },
 		f.wide)
@@ -172,7 +189,8 @@ func (f flags) draw(s *source) error {
 	if err != nil {
 		return err
 	}
-	j := &judge{source: s, scratch: f.scratch, limit: 2 * time.Minute, patient: 90 * time.Second}
+	j := &judge{source: s, scratch: f.scratch, limit: 2 * time.Minute, patient: 45 * time.Second,
+		sound: map[string]bool{}}
 	if j.scratch, err = filepath.Abs(f.scratch); err != nil {
 		return err
 	}

@@ -52,7 +52,9 @@ func (c scope) defects(n ast.Node, around []ast.Node) (list []site) {
 			add("statement dropped", c.replace(n, ""))
 		}
 	case *ast.ExprStmt:
-		add("statement dropped", c.replace(n, ""))
+		if _, waits := around[len(around)-1].(*ast.CommClause); !waits {
+			add("statement dropped", c.replace(n, ""))
+		}
 	case *ast.DeferStmt:
 		add("statement dropped", c.replace(n, ""))
 	case *ast.IncDecStmt:

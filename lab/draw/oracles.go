@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -17,29 +18,52 @@ import (
 // the fact's key, the folder of the test's package and the test.
 const registryFile = "lab/draw/shown.tsv"
 
+// none stands for the test of a fact that has no oracle yet.
+const none = "-"
+
 // oracle is a test that fails if a fact is wrong.
 type oracle struct{ folder, test string }
 
 // registry has the oracle of each fact, by the fact's key.
 type registry map[string]oracle
 
-func readRegistry(path string) (registry, error) {
+// limited begins the first line of the registry, which says how many facts may have no oracle.
+const limited = "# Facts without an oracle, at most: "
+
+func readRegistry(path string) (r registry, most int, err error) {
 	text, err := os.ReadFile(path)
+	r = registry{}
 	if errors.Is(err, fs.ErrNotExist) {
-		return registry{}, nil
+		return r, 0, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	r := registry{}
 	for line := range strings.Lines(string(text)) {
-		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		line = strings.TrimSuffix(line, "\n")
+		if number, ok := strings.CutPrefix(line, limited); ok {
+			if most, err = strconv.Atoi(number); err != nil {
+				return nil, 0, fmt.Errorf("%s: %q: must end in a number", path, line)
+			}
+			continue
+		}
+		f := strings.Split(line, "\t")
 		if len(f) != 3 {
-			return nil, fmt.Errorf("%s: %q: must have three fields", path, line)
+			return nil, 0, fmt.Errorf("%s: %q: must have three fields", path, line)
 		}
 		r[f[0]] = oracle{f[1], f[2]}
 	}
-	return r, nil
+	return r, most, nil
+}
+
+// bare returns the number of facts that have no oracle.
+func (r registry) bare() (count int) {
+	for _, o := range r {
+		if o.test == none {
+			count++
+		}
+	}
+	return count
 }
 
 func (r registry) write(path string) error {
@@ -48,7 +72,39 @@ func (r registry) write(path string) error {
 		lines = append(lines, strings.Join([]string{key, o.folder, o.test}, "\t")+"\n")
 	}
 	slices.Sort(lines)
-	return os.WriteFile(path, []byte(strings.Join(lines, "")), 0o666)
+	return os.WriteFile(path, []byte(fmt.Sprintf("%s%d\n", limited, r.bare())+strings.Join(lines, "")), 0o666)
+}
+
+// fit makes the lines of the registry those of the facts. A fact that moved to another file keeps its oracle. A fact
+// without a line gets one without an oracle.
+func (r registry) fit(facts []fact) {
+	place := func(key string) string {
+		_, rest, _ := strings.Cut(key, " ")
+		return rest
+	}
+	current, moved := map[string]bool{}, map[string][]string{}
+	for _, f := range facts {
+		current[f.key] = true
+	}
+	for key := range r {
+		if !current[key] {
+			moved[place(key)] = append(moved[place(key)], key)
+		}
+	}
+	for _, f := range facts {
+		if _, ok := r[f.key]; ok {
+			continue
+		}
+		r[f.key] = oracle{f.folder, none}
+		if was := moved[place(f.key)]; len(was) == 1 {
+			r[f.key] = r[was[0]]
+		}
+	}
+	for key := range r {
+		if !current[key] {
+			delete(r, key)
+		}
+	}
 }
 
 // unit is a test, or a subtest of a test that takes long, with what it shows.
@@ -74,6 +130,9 @@ func (w *switched) units(folder string) (list []unit, err error) {
 		return nil, err
 	}
 	for _, name := range strings.Fields(string(names)) {
+		if w.only != nil && !w.only.MatchString(name) {
+			continue
+		}
 		u, out, err := w.unit(folder, name)
 		if err != nil {
 			return nil, err
@@ -131,7 +190,7 @@ func (w *switched) fails(fact int, o oracle) (bool, error) {
 }
 
 // patience is the time of the tests among which the oracle of a fact is looked for in a package, the quickest first.
-const patience = 6 * time.Second
+const patience = 3 * time.Second
 
 // search returns the first of some tests that fails if a fact is wrong, or nil. The tests run in one process.
 func (w *switched) search(fact int, units []unit) (*oracle, error) {
@@ -194,7 +253,7 @@ func (s *source) enrol(w *switched, facts []fact, r registry, tried func(file st
 	err error) {
 	open := map[string][]int{} // facts without an oracle, by their folder
 	for i, f := range facts {
-		if _, ok := r[f.key]; !ok && tried(f.file) {
+		if o, ok := r[f.key]; (!ok || o.test == none) && tried(f.file) {
 			open[f.folder] = append(open[f.folder], i)
 		}
 	}
@@ -211,7 +270,7 @@ func (s *source) enrol(w *switched, facts []fact, r registry, tried func(file st
 				}
 			}
 			for _, i := range open[home] {
-				if _, ok := r[facts[i].key]; ok {
+				if o, ok := r[facts[i].key]; ok && o.test != none {
 					continue
 				}
 				found, err := w.search(i, known[place])
@@ -227,7 +286,7 @@ func (s *source) enrol(w *switched, facts []fact, r registry, tried func(file st
 			}
 		}
 		for _, i := range open[home] {
-			if _, ok := r[facts[i].key]; !ok {
+			if o, ok := r[facts[i].key]; !ok || o.test == none {
 				bare = append(bare, facts[i])
 			}
 		}
@@ -249,7 +308,7 @@ func (s *source) readers(home string) (list []string) {
 func (w *switched) verify(facts []fact, r registry, until time.Time, seed uint64) (run int, missed []fact, err error) {
 	for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(facts)) {
 		o, ok := r[facts[i].key]
-		if !ok {
+		if !ok || o.test == none {
 			continue
 		}
 		if time.Now().After(until) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ type switched struct {
 	overlay  string
 	binaries map[string]string // of the tests of a package, by its folder
 	limit    time.Duration
+	only     *regexp.Regexp // the tests among which oracles are looked for; nil for all
 }
 
 // helpers is the source that each package gets: active names the defect that is on, by its number. In place of a

@@ -55,10 +55,10 @@ type batch struct {
 }
 
 // run tests the mutants, prints every verdict, and returns the number of mutants that no test caught or
-// whose test ended with an error. Mutants that need Python, where it is not available, are not counted.
+// whose test ended with an error.
 func (b batch) run(list []mutant) (bad int) {
 	var mu sync.Mutex
-	var done, skipped, lacking int
+	var done, skipped int
 	var group sync.WaitGroup
 	queue := make(chan mutant)
 	for range b.workers {
@@ -75,10 +75,7 @@ func (b batch) run(list []mutant) (bad int) {
 				took := time.Since(start).Round(100 * time.Millisecond)
 				mu.Lock()
 				done++
-				switch {
-				case err == nil && v.outcome == needsPython:
-					lacking++
-				case err != nil || !b.check && v.outcome != caught:
+				if err != nil || !b.check && v.outcome != caught {
 					bad++
 				}
 				b.report(done, len(list), m, v, err, took)
@@ -92,8 +89,7 @@ func (b batch) run(list []mutant) (bad int) {
 	close(queue)
 	group.Wait()
 	if !b.check {
-		fmt.Printf("%d run, %d not caught, %d left out by the time limit, %d for want of Python\n",
-			done-lacking, bad, skipped, lacking)
+		fmt.Printf("%d run, %d not caught, %d left out by the time limit\n", done, bad, skipped)
 	}
 	return bad
 }
@@ -114,8 +110,6 @@ func (b batch) report(done, of int, m mutant, v verdict, err error, took time.Du
 		return
 	case b.check:
 		return
-	case v.outcome == needsPython:
-		fmt.Printf("%d/%d %s: NOT RUN: %s\n", done, of, m.name, v.outcome)
 	case v.outcome == caught:
 		fmt.Printf("%d/%d %s: %s %s (%v)\n", done, of, m.name, v.pkg, v.test, took)
 	default:

@@ -44,10 +44,6 @@ type runner struct {
 	hints map[string]verdict
 	sound map[string]func() error
 	built map[string]func() (string, error)
-
-	// interpreter returns the path of the Python interpreter that runs the Python package's tests. The path is
-	// empty if their environment cannot be made. The environment is made at the first call.
-	interpreter func() (string, error)
 }
 
 func newRunner(scratch string, limit time.Duration) *runner {
@@ -55,17 +51,11 @@ func newRunner(scratch string, limit time.Duration) *runner {
 	return &runner{
 		scratch: scratch, limit: limit, hints: hints,
 		sound: map[string]func() error{}, built: map[string]func() (string, error){},
-		interpreter: sync.OnceValues(func() (string, error) {
-			return environment(filepath.Join(scratch, "environment of Python"))
-		}),
 	}
 }
 
 // compiles returns an error if the package of a mutant does not compile.
 func (r *runner) compiles(m mutant) error {
-	if m.isPython() {
-		return r.reads(m)
-	}
 	overlay, err := r.overlay(m)
 	if err != nil {
 		return err
@@ -80,9 +70,6 @@ func (r *runner) compiles(m mutant) error {
 // which the mutant was caught the last time, and stops when a test catches the mutant. It returns an error
 // if no test was run.
 func (r *runner) run(m mutant) (verdict, error) {
-	if m.isPython() {
-		return r.runPython(m)
-	}
 	overlay, err := r.overlay(m)
 	if err != nil {
 		return verdict{}, err
@@ -257,8 +244,7 @@ func (r *runner) overlay(m mutant) (path string, err error) {
 	return path, os.WriteFile(path, listing, 0o666)
 }
 
-// named is the name of a test as a verdict holds it. In the name of a Python test, parameters in brackets
-// may follow.
+// named is the name of a test as a verdict holds it.
 type named string
 
 // matches reports whether a pattern of the go command's -run selects the test.

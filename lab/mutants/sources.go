@@ -138,24 +138,7 @@ func readSources() (sources, error) {
 		}
 		result[filepath.ToSlash(dir)] = fmt.Sprintf("%x", sum.Sum(nil)[:8])
 	}
-	if result[pythonFolder], err = pythonSources(result); err != nil {
-		return nil, err
-	}
 	return result, nil
-}
-
-// pythonSources returns a digest of the Python package's files and of the sources of the stillpoint command
-// that it runs.
-func pythonSources(s sources) (string, error) {
-	files, err := pythonFiles()
-	if err != nil {
-		return "", err
-	}
-	own, err := digest(files...)
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%x", sha256.Sum256([]byte(own+s["cmd/stillpoint"])))[:16], nil
 }
 
 func absolute(dir string, lists ...[]string) (files []string) {

@@ -4,7 +4,7 @@ library(stillpoint)
 of <- asNamespace("stillpoint")
 
 terms <- data.frame(
-  term = c("intercept", "age", "sex=m", "tiny"), value = c(-1.5, 0.0345678, -0.5, 0.000123), noise_sd = c(0.75, 0.01234, 0.25, NA),
+  term = c("(Intercept)", "age", "sex=m", "tiny"), value = c(-1.5, 0.0345678, -0.5, 0.000123), noise_sd = c(0.75, 0.01234, 0.25, NA),
   per = c(NA, "1 year", NA, NA)
 )
 fit <- structure(list(
@@ -17,7 +17,7 @@ fit <- structure(list(
 effects <- list(level = 0.9, formula = "ill ~ age + sex", unit = "log-odds of ill", meaning = "Words.", changes = c("town is left out", "job is left out"),
   reasons = data.frame(state = "withheld", text = "noise hides them", terms = I(list(c("tiny", "small")))),
   coefficients = data.frame(
-    term = c("(intercept)", "age", "sex=m", "tiny"), estimate = c(-1.5, 0.0345678, -0.5, NA), standard_error = c(0.8, 0.0098765, 0.25, NA),
+    term = c("(Intercept)", "age", "sex=m", "tiny"), per = c(NA, "1 year", NA, NA), estimate = c(-1.5, 0.0345678, -0.5, NA), standard_error = c(0.8, 0.0098765, 0.25, NA),
     low = c(-2.9, 0.01832, -0.9112, NA), high = c(-0.1, 0.05081, -0.0888, NA), privacy_share = c(0.9, 0.347, 0.62, NA), state = c(rep("reported", 3), "withheld")
   ))
 with_intervals <- fit
@@ -25,7 +25,7 @@ with_intervals$effects <- effects
 
 # Three classes whose terms come class by class, and of which the cells of the matrix are not symmetric.
 classes <- fit
-grid <- expand.grid(class = c("a", "b", "c"), term = c("intercept", "age"), stringsAsFactors = FALSE)
+grid <- expand.grid(class = c("a", "b", "c"), term = c("(Intercept)", "age"), stringsAsFactors = FALSE)
 classes$coefficients$terms <- data.frame(term = grid$term, class = grid$class, value = c(1, 2, 3, 40, 50, 60), noise_sd = 1:6 / 10, per = NA)
 
 said <- function(x) capture.output(print(summary(x)))

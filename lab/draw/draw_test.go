@@ -1,0 +1,311 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// product reads the source of the product, from its root.
+func product(t *testing.T) *source {
+	t.Helper()
+	t.Chdir("../..")
+	s, err := load(".", "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestEveryFactHasAnOracle fails if a number or a truth that users read has no oracle in lab/draw/shown.tsv, if the
+// oracle is no test, or if the file has a fact that is not shown. A fact that is listed with "-" has no oracle yet;
+// there must not be more of them than there were.
+func TestEveryFactHasAnOracle(t *testing.T) {
+	s := product(t)
+	r, most, err := readRegistry(registryFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]map[string]bool{}
+	known := map[string]bool{}
+	for _, f := range s.facts() {
+		known[f.key] = true
+		o, ok := r[f.key]
+		if !ok {
+			t.Errorf("no oracle for %s: write a test that computes it by another way, then go run ./lab/draw -enrol -below %s",
+				s.describe(f.site), f.file)
+			continue
+		}
+		if o.test == none {
+			continue
+		}
+		if tests[o.folder] == nil {
+			tests[o.folder] = testsOf(t, o.folder)
+		}
+		if name, _, _ := strings.Cut(o.test, "/"); !tests[o.folder][name] {
+			t.Errorf("%s: its oracle %s is no test of %s", f.key, o.test, o.folder)
+		}
+	}
+	for key := range r {
+		if !known[key] {
+			t.Errorf("%s is in the registry and not shown: go run ./lab/draw -list", key)
+		}
+	}
+	if bare := r.bare(); bare > most {
+		t.Errorf("%d facts have no oracle: must be at most %d", bare, most)
+	}
+	if len(known) < 500 {
+		t.Errorf("%d facts: the test shows nothing", len(known))
+	}
+}
+
+// testsOf returns the names of the tests in a folder.
+func testsOf(t *testing.T, folder string) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?m)^func ((?:Test|Example)\w*)\(`).FindAllSubmatch(text, -1) {
+			names[string(m[1])] = true
+		}
+	}
+	return names
+}
+
+// TestRegistryFollowsFacts tests that a fact that moved to another file keeps its oracle, that a new one is counted as
+// one without, and that one that is gone has no line.
+func TestRegistryFollowsFacts(t *testing.T) {
+	r := registry{"a.go F %d n": {"a", "TestF"}, "b.go G %d n": {"b", "TestG"}, "c.go H %d n": {"c", "TestH"}}
+	r.fit([]fact{{key: "a.go F %d n"}, {key: "moved.go G %d n"}, {site: site{folder: "d"}, key: "d.go I %d n"}})
+	path := filepath.Join(t.TempDir(), "shown.tsv")
+	if err := r.write(path); err != nil {
+		t.Fatal(err)
+	}
+	again, most, err := readRegistry(path)
+	want := registry{"a.go F %d n": {"a", "TestF"}, "moved.go G %d n": {"b", "TestG"}, "d.go I %d n": {"d", none}}
+	if err != nil || most != 1 || !maps.Equal(again, want) {
+		t.Errorf("%v: %v, at most %d: must be %v", err, again, most, want)
+	}
+}
+
+// module makes a module with a shown number of each kind in a new folder, and returns its source.
+func module(t *testing.T) *source {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module " + modulePath + "\n\ngo 1.26\n",
+		"model/m.go": `package model
+
+import (
+	"fmt"
+	"strings"
+)
+
+type Row struct {
+	Low  float64 ` + "`json:\"low\"`" + `
+	High float64 ` + "`json:\"high\"`" + `
+	kept int
+}
+
+func number(x float64) string { return fmt.Sprint(x) }
+
+func Show(b *strings.Builder, n int, share float64, yes bool, r Row) error {
+	fmt.Fprintf(b, "%d of %.2g%%, %v, %s\n", n, 100*share, yes, number(r.Low))
+	r.High = share - r.Low
+	r.kept = n
+	if n < 1 {
+		return fmt.Errorf("n = %d", n)
+	}
+	return nil
+}
+`,
+		"model/m_test.go": `package model
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestShow(t *testing.T) {
+	var b strings.Builder
+	if Show(&b, 3, .25, true, Row{Low: .5}); b.String() != "3 of 25%, true, 0.5\n" {
+		t.Error(b.String())
+	}
+}
+`,
+	} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(root, filepath.Dir(registryFile)), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(root)
+	t.Setenv("GOWORK", "off")
+	s, err := load(".", "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestFactsAreFoundAndTried tests which expressions of a small module are facts, that their oracle is found where a test
+// compares them, and that a fact that no test compares is told.
+func TestFactsAreFoundAndTried(t *testing.T) {
+	s := module(t)
+	facts := s.facts()
+	var keys []string
+	for _, f := range facts {
+		keys = append(keys, strings.TrimPrefix(f.key, "model/m.go "))
+	}
+	if want := []string{"Show %.2g 100*share", "Show %d n", "Show %v yes", "Show .High share - r.Low",
+		"Show number() r.Low"}; !slices.Equal(keys, want) {
+		t.Fatalf("%q: must be %q", keys, want)
+	}
+	w, err := s.instrument(t.TempDir(), facts, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := registry{}
+	bare, err := s.enrol(w, facts, r, func(string) bool { return true }, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(bare) != 1 || !strings.HasSuffix(bare[0].key, "share - r.Low") || len(r) != 4 {
+		t.Errorf("without an oracle: %v; with one: %v", bare, r)
+	}
+	for key, o := range r {
+		if o != (oracle{"model", "TestShow"}) {
+			t.Errorf("%s: %v", key, o)
+		}
+	}
+	run, missed, err := w.verify(facts, r, time.Now().Add(time.Minute), 1)
+	if err != nil || run != 4 || len(missed) > 0 {
+		t.Errorf("%d run, %v missed, %v", run, missed, err)
+	}
+}
+
+// TestDefectsAreJudged tests that defects of a small module get the verdicts that they deserve.
+func TestDefectsAreJudged(t *testing.T) {
+	s := module(t)
+	j := &judge{source: s, scratch: t.TempDir(), limit: time.Minute, patient: time.Minute, sound: map[string]bool{}}
+	all, err := s.pools()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]outcome{"100*share => (share)": caught, "share - r.Low => r.High = (r.Low) - (share)": survived,
+		"n < 1 => n <= 1": survived}
+	for _, pool := range all {
+		for _, sites := range pool {
+			for _, d := range sites {
+				text := s.describe(d)
+				for part, expected := range want {
+					before, after, _ := strings.Cut(part, " => ")
+					if strings.Contains(text, before) && strings.Contains(text, after) {
+						got, test, err := j.judge(d)
+						if err != nil || got != expected || got == caught && test != "model TestShow" {
+							t.Errorf("%s: %v, %s, %v: must be %v", text, got, test, err, expected)
+						}
+						delete(want, part)
+					}
+				}
+			}
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("no defects %v", want)
+	}
+}
+
+// TestEveryDefectParses tests that each defect of the product is Go. Whether it compiles, its judge finds out.
+func TestEveryDefectParses(t *testing.T) {
+	s := product(t)
+	all, err := s.pools()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range classes {
+		if len(all[k.name]) < 5 {
+			t.Errorf("%s has %d kinds of defects", k.name, len(all[k.name]))
+		}
+		for kind, sites := range all[k.name] {
+			for i := 0; i < len(sites); i += 1 + len(sites)/20 {
+				d := sites[i]
+				text := apply(s.text[d.file], d.edits)
+				if string(text) == string(s.text[d.file]) {
+					t.Errorf("%s changes nothing", s.describe(d))
+				}
+				if filepath.Ext(d.file) != ".go" {
+					continue
+				}
+				if _, err := parser.ParseFile(token.NewFileSet(), "", text, 0); err != nil {
+					t.Errorf("%s, %s: %v", kind, s.describe(d), err)
+				}
+			}
+		}
+	}
+}
+
+// TestDrawsAreEven tests that a draw has as many defects of each class, a quarter of them in recent lines, and that a
+// seed repeats it.
+func TestDrawsAreEven(t *testing.T) {
+	all := map[string]pool{}
+	for _, k := range classes {
+		all[k.name] = pool{}
+		for i := range 1000 {
+			kind := []string{"a", "b"}[i%2]
+			all[k.name][kind] = append(all[k.name][kind], site{file: k.name, line: i, edits: []edit{{i, i + 1, ""}}})
+		}
+	}
+	lately := func(d site) bool { return d.line < 50 }
+	list := draw(all, lately, 120, 5)
+	count, recent := map[string]int{}, 0
+	for _, d := range list {
+		if count[d.class]++; d.recent {
+			recent++
+		}
+	}
+	for _, k := range classes {
+		if n := count[k.name]; n < 17 || n > 23 { // a site that is drawn twice is left out
+			t.Errorf("%s: %d of 120", k.name, count[k.name])
+		}
+	}
+	if recent < 30 || recent > 50 {
+		t.Errorf("%d of 120 are recent", recent)
+	}
+	if again := draw(all, lately, 120, 5); !slices.EqualFunc(list, again, func(a, b drawn) bool { return a.line == b.line }) {
+		t.Error("the same seed draws others")
+	}
+}
+
+// TestPageIsFresh tests that docs/mutants.md says what its sources say.
+func TestPageIsFresh(t *testing.T) {
+	t.Chdir("../..")
+	want, err := written()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(pageFile)
+	if err != nil || string(got) != string(want) {
+		t.Errorf("%s is not what go run ./lab/draw -page writes (%v)", pageFile, err)
+	}
+}

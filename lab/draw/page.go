@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+)
+
+const (
+	pageFile  = "docs/mutants.md"
+	tableFile = "lab/mutants/mutants.txt"
+)
+
+const page = `# Seeded defects
+
+A test that cannot fail proves nothing. A seeded defect is put into the source on purpose, alone, and a test must fail
+because of it. There are three kinds.
+
+**Written by hand.** %d defects of the code that guards people (curator, account, query, budget, certificate, runs in
+folders) are in [lab/mutants/mutants.txt](../lab/mutants/mutants.txt), whose head says how one is added. Each is caught
+if a test fails with it, fails with it again when it is run alone, and passes without it.
+
+    go run -tags mutants ./lab/mutants -resume      # those not caught yet, new, or touched by a change
+    go run -tags mutants ./lab/mutants -run clip    # those whose name matches
+    go run -tags mutants ./lab/mutants -status      # none: how many verdicts hold for the source as it is
+    go run -tags mutants ./lab/mutants -check       # only: do they fit and compile?
+    go run -tags mutants ./lab/mutants -sample 40 -minutes 4 -seed 7
+
+The verdicts are in [lab/mutants/caught.tsv](../lab/mutants/caught.tsv), with a key of the source on which each was run.
+
+**Shown facts.** %d numbers and truths that users read (printed, drawn, or written to JSON, SQL or ONNX) each have an
+oracle in [lab/draw/shown.tsv](../lab/draw/shown.tsv): a test that fails if the number is a sixteenth larger, the count
+one more, or the truth its opposite. The program finds the facts in the source: arguments of formats, of functions that
+write numbers, fields of JSON, and parts of pages. A default test of the laboratory fails if a fact has no line there.
+%s
+Numbers of the summaries in Python and R are made wrong one by one by python/tests/test_shown.py and r/tests/shown.R.
+
+    go run ./lab/draw -enrol                        # look for oracles of new facts
+    go run ./lab/draw -verify -minutes 1            # make facts wrong in a random order, and run their oracles
+
+**Drawn.** A program draws defects that nobody wrote a test for: operands, operators and constants that are exchanged,
+conditions that are inverted, statements that are left out, fields of the same type that are exchanged, an index that
+is one off, a unit that is wrong. It draws as many of each kind of place, a quarter of them in lines of the last 50
+commits, and runs the short tests of the package and of the packages that import it.
+
+    go run ./lab/draw -n 60                         # draw, and say which survive
+    go run ./lab/draw -n 60 -python -keep           # with bindings, added to lab/draw/drawn.tsv
+
+A drawn defect that survives is no proof of a bad test, since some changes of the source are no faults. Each is read,
+and those that are faults lead to a test. The draws that were kept ([lab/draw/drawn.tsv](../lab/draw/drawn.tsv), with
+the commit of each) had these outcomes when they were drawn:
+
+| kind of place | drawn | caught | not caught | timed out |
+|---|---|---|---|---|
+%s
+
+A defect that times out is neither caught nor missed: no test failed, and one did not end.
+
+Continuous integration runs a sample of the written defects, of the facts and of the drawn ones, each within minutes.
+Gremlins, a mutation tool for Go that is kept up, is not used: it says of itself that a run on a large module takes hours,
+and it exchanges operators, but knows neither formats nor fields of the same type nor units, and no kinds of place.
+This page is written by go run ./lab/draw -page and not edited by hand.
+`
+
+// written returns the page about seeded defects, from the files that it speaks of.
+func written() ([]byte, error) {
+	table, err := os.ReadFile(tableFile)
+	if err != nil {
+		return nil, err
+	}
+	r, _, err := readRegistry(registryFile)
+	if err != nil {
+		return nil, err
+	}
+	draws, err := os.ReadFile(drawnFile)
+	if err != nil {
+		return nil, err
+	}
+	bare := r.bare()
+	left := "Each has one."
+	if bare > 0 {
+		left = fmt.Sprintf("%d more are listed there as without one; that list may only become shorter.", bare)
+	}
+	rates := map[string]map[outcome]int{}
+	for line := range strings.Lines(string(draws)) {
+		f := strings.Split(line, "\t")
+		if len(f) != 7 {
+			return nil, fmt.Errorf("%s: %q: must have seven fields", drawnFile, line)
+		}
+		if rates[f[2]] == nil {
+			rates[f[2]] = map[outcome]int{}
+		}
+		rates[f[2]][outcome(f[4])]++
+	}
+	var rows strings.Builder
+	for _, k := range classes {
+		if t := rates[k.name]; t != nil {
+			fmt.Fprintf(&rows, "| %s | %d | %d | %d | %d |\n", k.name, t[caught]+t[survived]+t[timedOut], t[caught], t[survived],
+				t[timedOut])
+		}
+	}
+	return fmt.Appendf(nil, page, bytes.Count(table, []byte("\nmutant ")), len(r)-bare, left, rows.String()), nil
+}

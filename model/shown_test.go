@@ -1,0 +1,89 @@
+package model
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
+)
+
+// The tests of this file compare shown texts to the letter, at numbers that were worked out by hand.
+
+// TestContrastsToTheLetter tests what a contrast with an interval says. Half a row is 1/sqrt(3) of the number from 0 to
+// 10, of the category and of the intercept; the coefficient 1 of the number is 1/5 for a year, less the square root of 3,
+// and its standard error .2/5. At 90% an interval is 1.644854 standard errors either way.
+func TestContrastsToTheLetter(t *testing.T) {
+	m := withIntervals(t, nil)
+	c, err := m.Contrast("age")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unit := 1 / m.Schema().Scale()
+	estimate, half := unit/5, 1.644854*.2*unit/5
+	for _, x := range []struct{ got, want float64 }{{c.Estimate, estimate}, {c.Low, estimate - half}, {c.High, estimate + half},
+		{c.Error, .2 * unit / 5}, {c.Privacy, 1 - math.Sqrt(.5)}, {c.Level, .9}, {c.Odds.Estimate, math.Exp(estimate)},
+		{c.Odds.Low, math.Exp(estimate - half)}, {c.Odds.High, math.Exp(estimate + half)}} {
+		if math.Abs(x.got-x.want) > 1e-6 {
+			t.Errorf("%v: must be %v", x.got, x.want)
+		}
+	}
+	c.Odds = &Ratio{Estimate: 1.12345, Low: 1.05432, High: 1.23456}
+	if got := m.words(c); got != `the odds of "yes" are multiplied by 1.123 (90% interval 1.054 to 1.235)` {
+		t.Error(got)
+	}
+	c.Odds, c.Rate = nil, c.Odds
+	if got := m.words(c); got != `the odds of "yes" is multiplied by 1.123 (90% interval 1.054 to 1.235)` {
+		t.Error(got)
+	}
+	c.Rate, c.Estimate, c.Low, c.High = nil, .123456, .045678, .234567
+	if got := m.words(c); got != `the odds of "yes" is expected to be 0.1235 higher (90% interval 0.04568 to 0.2346)` {
+		t.Error(got)
+	}
+	c.State, c.Reason = inference.Withheld, "noise"
+	if got := m.words(c); got != "no interval is stated: "+string(inference.Withheld)+": noise" {
+		t.Error(got)
+	}
+	list, err := m.Coefficients()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, k := range list.List {
+		span := 1.0
+		if k.Term == "age" {
+			span = 10
+		}
+		if math.Abs(k.Span-span) > 1e-9 || k.Intercept != (i == len(list.List)-1) {
+			t.Errorf("%s: span %v, intercept %v", k.Term, k.Span, k.Intercept)
+		}
+	}
+	if list.Level != .9 || list.Allowance != 0 {
+		t.Errorf("%+v", list)
+	}
+}
+
+// TestTablesToTheLetter tests the tables of calibration and confusion.
+func TestTablesToTheLetter(t *testing.T) {
+	c := &Calibration{Bins: []Bin{{From: .1, To: .2, N: 37, Predicted: .1542, Observed: .1892}}}
+	if got := c.String(); got != "reliability    probabilities, and how often they came true\n"+
+		"  0.1 to 0.2   predicted 0.154  observed 0.189  rows 37\n" {
+		t.Errorf("%q", got)
+	}
+	f := &Confusion{Classes: []string{"no", "perhaps"}, Rows: [][]int64{{1234, 5}, {67, 890}}}
+	if got := f.String(); got != "confusion      rows of a class (line) by the class predicted (column, in the same order)\n"+
+		"  no       1234     5\n  perhaps    67   890\n" {
+		t.Errorf("%q", got)
+	}
+	f.Classes = make([]string, 21)
+	if got := f.String(); got != "confusion      of 21 classes: as JSON only\n" {
+		t.Errorf("%q", got)
+	}
+	// Of 50 rows in two bins, the error is 20/50 |.15-.25| + 30/50 |.85-.8|.
+	var bins calibrating
+	bins[1].n, bins[1].sum, bins[1].came = 20, 3, 5
+	bins[8].n, bins[8].sum, bins[8].came = 30, 25.5, 24
+	r := bins.result(50)
+	if math.Abs(r.Error-.07) > 1e-12 || len(r.Bins) != 2 || r.Bins[1].From != .8 || r.Bins[1].To != .9 || r.Bins[0].N != 20 ||
+		math.Abs(r.Bins[1].Predicted-.85) > 1e-12 || r.Bins[1].Observed != .8 {
+		t.Errorf("%+v", r)
+	}
+}
