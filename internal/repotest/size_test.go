@@ -12,11 +12,11 @@ import (
 // passes one pays by a simplification elsewhere. slack is how far below its limit a part may be before the limit must
 // be lowered.
 var sizes = map[size.Part]size.Lines{
-	size.Product: {Code: 69_000, Comment: 18_000},
+	size.Product: {Code: 72_000, Comment: 18_500},
 	size.Support: {Code: 7_600},
 }
 
-const slack = 2_000
+const slack = 2_500
 
 // counted returns the sizes of the module's folders.
 func counted(t *testing.T) []size.Count {
