@@ -114,6 +114,7 @@ func (e *explanation) arrive() {
 			}
 		}
 		share, bias := k.covariance.arrived(factors, own.Feature, k.kept)
+		share = max(share, 0) // where steps moved the term by less than its noise, its share may come out below 0
 		c.share = &share
 		c.late = !(bias <= mostBias*c.effectSD)
 		c.bias = bias

@@ -288,7 +288,10 @@ func TestCancelledOnTheWay(t *testing.T) {
 		{"storm", ""}} {
 		for _, after := range []int{1, 70} {
 			c := config(t, 300)
-			c.Train = train.Train{Algorithm: test[0], Settings: train.Settings{"steps": 100, "output": test[1]}}
+			c.Train = train.Train{Algorithm: test[0], Settings: train.Settings{"steps": 100}}
+			if test[1] != "" {
+				c.Train.Settings["output"] = test[1]
+			}
 			name := test[0] + " " + test[1]
 			ctx, cancel := context.WithCancel(context.Background())
 			f, err := fit(ctx, c, options{Software: "test", Step: func(s train.Step) {

@@ -225,7 +225,7 @@ func TestInferenceWarningsToTheLetter(t *testing.T) {
 }
 
 // TestStagesShareTheBudget tests the shares of a fit's two stages, which a plan shows: 30% for the first, and the rest
-// for the second.
+// for the second. At this size of a fit of classes the features number boughtFeatures.
 func TestStagesShareTheBudget(t *testing.T) {
 	c := config(t, 20_000, "model: {loss: logistic}", "model: {loss: logistic, features: effects}")
 	p, err := c.Plan(t.Context())
@@ -233,7 +233,7 @@ func TestStagesShareTheBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := p.First
-	if s == nil || !near(s.Share, .3, 1e-9) || !near(s.Second, .7, 1e-9) || s.Features() != effectsFeatures {
+	if s == nil || !near(s.Share, .3, 1e-9) || !near(s.Second, .7, 1e-9) || s.Features() != boughtFeatures {
 		t.Errorf("%+v", s)
 	}
 }

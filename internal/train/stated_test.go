@@ -10,7 +10,7 @@ import (
 // summary of a compared plan may state a forecast.
 func TestPlanStatesNoWrongForecast(t *testing.T) {
 	for name, want := range map[string]bool{"logistic": true, "hinge": false, `"network(4,tanh,logistic)"`: false} {
-		p, err := config(t, 20_000, "loss: logistic", "loss: "+name).Plan(context.Background())
+		p, err := config(t, 20_000, "loss: logistic", "loss: "+name+", family: lines").Plan(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}

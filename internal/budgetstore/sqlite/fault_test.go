@@ -321,7 +321,7 @@ func TestAltered(t *testing.T) {
 		"DELETE FROM stillpoint_rows WHERE number = 2",
 		"DELETE FROM stillpoint_rows",
 		"UPDATE stillpoint_rows SET content = replace(content, 'replace-one', 'add-or-remove') WHERE number = 1",
-		"UPDATE stillpoint_rows SET hash = replace(hash, '0', '1') WHERE number = 4",
+		"UPDATE stillpoint_rows SET hash = 'x' || substr(hash, 2) WHERE number = 4",
 		"UPDATE stillpoint_chains SET length = 3, head = (SELECT hash FROM stillpoint_rows WHERE number = 3)",
 		"DELETE FROM stillpoint_chains",
 	} {
