@@ -24,6 +24,8 @@ var registered = map[string]struct {
 		"poisson(0.3)", 0xe7fe746fea545794},
 	"poisson-rate": {[]string{"poisson-rate(0.6,0.01)", "poisson-rate(1,0.5)"},
 		"poisson-rate(0.3,0.5)", 0xe7fe746fea545794},
+	"gamma": {[]string{"gamma(0.3,0.01)", "gamma(1,0.5)", "gamma(5,1e-07)"},
+		"gamma(3,0.001)", 0x0fe68897f1a57233},
 	"welsch": {[]string{"welsch(1e-06)", "welsch(0.01)", "welsch(0.7)", "welsch(1)", "welsch(50)"},
 		"welsch(0.3)", 0x65e8e0165a854515},
 	"geman-mcclure": {[]string{"geman-mcclure(0.01)", "geman-mcclure(0.7)", "geman-mcclure(1)", "geman-mcclure(50)"},
