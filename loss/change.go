@@ -29,6 +29,18 @@ func ChangeRange(l Loss, w, z []float64, reach func(v []float64) (low, high floa
 	if u, is := l.(Units); is {
 		l, summed = u.Row(), u.Summed()
 	}
+	if o, is := l.(ordered); is {
+		f := len(w) - o.k + 2
+		if len(z) != o.k || f < 1 {
+			return 0, 0, false
+		}
+		low, high := reach(w[:f])
+		least, most = o.changes(w[f:], low, high, z)
+		if RowWeighted(o) || summed {
+			least, most = min(least, 0), max(most, 0)
+		}
+		return least, most, finite(least) && finite(most)
+	}
 	of := l
 	if n, is := networkOf(l); is {
 		of = n.Network.Output

@@ -34,6 +34,8 @@ var registered = map[string]struct {
 		"tukey(2.3)", 0xb054205ae72b77b6},
 	"softmax": {[]string{"softmax(3)", "softmax(7)"},
 		"softmax(3)", 0xe7165253af4ac8ab},
+	"ordered": {[]string{"ordered(3)", "ordered(4)", "ordered(7)"},
+		"ordered(4)", 0x1f9c3a3a7171bd00},
 	"absolute": {[]string{"absolute"},
 		"absolute", 0xbea7b4c1b31437c2},
 	"pinball": {[]string{"pinball(0.001)", "pinball(0.5)", "pinball(0.9)"},

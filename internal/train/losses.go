@@ -46,6 +46,8 @@ var lossUses = map[string]struct{ shown, use string }{
 	"ramp":           {"ramp", "two classes; like hinge, but rows far on the wrong side have no pull"},
 	"softmax": {"softmax(3)",
 		"three classes or more; softmax without a number takes the number of declared classes"},
+	"ordered": {"ordered(3)",
+		"three ordered classes or more: proportional odds; ordered without a number takes the number of declared classes"},
 	"huber":    {"huber(0.1)", "numbers; between mean and median: outliers pull with a bounded force"},
 	"squared":  {"squared(0.5)", "numbers; least squares, with residuals clipped"},
 	"absolute": {"absolute", "numbers; the median"},
