@@ -434,6 +434,8 @@ def _parse(name: str) -> tuple[_Network | None, str]:
     """The network of a loss, if it is one, and the name of the loss of its margins without weights."""
     if name.startswith(("weighted(", "units(")):
         return _parse(_fields(name)[0])
+    if name.startswith("ordered("):
+        raise Unsupported("the thresholds of ordered classes")
     if not name.startswith("network("):
         return None, name
     hidden, activation, output = _fields(name)[:3]
@@ -444,7 +446,7 @@ def _parse(name: str) -> tuple[_Network | None, str]:
 
 def _output(name: str, target: Mapping[str, Any], clamped: bool) -> tuple[Callable, list[str]]:
     """What makes predictions of margins, and the columns that predict --margin writes."""
-    counts = re.match(r"poisson(-rate)?\(", name) is not None
+    counts = re.match(r"(poisson(-rate)?|gamma)\(", name) is not None
     if counts or "number" in target:
         low, high = (float(b) for b in target["number"])
         half, middle = high / 2 - low / 2, low / 2 + high / 2
