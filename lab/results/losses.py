@@ -40,6 +40,8 @@ def fit(table, columns, target, loss, epsilon, train=None):
 
 
 def median(values):
+    if not all(np.isfinite(values)):
+        return "-"
     return f"{np.median(values):.4g} ({min(values):.4g} to {max(values):.4g})"
 
 
