@@ -254,7 +254,7 @@ func (c *Config) check() error {
 	switch {
 	case c.Schema == nil:
 		return errors.New("schema: must describe the table's columns (stillpoint schema DATA drafts one)")
-	case c.Model.Loss == "":
+	case c.Model.Loss == "" && c.Schema.Target().Event == "":
 		return errors.New("model.loss: must name a loss")
 	case c.Privacy.Relation == "":
 		return errors.New("privacy.relation: must be replace-one or add-or-remove")
@@ -345,13 +345,22 @@ func (c *Config) declared(r account.Relation) (float64, error) {
 	return float64(c.Privacy.Records), nil
 }
 
+// hazardLoss names the loss of the time to an event, which may be left out: minus the logarithm of the likelihood of the
+// times, that of counts of events with the integrated baseline hazards as exposures. hazardClip bounds by how many more
+// events than a record had the model may expect of it before its pull is clipped.
+const hazardLoss, hazardClip = "hazard", "3"
+
 // loss returns the loss of one record. It starts from model.loss and adds the number of classes, the smallest
 // exposure and the column of row weights, which the schema states, and the weights of classes from
 // model.weights. If the schema has a privacy unit, the loss of a record combines the losses of the unit's
 // rows. It returns an error if the loss does not suit the target.
 func (c *Config) loss() (loss.Loss, error) {
 	target := c.Schema.Target()
-	l, err := loss.ParseFor(string(c.Model.Loss), len(target.Classes))
+	name := string(c.Model.Loss)
+	if target.Event != "" && (name == "" || name == hazardLoss) {
+		name = "poisson(" + hazardClip + ")"
+	}
+	l, err := loss.ParseFor(name, len(target.Classes))
 	if err != nil {
 		return nil, fmt.Errorf("model.loss: %w", err)
 	}
