@@ -57,7 +57,7 @@ func (m *Model) scan(ctx context.Context, from Source, where string, labelled bo
 	}
 	target := targetCell(schema, header)
 	t := schema.Target()
-	times := targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards}
+	times := m.times()
 	carries := labelled && (schema.Target().Weight != "" || schema.Target().Least() > 0)
 	r := record{x: make([]float32, rowMap.Dim())}
 	for i := 0; ; i++ {

@@ -107,7 +107,7 @@ var layers = map[string]struct {
 	"internal/report": {local: []string{"account/mechanism", "internal/spline", "internal/synthetic", "internal/inference", "internal/regularfile", "account",
 		"model", "certificate", "dataset", "internal/runrecord", "internal/ledgerfile", "internal/safetext"},
 		others: []string{"gonum.org/v1/gonum"}},
-	"model": {local: []string{"model/contrast", "internal/inference", "account", "internal/vector", "internal/regularfile",
+	"model": {local: []string{"model/contrast", "internal/targetpair", "internal/inference", "account", "internal/vector", "internal/regularfile",
 		"loss", "dataset", "internal/table", "internal/durable", "internal/safetext", "stationarity"}},
 	"certificate": {local: []string{"account/mechanism", "internal/regularfile", "account",
 		"internal/durable", "internal/safetext"}},
