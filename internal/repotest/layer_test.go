@@ -257,7 +257,7 @@ var inspecting = []string{"runtime", "os/signal", "syscall", "plugin", "unsafe",
 // inspectors lists, for each package, the inspecting packages that it may import, and why.
 var inspectors = map[string][]string{
 	"internal/crashsafe":                 {"runtime/debug", "golang.org/x/sys"}, // turns tracebacks off
-	"":                                   {"reflect"}, // the fields of Spec
+	"":                                   {"reflect"},                           // the fields of Spec
 	"cmd/stillpoint":                     {"os/signal", "syscall", "runtime", "runtime/debug"},
 	"curator":                            {"runtime"}, // number of processors
 	"curator/simulate":                   {"runtime"},

@@ -601,6 +601,8 @@ REASONS = [
     *reasons("accuracy.md", BEFORE, "Records without a target"),
     Reason("accuracy.md", "Rivals on the same encoded rows", 2, PEERS),
     Reason("accuracy.md", "Features of effects", 1, "shares of what the table above it has"),
+    Reason("accuracy.md", "Features of effects", 2, "metric.sh makes it again, in hours"),
+    Reason("families.md", "", None, "families.py makes its fits and its tables again, in a day"),
     Reason("audit.md", "", None, "go test ./internal/audit -v prints them, and its tests hold them to their bounds"),
     *reasons("cost.md", "go test -run Golden ./account compares them, at every change", "Golden values"),
     *reasons("cost.md", TIME, "Speed and width", "Reservations a second",
