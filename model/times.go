@@ -15,7 +15,9 @@ func (m *Model) times() targetpair.Times {
 }
 
 // risk returns the predicted probability of an event by a time, for the margin z.
-func risk(t targetpair.Times, z, time float64) float64 { return -math.Expm1(-t.Hazard(time) * math.Exp(z)) }
+func risk(t targetpair.Times, z, time float64) float64 {
+	return -math.Expm1(-t.Hazard(time) * math.Exp(z))
+}
 
 // observed is a record with the time to an event: it was observed from entry to exit, as shares of the end of the time
 // that is modelled, and event says whether the event occurred at exit. z is its predicted margin.

@@ -74,7 +74,7 @@ type Config struct {
 // Model names a loss and a regularizer in the notation of package loss.
 type Model struct {
 	// Loss is for example logistic, huber(0.1), a network, or softmax, which means softmax(K) for the
-	// schema's K classes.
+	// schema's K classes. For the time to an event it may be left out, or be hazard.
 	Loss LossName `yaml:"loss"`
 	// Weights are public weights of classes, for example {yes: 5}. The weight multiplies the loss of each
 	// record of the class, and therefore the largest norm of its gradient. Classes that are not listed have
