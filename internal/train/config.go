@@ -351,9 +351,13 @@ func (c *Config) declared(r account.Relation) (float64, error) {
 // rows. It returns an error if the loss does not suit the target.
 func (c *Config) loss() (loss.Loss, error) {
 	target := c.Schema.Target()
-	l, err := loss.ParseFor(string(c.Model.Loss), len(target.Classes))
+	l, err := loss.ParseFor(c.Model.Loss.of(target), len(target.Classes))
 	if err != nil {
 		return nil, fmt.Errorf("model.loss: %w", err)
+	}
+	if of, ok := loss.Unweighted(l).(interface{ LeastValue() float64 }); ok && of.LeastValue() != target.Low/target.High {
+		return nil, fmt.Errorf("model.loss: schema.target %q: loss %s is for numbers of at least %v of the largest: leave "+
+			"its second number out, which is then that of the bounds", target.Column, l.Name(), of.LeastValue())
 	}
 	if least := target.Least(); least > 0 && loss.LeastExposure(l) == 0 {
 		if l, err = loss.WithExposure(l, least); err != nil {
