@@ -261,9 +261,14 @@ func (c *Config) decode(text []byte) error {
 // text format, the number of records, the address of the budget store or the memory limit is invalid. A
 // calling program uses Check for a configuration that was not read from a file. Plan and Fit check the other
 // values.
-func (c *Config) Check() error { return c.check() }
+func (c *Config) Check() error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	return c.resolveBounds()
+}
 
-// check does the work of Check. ReadConfig calls it too.
+// check makes the checks of Check that need no other file. ReadConfig calls it too.
 func (c *Config) check() error {
 	if err := c.checkData(); err != nil {
 		return err
