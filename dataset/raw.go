@@ -43,6 +43,8 @@ type rawTarget struct {
 	Cuts    []float64 `json:"cuts,omitempty"`
 	Hazards []float64 `json:"hazards,omitempty"`
 	timed   bool      // the YAML key was time
+	// Ignore is true in the JSON of a schema without a target. YAML has no such key.
+	Ignore bool `json:"ignore,omitempty"`
 }
 
 type rawExposure struct {
@@ -202,6 +204,9 @@ func (c *Column) days(field string, r rawColumn) error {
 func (r rawTarget) target() (Target, error) {
 	t := Target{Column: r.Column, Weight: r.Weight, Share: r.Share,
 		Event: r.Event, Entry: r.Entry, Cuts: r.Cuts, Hazards: r.Hazards}
+	if r.Ignore {
+		t.Kind = Ignore
+	}
 	if r.Column == "" {
 		return t, nil // New returns the error
 	}
@@ -296,9 +301,12 @@ func (t Target) raw() rawTarget {
 	if e := t.Exposure; e != (Exposure{}) {
 		r.Exposure = &rawExposure{e.Column, []float64{e.Low, e.High}}
 	}
-	if t.Kind == Number {
+	switch {
+	case t.none():
+		r.Ignore = true
+	case t.Kind == Number:
 		r.Number = []float64{t.Low, t.High}
-	} else {
+	default:
 		r.Classes = t.Classes
 	}
 	return r

@@ -18,8 +18,8 @@ const (
 	Probabilities
 	// Value is the margin converted to the target's units (dataset.Schema.TargetFromUnit).
 	Value
-	// Rate is e^z times dataset.Target.Rate, for the margin z: the expected count, or the expected count per
-	// unit of exposure if the target has an exposure.
+	// Rate is e^z times dataset.Target.Rate, for the margin z: the mean of a positive number, the expected count, or the
+	// expected count per unit of exposure if the target has an exposure.
 	Rate
 	// Risk is 1 - exp(-e^z) for the margin z: the probability of an event from time 0 to the end of the time that is
 	// modelled, the target's High, if the target is the time to an event.
@@ -36,7 +36,7 @@ func (m *Model) Output() (Output, error) {
 	switch target := m.schema.Target(); {
 	case target.Event != "":
 		return Risk, nil
-	case loss.Counts(l):
+	case hasRate(l):
 		return Rate, nil
 	case target.Kind == dataset.Number:
 		return Value, nil
@@ -46,6 +46,12 @@ func (m *Model) Output() (Output, error) {
 		return Probability, nil
 	}
 	return Score, nil
+}
+
+// hasRate reports whether the prediction is the exponential of the margin.
+func hasRate(l loss.Loss) bool {
+	_, ok := l.(linked)
+	return ok
 }
 
 // hasProbability reports whether the loss is minus the logarithm of a predicted probability. It is true for
@@ -64,7 +70,7 @@ func (m *Model) columns(o Output, opts PredictOptions) (names []string) {
 		if names = []string{"risk"}; len(opts.Horizons) > 0 {
 			names = nil
 			for _, h := range opts.Horizons {
-				names = append(names, "risk="+show(h))
+				names = append(names, "risk="+string(show(nil, h)))
 			}
 		}
 		names, margin = append(names, "score"), []string{"margin"}
