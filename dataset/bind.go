@@ -88,7 +88,9 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 		m.where = at[s.filter.Column]
 	}
 	if labelled {
-		m.target = at[s.target.Column]
+		if !s.target.none() {
+			m.target = at[s.target.Column]
+		}
 		if name := s.target.beside(); name != "" {
 			m.beside = at[name]
 		}
@@ -206,7 +208,9 @@ func (s *Schema) needed(labelled bool) []string {
 		}
 	}
 	if labelled {
-		need = append(need, s.target.Column)
+		if !s.target.none() {
+			need = append(need, s.target.Column)
+		}
 		if name := s.target.beside(); name != "" {
 			need = append(need, name)
 		}

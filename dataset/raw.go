@@ -37,6 +37,9 @@ type rawTarget struct {
 	Weight   string       `json:"weight,omitempty"`
 	Exposure *rawExposure `json:"exposure,omitempty"`
 	Share    []float64    `json:"share,omitempty"`
+
+	// Ignore is true in the JSON of a schema without a target. YAML has no such key.
+	Ignore bool `json:"ignore,omitempty"`
 }
 
 type rawExposure struct {
@@ -195,6 +198,9 @@ func (c *Column) days(field string, r rawColumn) error {
 
 func (r rawTarget) target() (Target, error) {
 	t := Target{Column: r.Column, Weight: r.Weight, Share: r.Share}
+	if r.Ignore {
+		t.Kind = Ignore
+	}
 	if r.Column == "" {
 		return t, nil // New returns the error
 	}
@@ -282,9 +288,12 @@ func (t Target) raw() rawTarget {
 	if e := t.Exposure; e != (Exposure{}) {
 		r.Exposure = &rawExposure{e.Column, []float64{e.Low, e.High}}
 	}
-	if t.Kind == Number {
+	switch {
+	case t.none():
+		r.Ignore = true
+	case t.Kind == Number:
 		r.Number = []float64{t.Low, t.High}
-	} else {
+	default:
 		r.Classes = t.Classes
 	}
 	return r

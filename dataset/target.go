@@ -12,7 +12,7 @@ import (
 // Target describes the column to be predicted.
 type Target struct {
 	Column    string
-	Kind      ColumnKind // Number for regression, Category for classes
+	Kind      ColumnKind // Number for regression, Category for classes, Ignore for a schema without a target
 	Classes   []string   // Category: the cells of the classes; two are -1 and +1, more are 0, 1, 2, ...
 	Low, High float64    // Number: public bounds, in the target's units
 
@@ -140,7 +140,13 @@ func (t Target) validateShare() error {
 // record with a small exposure.
 const leastExposure = 1e-6
 
+// none reports whether the schema has no target: its rows are described and not learned from.
+func (t Target) none() bool { return t.Kind == Ignore && t.Column == "" }
+
 func (t Target) validate(missing []string) error {
+	if t.none() && t.beside() == "" && t.Share == nil && t.Classes == nil {
+		return nil
+	}
 	if rule := nameRule(t.Column); t.Column == "" {
 		return &fieldError{"target.column", "", "must name the column to be predicted"}
 	} else if rule != "" {

@@ -18,6 +18,9 @@ func (s *Schema) MarshalYAML() ([]byte, error) {
 	if raw.Effects != nil {
 		return nil, &fieldError{"effects", "", "have no written form: a fit finds them"}
 	}
+	if raw.Target.Ignore {
+		return nil, &fieldError{"target", "", "must be given: a schema without one has no written form"}
+	}
 	var b strings.Builder
 	b.WriteString("columns:\n")
 	for _, c := range raw.Columns {

@@ -129,8 +129,11 @@ func (t *tally) predicted(r record, z []float64) {
 		if e := schema.Target().Exposure; e.Column != "" {
 			predicted *= r.share * e.High // the expected count of this record
 		}
-		if loss.Counts(t.predicting) {
-			t.deviance += deviance(schema.TargetFromUnit(r.y), predicted)
+		switch y := schema.TargetFromUnit(r.y); {
+		case loss.Counts(t.predicting):
+			t.deviance += deviance(y, predicted)
+		case hasRate(t.predicting):
+			t.deviance += 2 * (y/predicted - 1 - math.Log(y/predicted))
 		}
 		e := predicted - truth(schema, r)
 		t.squares += float64(e * e)
@@ -204,7 +207,7 @@ func (t *tally) metrics() (Metrics, error) {
 		if strings.HasPrefix(t.predicting.Name(), "pinball(") {
 			m.ShareBelow = new(float64(t.below) / n)
 		}
-		if loss.Counts(t.predicting) {
+		if hasRate(t.predicting) {
 			m.Deviance = new(t.deviance / n)
 		}
 	}

@@ -37,7 +37,8 @@ type Metrics struct {
 	// loss. For a good fit of pinball(tau) it is near tau.
 	ShareBelow *float64 `json:"share_below,omitempty"`
 	// Deviance is the mean of 2 (k log(k/rate) - (k - rate)) over counts k, which are clamped to the public
-	// bounds. rate is the predicted count. Deviance is set for losses of counts. It is 0 if every count is
+	// bounds, and for a gamma loss the mean of 2 (k/rate - 1 - log(k/rate)). rate is the predicted count or number.
+	// Deviance is set for losses of counts and for gamma. It is 0 if every count is
 	// predicted exactly. It is about 1 if the counts have a Poisson distribution with the predicted rates as
 	// means, and these are not too small.
 	Deviance *float64 `json:"deviance,omitempty"`

@@ -18,8 +18,8 @@ const (
 	Probabilities
 	// Value is the margin converted to the target's units (dataset.Schema.TargetFromUnit).
 	Value
-	// Rate is e^z times dataset.Target.Rate, for the margin z: the expected count, or the expected count per
-	// unit of exposure if the target has an exposure.
+	// Rate is e^z times dataset.Target.Rate, for the margin z: the mean of a positive number, the expected count, or the
+	// expected count per unit of exposure if the target has an exposure.
 	Rate
 )
 
@@ -31,7 +31,7 @@ func (m *Model) Output() (Output, error) {
 		return 0, err
 	}
 	switch target := m.schema.Target(); {
-	case loss.Counts(l):
+	case hasRate(l):
 		return Rate, nil
 	case target.Kind == dataset.Number:
 		return Value, nil
@@ -41,6 +41,12 @@ func (m *Model) Output() (Output, error) {
 		return Probability, nil
 	}
 	return Score, nil
+}
+
+// hasRate reports whether the prediction is the exponential of the margin.
+func hasRate(l loss.Loss) bool {
+	_, ok := l.(linked)
+	return ok
 }
 
 // hasProbability reports whether the loss is minus the logarithm of a predicted probability. It is true for

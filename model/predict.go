@@ -1,11 +1,14 @@
 package model
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 )
 
 // PredictOptions selects rows and output columns. The zero value predicts every row.
@@ -56,50 +59,61 @@ func (m *Model) PredictFrom(ctx context.Context, from Source, out io.Writer, opt
 	if err != nil {
 		return err
 	}
-	w := csv.NewWriter(out)
+	w := bufio.NewWriterSize(out, 1<<16)
 	columns, predict, err := m.predictor(o, l, opts)
 	if err != nil {
 		return fmt.Errorf("model: predict: %w", err)
 	}
-	if err := w.Write(columns); err != nil {
-		return fmt.Errorf("model: predict: %w", err)
+	w.WriteString(csvLine(columns))
+	empty := strings.Repeat(",", len(columns)-1) + "\n"
+	if len(columns) == 1 {
+		empty = "\"\"\n"
 	}
 	err = m.scan(ctx, from, opts.Where, false, func(r record) error {
-		if r.kept && r.ok {
-			return w.Write(predict(r.x))
+		if !r.kept || !r.ok {
+			_, err := w.WriteString(empty)
+			return err
 		}
-		if len(columns) > 1 {
-			return w.Write(make([]string, len(columns)))
-		}
-		w.Flush()
-		_, err := io.WriteString(out, "\"\"\n")
+		_, err := w.Write(append(predict(w.AvailableBuffer(), r.x), '\n'))
 		return err
 	})
-	w.Flush()
-	if err == nil {
-		err = w.Error()
-	}
-	if err != nil {
+	if err = cmp.Or(err, w.Flush()); err != nil {
 		return fmt.Errorf("model: predict: %w", err)
 	}
 	return nil
 }
 
-// predictor returns the names of the columns that Predict writes, and a function that returns the cells of
-// these columns for an encoded row.
+// csvLine returns a row of CSV with its line end.
+func csvLine(cells []string) string {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	w.Write(cells) // a Builder returns no errors
+	w.Flush()
+	return b.String()
+}
+
+// predictor returns the names of the columns that Predict writes, and a function that appends the cells of
+// these columns for an encoded row, as CSV without the line end.
 func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []string,
-	predict func(x []float32) []string, err error) {
-	var of func(z []float64) []string
-	class := func(z []float64) string { return m.schema.Target().Classes[classOf(z)] }
+	predict func(to []byte, x []float32) []byte, err error) {
+	var classes []string // as cells of CSV behind another cell
+	for _, c := range m.schema.Target().Classes {
+		classes = append(classes, ","+strings.TrimSuffix(csvLine([]string{c}), "\n"))
+	}
+	var of func(to []byte, z []float64) []byte
 	switch o {
 	case Value, Rate:
-		of = func(z []float64) []string { return []string{show(m.inUnits(l, z[0]))} }
+		of = func(to []byte, z []float64) []byte { return show(to, m.inUnits(l, z[0])) }
 	case Probabilities:
-		of = func(z []float64) []string { return append(shown(probabilities(l, z)), class(z)) }
+		of = func(to []byte, z []float64) []byte {
+			return append(show(to, probabilities(l, z)...), classes[classOf(z)]...)
+		}
 	case Probability:
-		of = func(z []float64) []string { return []string{show(probability(l, z[0])), class(z)} }
+		of = func(to []byte, z []float64) []byte {
+			return append(show(to, probability(l, z[0])), classes[classOf(z)]...)
+		}
 	default:
-		of = func(z []float64) []string { return []string{show(z[0]), class(z)} }
+		of = func(to []byte, z []float64) []byte { return append(show(to, z[0]), classes[classOf(z)]...) }
 	}
 	interval := func([]float32) *Interval { return nil }
 	if opts.Intervals {
@@ -107,16 +121,21 @@ func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []s
 			return nil, nil, err
 		}
 	}
-	return m.columns(o, opts), func(x []float32) []string {
+	return m.columns(o, opts), func(to []byte, x []float32) []byte {
 		z := m.margins(x)
-		list := of(z)
+		to = of(to, z)
 		if opts.Intervals {
-			list = append(list, interval(x).texts()...)
+			to = append(to, ',')
+			if i := interval(x); i != nil {
+				to = show(to, i.Low, i.High)
+			} else {
+				to = append(to, ',')
+			}
 		}
 		if opts.Margins {
-			list = append(list, shown(z)...)
+			to = show(append(to, ','), z...)
 		}
-		return list
+		return to
 	}, nil
 }
 
@@ -172,11 +191,13 @@ func probabilities(l margins, z []float64) []float64 {
 	return p
 }
 
-func shown(list []float64) (texts []string) {
-	for _, x := range list {
-		texts = append(texts, show(x))
+// show appends numbers as cells of CSV: the shortest decimals that parse to them.
+func show(to []byte, list ...float64) []byte {
+	for i, x := range list {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		to = strconv.AppendFloat(to, x, 'g', -1, 64)
 	}
-	return texts
+	return to
 }
-
-func show(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -52,10 +52,29 @@ func (m *Model) scan(ctx context.Context, from Source, where string, labelled bo
 	}
 	target := targetCell(schema, header)
 	carries := labelled && (schema.Target().Weight != "" || schema.Target().Least() > 0)
-	r := record{x: make([]float32, rowMap.Dim())}
+	r := record{x: make([]float32, rowMap.Dim()), share: 1}
 	for i := 0; ; i++ {
 		if i%checkEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if !labelled {
+			columns, n, err := rows.Readings()
+			if err != nil {
+				return err
+			}
+			for j := range n {
+				if j%checkEvery == 0 && ctx.Err() != nil {
+					return ctx.Err()
+				}
+				r.kept = rowMap.KeepReadings(columns, j)
+				r.joined, r.ok = rowMap.EncodeReadingsWhole(r.x, columns, j)
+				if err := visit(r); err != nil {
+					return err
+				}
+			}
+			if n > 0 {
+				continue
+			}
 		}
 		cells, more, err := rows.Next()
 		if err != nil || !more {

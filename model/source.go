@@ -27,6 +27,8 @@ type rows interface {
 	Header() []string
 	For(*dataset.Map) error
 	Next() (cells []string, ok bool, err error)
+	// Readings returns the next n rows by the readings of their cells, or n = 0 if Next must be called.
+	Readings() (columns [][]float64, n int, err error)
 	Close() error
 }
 
@@ -62,6 +64,10 @@ type heldRows struct {
 func (r *heldRows) Header() []string       { return r.header }
 func (r *heldRows) For(*dataset.Map) error { return nil }
 func (r *heldRows) Close() error           { r.stop(); return nil }
+
+// Readings returns no rows, since all cells are texts.
+func (r *heldRows) Readings() ([][]float64, int, error) { return nil, 0, nil }
+
 func (r *heldRows) Next() ([]string, bool, error) {
 	cells, err, more := r.next()
 	if !more || err != nil {

@@ -62,6 +62,7 @@ type commands struct {
 	// About is --version, which prints the same line as the command version.
 	About kong.VersionFlag `name:"version" help:"Print the version and end."`
 
+	Describe     describeCommand     `cmd:"" help:"Describe a table by private counts, quantiles and means; bounds for a fit follow from them."`
 	Fit          fitCommand          `cmd:"" help:"Train a model: writes model.json, certificate.json and ledger.jsonl."`
 	Shard        shardCommand        `cmd:"" help:"Hold one partition of a table for a fit that runs elsewhere."`
 	Recover      recoverCommand      `cmd:"" help:"Save model and certificate of a fit that was killed, from its journal."`

@@ -51,7 +51,10 @@ var layers = map[string]struct {
 	"budget/stores":       {local: []string{"budget", "internal/budgetstore/sqlite", "internal/budgetstore/postgres"}},
 	"query":               {local: []string{"account", "internal/simd"}},
 	"internal/cellstatus": {},
-	"dataset": {local: []string{"internal/targetpair", "internal/effects", "internal/repromath", "internal/cellstatus", "internal/spline",
+	"internal/autobounds": {},
+	"internal/describe": {local: []string{"dataset", "internal/autobounds", "internal/inference", "internal/safetext",
+		"internal/spline", "internal/targetpair", "loss", "query"}, barred: randomness},
+	"dataset": {local: []string{"internal/autobounds", "internal/targetpair", "internal/effects", "internal/repromath", "internal/cellstatus", "internal/spline",
 		"internal/columnname", "internal/safetext", "internal/yamltext"},
 		others: []string{"github.com/goccy/go-yaml"}},
 	"internal/columnname": {},
@@ -104,14 +107,14 @@ var layers = map[string]struct {
 		"dataset", "optimize",
 		"curator/simulate", "internal/train"},
 		others: []string{"gonum.org/v1/gonum"}},
-	"internal/report": {local: []string{"account/mechanism", "internal/spline", "internal/synthetic", "internal/inference", "internal/regularfile", "account",
+	"internal/report": {local: []string{"account/mechanism", "internal/describe", "internal/spline", "internal/synthetic", "internal/inference", "internal/regularfile", "account",
 		"model", "certificate", "dataset", "internal/runrecord", "internal/ledgerfile", "internal/safetext"},
 		others: []string{"gonum.org/v1/gonum"}},
 	"model": {local: []string{"model/contrast", "internal/inference", "account", "internal/vector", "internal/regularfile",
 		"loss", "dataset", "internal/table", "internal/durable", "internal/safetext", "stationarity"}},
 	"certificate": {local: []string{"account/mechanism", "internal/regularfile", "account",
 		"internal/durable", "internal/safetext"}},
-	"internal/train": {local: []string{"account/mechanism", "internal/runrecord", "internal/inference", "internal/synthetic",
+	"internal/train": {local: []string{"account/mechanism", "internal/describe", "internal/runrecord", "internal/inference", "internal/synthetic",
 		"optimize/onestep", "internal/regularfile", "internal/table", "account", "budget", "loss", "convex", "query", "dataset",
 		"optimize", "curator", "model", "certificate", "internal/holder", "internal/safetext", "internal/strictyaml",
 		"internal/ledgerfile",
@@ -257,7 +260,7 @@ var inspecting = []string{"runtime", "os/signal", "syscall", "plugin", "unsafe",
 // inspectors lists, for each package, the inspecting packages that it may import, and why.
 var inspectors = map[string][]string{
 	"internal/crashsafe":                 {"runtime/debug", "golang.org/x/sys"}, // turns tracebacks off
-	"":                                   {"reflect"}, // the fields of Spec
+	"":                                   {"reflect"},                           // the fields of Spec
 	"cmd/stillpoint":                     {"os/signal", "syscall", "runtime", "runtime/debug"},
 	"curator":                            {"runtime"}, // number of processors
 	"curator/simulate":                   {"runtime"},
