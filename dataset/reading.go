@@ -25,8 +25,9 @@ type ColumnMap struct {
 	interval        // of a number or date, and of a target that is a number
 	in       *input // the input of a category or hash
 	classes  map[string]float64
-	target   *Target // the target whose weight or exposure the column is
-	value    string  // the value of the filter
+	target   *Target  // the target whose weight or exposure the column is
+	value    string   // the value of the filter
+	listed   []string // the public values of the filter's column
 	missing  []string
 }
 
@@ -69,11 +70,16 @@ func (m *Map) bindColumns() {
 	}
 	if m.beside >= 0 {
 		c := &m.columns[m.beside]
-		c.use, c.target = asShare, &s.target
+		c.use, c.target, c.interval = asShare, &s.target, interval{low: 0, high: 1} // bounds of a weight
+		if e := s.target.Exposure; e != (Exposure{}) {
+			c.interval.low, c.interval.high = e.Low, e.High
+		}
 	}
 	if m.where >= 0 {
 		c := &m.columns[m.where]
 		c.use, c.value = asFilter, s.filter.Value
+		public, _ := s.column(s.filter.Column)
+		c.listed = public.Values
 	}
 }
 
