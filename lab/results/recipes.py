@@ -245,6 +245,9 @@ RECIPES = [
     ],
     Printed("theorems.md", "From which size a theorem promises anything",
             GO + "-run 'TestPromises$' ./lab/experiment", [0, 1], {2: 2, 3: 3, 4: 4}, {}, before="## Promises"),
+    Runs("theorems.md", "Warm starts", ["warm"],
+         [Key("label"), *[At(("g",), {"family": f, "records": n})
+                          for f in ("tanh", "saddle(0.15)", "slow-tail") for n in (1e4, 1e5)]]),
     Runs("theorems.md", "Theorem 2's instance: how near to the floor", ["arora-hard"],
          [Key("label"), *by("N", (501, 2001, 5001, 20000), "g/r"), *SLOPE],
          labels={"gd, one step of 1/L1": "gd, one step", "recursive, all": "recursive"}),
