@@ -394,6 +394,9 @@ func (g *graph) link(z string) {
 	case model.Value:
 		half, mid := g.inUnits()
 		g.predict(g.op("Add", []string{g.op("Mul", []string{z, g.number(half)}), g.number(mid)}))
+	case model.Risk:
+		survival := g.op("Exp", []string{g.op("Neg", []string{g.op("Exp", []string{z})})})
+		g.predict(g.op("Sub", []string{g.number(1), survival}))
 	case model.Rate:
 		g.predict(g.op("Mul", []string{g.op("Exp", []string{z}), g.number(g.target.Rate())}))
 	case model.Probabilities:

@@ -124,7 +124,7 @@ func (s *query) check(keep []string) error {
 // results returns the names of the query's prediction columns, such as probability and class.
 func (s *query) results() []string {
 	switch s.output {
-	case model.Value, model.Rate:
+	case model.Value, model.Rate, model.Risk:
 		return []string{"prediction"}
 	case model.Probabilities:
 		var names []string
@@ -478,6 +478,8 @@ func (s *query) link() {
 	case model.Value:
 		half, mid := s.inUnits()
 		items = []item{{s.clamped(z + " * " + s.literal(half) + " + " + s.literal(mid)), names[0]}}
+	case model.Risk:
+		items = []item{{"1 - " + s.power("-("+s.power(z)+")"), names[0]}}
 	case model.Rate:
 		items = []item{{s.clamped(s.power(z) + " * " + s.literal(s.target.Rate())), names[0]}}
 	case model.Probabilities:

@@ -11,8 +11,9 @@ import (
 )
 
 type coefficientsCommand struct {
-	Dir  string `arg:"" help:"Output folder of a fit." placeholder:"DIR"`
-	JSON bool   `help:"Print JSON, with the covariance of the noise." name:"json"`
+	Dir   string `arg:"" help:"Output folder of a fit." placeholder:"DIR"`
+	Tests bool   `help:"Print a joint test of each column in place of its coefficients, after a fit with inference."`
+	JSON  bool   `help:"Print JSON, with the covariance of the noise." name:"json"`
 }
 
 // Help returns the text that the help of the command prints below its flags.
@@ -50,7 +51,9 @@ For a model with features: effects the terms describe the additive part of the s
 interactions are added to it, and no noise is stated.
 
 After a fit with inference: {level: 0.95} the text has confidence intervals in place of the
-noise, and their formula. Use stillpoint contrast for differences.
+noise, and their formula. Use stillpoint contrast for differences. After such a fit --tests
+prints a Wald test of each column: of all levels of a category, or of the line and all
+knots of a curve together, with p-values and with Holm's adjustment for all columns.
 
 Everything follows from the certificate and the model in DIR: the table is not opened,
 and the answer costs no privacy. A certificate that does not verify, or a model it does
@@ -61,6 +64,9 @@ func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
 	fit, err := report.ReadFit(ctx, k.Dir)
 	if err != nil {
 		return err
+	}
+	if k.Tests {
+		return k.tests(c, fit)
 	}
 	if fit.Model != nil && fit.Model.Inference() != nil && !k.JSON {
 		list, err := fit.Model.Coefficients()
@@ -78,6 +84,22 @@ func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
 		return printJSON(c.out, list)
 	}
 	_, err = fmt.Fprint(c.out, coefficientTable(list))
+	return err
+}
+
+// tests prints the joint tests of the columns.
+func (k *coefficientsCommand) tests(c *console, fit *report.Fit) error {
+	if fit.Model == nil {
+		return fmt.Errorf("%s: has no model", k.Dir)
+	}
+	list, err := report.Tests(fit.Model)
+	if err != nil {
+		return fmt.Errorf("%s: %w", k.Dir, err)
+	}
+	if k.JSON {
+		return printJSON(c.out, list)
+	}
+	_, err = fmt.Fprint(c.out, report.TestText(list))
 	return err
 }
 

@@ -535,7 +535,7 @@ func (f *Fit) meanLoss() float64 {
 // rates reports whether a model predicts rates. Its terms then add to the logarithm of the rate.
 func rates(m *model.Model) bool {
 	o, err := m.Output()
-	return err == nil && o == model.Rate
+	return err == nil && (o == model.Rate || o == model.Risk)
 }
 
 // ratesOf names the quantity that a model of rates predicts: the expected value of the target column, per

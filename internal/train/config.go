@@ -84,7 +84,7 @@ type Config struct {
 // Model names a loss and a regularizer in the notation of package loss.
 type Model struct {
 	// Loss is for example logistic, huber(0.1), a network, or softmax, which means softmax(K) for the
-	// schema's K classes.
+	// schema's K classes. For the time to an event it may be left out, or be hazard.
 	Loss LossName `yaml:"loss"`
 	// Weights are public weights of classes, for example {yes: 5}. The weight multiplies the loss of each
 	// record of the class, and therefore the largest norm of its gradient. Classes that are not listed have
@@ -276,7 +276,7 @@ func (c *Config) check() error {
 	switch {
 	case c.Schema == nil:
 		return errors.New("schema: must describe the table's columns (stillpoint schema DATA drafts one)")
-	case c.Model.Loss == "" && !c.describes:
+	case c.Model.Loss == "" && c.Schema.Target().Event == "" && !c.describes:
 		return errors.New("model.loss: must name a loss")
 	case c.Privacy.Relation == "":
 		return errors.New("privacy.relation: must be replace-one or add-or-remove")
@@ -366,6 +366,11 @@ func (c *Config) declared(r account.Relation) (float64, error) {
 	}
 	return float64(c.Privacy.Records), nil
 }
+
+// hazardLoss names the loss of the time to an event, which may be left out: minus the logarithm of the likelihood of the
+// times, that of counts of events with the integrated baseline hazards as exposures. hazardClip bounds by how many more
+// events than a record had the model may expect of it before its pull is clipped.
+const hazardLoss, hazardClip = "hazard", "3"
 
 // loss returns the loss of one record. It starts from model.loss and adds the number of classes, the smallest
 // exposure and the column of row weights, which the schema states, and the weights of classes from

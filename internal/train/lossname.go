@@ -21,7 +21,10 @@ type LossName string
 // of returns the name with what the target states: a gamma(clip) becomes gamma(clip,least), for the ratio of the
 // target's bounds.
 func (n LossName) of(t dataset.Target) string {
-	if t.Kind != dataset.Number {
+	switch {
+	case t.Event != "" && (n == "" || n == hazardLoss):
+		return "poisson(" + hazardClip + ")"
+	case t.Kind != dataset.Number:
 		return string(n)
 	}
 	return gammaOfBounds.ReplaceAllString(string(n), "${1}gamma($2,"+strconv.FormatFloat(t.Low/t.High, 'g', -1, 64)+")")
