@@ -146,9 +146,8 @@ func (m *Model) Coefficients() (*Coefficients, error) {
 			}
 			c.Multiplied = m.multiplied(c.Interval)
 		}
-		if c.Reason = m.reason(c.Interval, weights); c.Intercept && c.State == inference.Reported {
-			c.Reason = "" // the midpoints of numbers are a part of the intercept
-		}
+		// The midpoints of numbers are a part of the intercept.
+		c.Reason = m.reason(c.Interval, func(j int) bool { return weights[j] != 0 && !c.Intercept })
 		out.List = append(out.List, c)
 	}
 	out.Meaning, out.Reasons = m.meaning(), m.reasons(out.List)

@@ -18,12 +18,12 @@ type Reason struct {
 	Text  string         `json:"text"`
 }
 
-// reason says in words why the interval i of the weights is not stated. If it is stated, reason says which dropped
-// features the weights also carry.
-func (m *Model) reason(i inference.Interval, weights []float64) string {
+// reason says in words why the interval i is not stated. If it is stated, reason says which dropped features the weights
+// also carry, of which has reports those that are not 0.
+func (m *Model) reason(i inference.Interval, has func(feature int) bool) string {
 	switch i.State {
 	case inference.Reported:
-		return m.carried(weights)
+		return m.carried(has)
 	case inference.Withheld:
 		return m.withheld(percent(i.Remainder) + " of the half-width")
 	case inference.Unidentified:
@@ -40,11 +40,11 @@ func (m *Model) reason(i inference.Interval, weights []float64) string {
 	return ""
 }
 
-// carried says in words which dropped features the columns with a weight also carry; "" if there are none.
-func (m *Model) carried(weights []float64) string {
+// carried says in words which dropped features the columns with a weight also carry, as has tells; "" if there are none.
+func (m *Model) carried(has func(feature int) bool) string {
 	var list []string
 	for _, a := range m.inference.Absorbed {
-		if weights[a.By] != 0 {
+		if has(a.By) {
 			list = append(list, fmt.Sprintf("%s (correlation %.2f)", m.schema.Features()[a.Feature], a.Correlation))
 		}
 	}

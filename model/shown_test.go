@@ -91,9 +91,9 @@ func TestTablesToTheLetter(t *testing.T) {
 
 // TestReliabilityToTheLetter tests the table of how often probabilities came true.
 func TestReliabilityToTheLetter(t *testing.T) {
-	c := &Calibration{Bins: []Bin{{From: .2, To: .3, N: 17, Predicted: .2345, Observed: .1766}}}
+	c := &Calibration{Bins: []Bin{{From: .9, To: 1, N: 17, Predicted: .2345, Observed: .1766}}}
 	if got := c.String(); got != "reliability    probabilities, and how often they came true\n"+
-		"  0.2 to 0.3   predicted 0.234  observed 0.177  rows 17\n" {
+		"  0.9 to 1.0   predicted 0.234  observed 0.177  rows 17\n" {
 		t.Error(got)
 	}
 }
@@ -109,5 +109,9 @@ func TestFormulaToTheLetter(t *testing.T) {
 	}
 	if of, err := m.Contrast("age"); err != nil || !of.Short {
 		t.Errorf("%v: %+v", err, of)
+	}
+	if why := m.reason(inference.Interval{State: inference.Withheld, Remainder: .3456}, nil); !strings.HasPrefix(why,
+		"what the last Newton step leaves out may be 35% of the half-width, of which 25% is allowed: ") {
+		t.Error(why)
 	}
 }
