@@ -215,10 +215,10 @@ func TestLargestAreCounted(t *testing.T) {
 	for i := range 3211 {
 		e.list = append(e.list, coefficient{name: "c", effect: float64(i), span: float64(i)})
 	}
-	if b := (&Fit{}).bars(e, "units"); b.Title != "The 20 largest of 3,211 coefficients" || len(b.Items) != 20 || b.Items[0].Value != 3210 {
+	if b := (&Fit{}).bars(e, "units"); b.Title != "The 20 largest of 3211 coefficients" || len(b.Items) != 20 || b.Items[0].Value != 3210 {
 		t.Errorf("%s, %d, %+v", b.Title, len(b.Items), b.Items[0])
 	}
-	if b := (&Fit{}).table(e, false); !strings.HasSuffix(b.Caption, " The largest of 3,211 are shown.") || len(b.Rows) != mostRows-1 {
+	if b := (&Fit{}).table(e, false); !strings.HasSuffix(b.Caption, " The largest of 3211 are shown.") || len(b.Rows) != mostRows-1 {
 		t.Errorf("%s, %d", b.Caption, len(b.Rows))
 	}
 }
