@@ -19,7 +19,7 @@ type ContrastOf struct {
 	Unit    string `json:"unit"`
 	contrast.Interval
 	Multiplied
-	// Reason says why no interval is stated; empty if an interval is stated.
+	// Reason says why no interval is stated, or which columns outside the formula the contrast also carries.
 	Reason string  `json:"reason,omitempty"`
 	Level  float64 `json:"level"`
 	// Meaning states the estimate and its interval in words: the factor by which the odds or the rate are
@@ -43,7 +43,8 @@ func (m *Model) Contrast(text string) (*ContrastOf, error) {
 	}
 	out := &ContrastOf{Text: text, Formula: m.formula(f), Short: m.short(), Level: f.Level,
 		Interval: m.contrasts()(weights, 0)}
-	out.Unit, out.Multiplied, out.Reason = m.unit(), m.multiplied(out.Interval), m.reason(out.Interval)
+	out.Unit, out.Multiplied = m.unit(), m.multiplied(out.Interval)
+	out.Reason = m.reason(out.Interval, func(j int) bool { return weights[j] != 0 })
 	out.Meaning = m.words(out)
 	return out, nil
 }
@@ -82,7 +83,7 @@ func (m *Model) Joint(texts []string) (contrast.Joint, error) {
 	alone := m.contrasts()
 	for i, weights := range all {
 		if v := alone(weights, 0); v.State == inference.Absent {
-			return contrast.Joint{State: v.State, Reason: texts[i] + ": " + m.reason(v)}, nil
+			return contrast.Joint{State: v.State, Reason: texts[i] + ": " + m.reason(v, nil)}, nil
 		}
 	}
 	out, err := m.inference.Joint(all, make([]float64, len(all)))
@@ -101,7 +102,7 @@ func (m *Model) unjoined(state inference.State, texts []string, contrasts [][]fl
 	}
 	for i, weights := range contrasts {
 		if v := m.inference.Contrast(weights, 0); v.State != inference.Reported {
-			return texts[i] + ": " + m.reason(v)
+			return texts[i] + ": " + m.reason(v, nil)
 		}
 	}
 	return m.unidentified()

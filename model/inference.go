@@ -50,7 +50,7 @@ type Coefficient struct {
 	Per       string `json:"per,omitempty"`
 	contrast.Interval
 	Multiplied
-	// Reason says why no interval is stated; empty if an interval is stated.
+	// Reason says why no interval is stated, or which columns outside the formula the term also carries.
 	Reason string `json:"reason,omitempty"`
 	// Span is the range from the lower to the upper public bound of a number, in its units; 1 for
 	// other terms.
@@ -146,7 +146,8 @@ func (m *Model) Coefficients() (*Coefficients, error) {
 			}
 			c.Multiplied = m.multiplied(c.Interval)
 		}
-		c.Reason = m.reason(c.Interval)
+		// The midpoints of numbers are a part of the intercept.
+		c.Reason = m.reason(c.Interval, func(j int) bool { return weights[j] != 0 && !c.Intercept })
 		out.List = append(out.List, c)
 	}
 	out.Meaning, out.Reasons = m.meaning(), m.reasons(out.List)
@@ -259,10 +260,16 @@ func (m *Model) changed(names []string, feature int) string {
 			return names[feature] + " counts as " + names[h.Reference()]
 		}
 	}
+	text := " is left out"
 	if m.isLevel(feature) {
-		return names[feature] + " counts as the reference level"
+		text = " counts as the reference level"
 	}
-	return names[feature] + " is left out"
+	for _, a := range m.inference.Absorbed {
+		if a.Feature == feature {
+			text += fmt.Sprintf("; %s also carries it (correlation %.2f)", names[a.By], a.Correlation)
+		}
+	}
+	return names[feature] + text
 }
 
 // isLevel reports whether a feature is a level of a category that is compared with a reference level.

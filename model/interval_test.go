@@ -74,3 +74,37 @@ func TestChangesNameEachDroppedTerm(t *testing.T) {
 		t.Errorf("%v: %+v: want that age is left out", err, list)
 	}
 }
+
+// TestAbsorbedIsNamed tests that the change, the term that carries a dropped feature and its contrasts name both features
+// and their correlation, and that other terms say nothing of it. A file that names a carrier outside the formula is refused.
+func TestAbsorbedIsNamed(t *testing.T) {
+	m := withIntervals(t, func(f *inference.Fit) {
+		f.Dropped, f.Absorbed = []int{4}, []inference.Absorbed{{Feature: 4, By: 0, Correlation: -.9449}}
+	})
+	list, err := m.Coefficients()
+	if err != nil || list.Changes[0] != "region=west - or not counts as the reference level; age also carries it (correlation -0.94)" {
+		t.Fatalf("%v: %q", err, list.Changes)
+	}
+	const also = "also carries region=west - or not (correlation -0.94)"
+	for _, c := range list.List {
+		want := ""
+		if c.Term == "age" {
+			want = also
+		}
+		if c.State == inference.Reported && c.Reason != want {
+			t.Errorf("%s: %q, want %q", c.Term, c.Reason, want)
+		}
+	}
+	if c, err := m.Contrast("10 age"); err != nil || c.State != inference.Reported || c.Reason != also {
+		t.Errorf("%v: %+v", err, c)
+	}
+	f := &inference.Fit{Level: .95, Method: inference.NotIdentified, Columns: []inference.Column{{Feature: 1}}, Beta: []float64{1},
+		Metric: []float64{1}, Records: 5, Reach: 1, Dropped: []int{0}}
+	for _, a := range []inference.Absorbed{{Feature: 0, By: 1, Correlation: .5}, {Feature: 2, By: 1, Correlation: .5},
+		{Feature: 0, By: 0, Correlation: .5}, {Feature: 0, By: 1, Correlation: 1.5}} {
+		f.Absorbed = []inference.Absorbed{a}
+		if err := f.Check(3); (err == nil) != (a == inference.Absorbed{Feature: 0, By: 1, Correlation: .5}) {
+			t.Errorf("%+v: %v", a, err)
+		}
+	}
+}

@@ -18,9 +18,12 @@ type Reason struct {
 	Text  string         `json:"text"`
 }
 
-// reason says in words why the interval i is not stated; "" if it is stated.
-func (m *Model) reason(i inference.Interval) string {
+// reason says in words why the interval i is not stated. If it is stated, reason says which dropped features the weights
+// also carry, of which has reports those that are not 0.
+func (m *Model) reason(i inference.Interval, has func(feature int) bool) string {
 	switch i.State {
+	case inference.Reported:
+		return m.carried(has)
 	case inference.Withheld:
 		return m.withheld(percent(i.Remainder) + " of the half-width")
 	case inference.Unidentified:
@@ -35,6 +38,20 @@ func (m *Model) reason(i inference.Interval) string {
 		return why
 	}
 	return ""
+}
+
+// carried says in words which dropped features the columns with a weight also carry, as has tells; "" if there are none.
+func (m *Model) carried(has func(feature int) bool) string {
+	var list []string
+	for _, a := range m.inference.Absorbed {
+		if has(a.By) {
+			list = append(list, fmt.Sprintf("%s (correlation %.2f)", m.schema.Features()[a.Feature], a.Correlation))
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return "also carries " + strings.Join(list, ", ")
 }
 
 // withheld says in words why the model withholds an interval: the error that may remain after the last Newton

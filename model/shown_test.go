@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
@@ -85,5 +86,32 @@ func TestTablesToTheLetter(t *testing.T) {
 	if math.Abs(r.Error-.07) > 1e-12 || len(r.Bins) != 2 || r.Bins[1].From != .8 || r.Bins[1].To != .9 || r.Bins[0].N != 20 ||
 		math.Abs(r.Bins[1].Predicted-.85) > 1e-12 || r.Bins[1].Observed != .8 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestReliabilityToTheLetter tests the table of how often probabilities came true.
+func TestReliabilityToTheLetter(t *testing.T) {
+	c := &Calibration{Bins: []Bin{{From: .9, To: 1, N: 17, Predicted: .2345, Observed: .1766}}}
+	if got := c.String(); got != "reliability    probabilities, and how often they came true\n"+
+		"  0.9 to 1.0   predicted 0.234  observed 0.177  rows 17\n" {
+		t.Error(got)
+	}
+}
+
+// TestFormulaToTheLetter tests the formula of a fit that lacks one of three differences of a category, and the level in the
+// meaning of its intervals, which is not the usual one. A curve or level that is asked for is in the other formula.
+func TestFormulaToTheLetter(t *testing.T) {
+	m := withIntervals(t, func(f *inference.Fit) { f.Allowance = .0123 })
+	c, err := m.Coefficients()
+	if err != nil || c.Asked != "ill ~ age + region" || c.Formula != "ill ~ age + region (2 of 3 differences)" || !c.Short ||
+		c.Allowance != .0123 || !strings.HasPrefix(c.Meaning, "Over tables and coins 90% of such intervals hold") {
+		t.Errorf("%v: %q, %q, %v, %v, %q", err, c.Asked, c.Formula, c.Short, c.Allowance, c.Meaning)
+	}
+	if of, err := m.Contrast("age"); err != nil || !of.Short {
+		t.Errorf("%v: %+v", err, of)
+	}
+	if why := m.reason(inference.Interval{State: inference.Withheld, Remainder: .3456}, nil); !strings.HasPrefix(why,
+		"what the last Newton step leaves out may be 35% of the half-width, of which 25% is allowed: ") {
+		t.Error(why)
 	}
 }

@@ -94,6 +94,9 @@ func contrastText(list []*model.ContrastOf, joint *inference.Joint) string {
 			if r, name := v.Ratio(); r != nil {
 				fmt.Fprintf(&b, "  %s %.4g, %g%% interval %.4g to %.4g\n", name, r.Estimate, 100*v.Level, r.Low, r.High)
 			}
+			if v.Reason != "" {
+				b.WriteString(safetext.Lines(safetext.Text(v.Reason), "  ", 100))
+			}
 		default:
 			why := fmt.Sprintf("%s, no interval is stated: %s", v.State, safetext.Text(v.Reason))
 			b.WriteString(safetext.Lines(why, "  ", 100))

@@ -21,6 +21,8 @@ type Fit struct {
 	// features that were asked for and are not in this formula.
 	Columns []Column `json:"columns"`
 	Dropped []int    `json:"dropped,omitempty"`
+	// Absorbed are the dropped features that a column of the formula also carries.
+	Absorbed []Absorbed `json:"absorbed,omitempty"`
 	// Beta are the estimated coefficients of the columns. Covariance is the covariance matrix of their
 	// errors, and Sampling the part of Covariance that is due to sampling alone. Only the entries on and
 	// above the diagonal of a symmetric matrix are stored, row after row.
@@ -174,6 +176,11 @@ func (f *Fit) Check(features int) error {
 			return errors.New("inference: the columns of the formula, and what was dropped, must hold each feature once at most")
 		}
 		used[j] = true
+	}
+	for _, a := range f.Absorbed {
+		if !slices.Contains(f.Dropped, a.Feature) || !f.Has(a.By) || !(math.Abs(a.Correlation) <= 1) {
+			return errors.New("inference: an absorbed feature must be a dropped one, and a column must carry it")
+		}
 	}
 	for _, list := range [][]float64{f.Beta, f.Covariance, f.Sampling, f.Metric, f.LeastDirection, f.Remainders} {
 		for _, v := range list {

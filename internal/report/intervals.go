@@ -43,7 +43,7 @@ func CoefficientText(c *model.Coefficients) string {
 		if t.Reference != "" {
 			against = t.Reference
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", oneLine(t.Term), oneLine(against), strings.Join(cells(t, ratio != ""), "\t"))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", oneLine(named(t)), oneLine(against), strings.Join(cells(t, ratio != ""), "\t"))
 	}
 	_ = w.Flush() // writing to a strings.Builder gives no error
 	fmt.Fprintf(&b, "\n%d of %d coefficients have an interval.", c.Reported, c.Counted)
@@ -64,6 +64,14 @@ func states(c *model.Coefficients) (text string) {
 		text += fmt.Sprintf(" %s%s (%s): %s.", strings.ToUpper(string(r.State[:1])), r.State[1:], strings.Join(terms, ", "), r.Text)
 	}
 	return text
+}
+
+// named returns the name of a term, with what the term also carries.
+func named(t model.Coefficient) string {
+	if t.State == inference.Reported && t.Reason != "" {
+		return t.Term + ", " + t.Reason
+	}
+	return t.Term
 }
 
 // ratioOf returns the name of the ratio that coefficients state beside their estimate, such as "odds
@@ -190,7 +198,7 @@ func forest(c *model.Coefficients) Bars {
 		if t.Intercept || t.State != inference.Reported || len(b.Items) == mostCoefficients {
 			continue
 		}
-		name := t.Term
+		name := named(t)
 		if t.Reference != "" {
 			name += " against " + t.Reference
 		}
@@ -222,7 +230,7 @@ func effects(c *model.Coefficients) Table {
 			against = v.Reference
 		}
 		t.Rows = append(t.Rows, Row{
-			Cells: append([]string{v.Term, against}, cells(v, ratio != "")...),
+			Cells: append([]string{named(v), against}, cells(v, ratio != "")...),
 			Faint: v.State != inference.Reported || v.Low <= 0 && 0 <= v.High,
 		})
 	}

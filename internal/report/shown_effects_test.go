@@ -166,3 +166,59 @@ func TestIntervalsHaveTheirScales(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 }
+
+// TestJointTestsToTheLetter tests the table of joint tests: the statistic, both p-values, which differ, one too small to be
+// written, and a column without a test.
+func TestJointTestsToTheLetter(t *testing.T) {
+	list := []Test{{Column: "age", Terms: 1, Statistic: 12.3456, P: new(.000442), Holm: new(.00094)},
+		{Column: "site", Terms: 5, Statistic: 99.5, P: new(3e-5), Holm: new(.00013)}, {Column: "town", Terms: 3, Reason: "noise"}}
+	got, _, _ := strings.Cut(TestText(list), "Each test")
+	if want := `column  coefficients  statistic  p-value   adjusted (Holm)
+age     1             12.35      0.0004    0.0009
+site    5             99.5       < 0.0001  0.0001
+town    3             -          -         -
+No test is stated of town. The reason for the first: noise.
+`; got != want {
+		t.Errorf("%s\nmust be\n%s", got, want)
+	}
+}
+
+// TestDigitsOfIntervals tests the decimals of each number of a coefficient with an interval: the unit of the last is at most
+// a twentieth of the standard error; of a ratio, of the ratio times the error. Numbers above a billion have four digits.
+func TestDigitsOfIntervals(t *testing.T) {
+	c := model.Coefficient{}
+	c.State, c.Estimate, c.Low, c.High, c.Error, c.Privacy = inference.Reported, .123456, -.23456, .34567, .04567, .347
+	c.Odds = &model.Ratio{Estimate: 1.131397, Low: .79091, High: 1.41293}
+	for i, x := range []struct {
+		e    float64
+		want string
+	}{{.04567, "0.123|0.046|-0.235 to 0.346|35%|1.131|0.791 to 1.413"}, {.4567, "0.12|0.46|-0.23 to 0.35|35%|1.13|0.79 to 1.41"},
+		{.1765, "0.123|0.18|-0.235 to 0.346|35%|1.131|0.791 to 1.413"}, {.19, "0.123|0.19|-0.235 to 0.346|35%|1.13|0.79 to 1.41"}, {.21, "0.12|0.21|-0.23 to 0.35|35%|1.13|0.79 to 1.41"}} {
+		c.Error = x.e
+		if got := strings.Join(cells(c, true), "|"); got != x.want {
+			t.Errorf("%d: %s, must be %s", i, got, x.want)
+		}
+	}
+	for v, want := range map[float64]string{1234567890123: "1.235e+12", 123456: "123456"} {
+		if got := rounded(v, 1); got != want {
+			t.Errorf("%v: %s, must be %s", v, got, want)
+		}
+	}
+	if got := ofVariance(.98765) + ofVariance(.012345); got != "99 %1.2 %" {
+		t.Error(got)
+	}
+}
+
+// TestLargestAreCounted tests the number of all coefficients in the titles of a chart and a table that show the largest.
+func TestLargestAreCounted(t *testing.T) {
+	var e explanation
+	for i := range 3211 {
+		e.list = append(e.list, coefficient{name: "c", effect: float64(i), span: float64(i)})
+	}
+	if b := (&Fit{}).bars(e, "units"); b.Title != "The 20 largest of 3211 coefficients" || len(b.Items) != 20 || b.Items[0].Value != 3210 {
+		t.Errorf("%s, %d, %+v", b.Title, len(b.Items), b.Items[0])
+	}
+	if b := (&Fit{}).table(e, false); !strings.HasSuffix(b.Caption, " The largest of 3211 are shown.") || len(b.Rows) != mostRows-1 {
+		t.Errorf("%s, %d", b.Caption, len(b.Rows))
+	}
+}

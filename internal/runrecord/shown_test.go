@@ -122,3 +122,21 @@ func TestPositionHasItsNoise(t *testing.T) {
 		t.Errorf("%v with noise of %v: must be %v, %v", c.Shrunk, c.ShrunkSigma, want, share*noise)
 	}
 }
+
+// TestPromiseToTheLetter tests what a plan says of a theorem: one that promises something, one that promises nothing at this
+// size, one whose start satisfies it, and one without a bound.
+func TestPromiseToTheLetter(t *testing.T) {
+	p := Promise{Theorem: "Theorem 7", Of: "gradient", Bound: .012345, Start: .98765, From: 2345}
+	const head = "Theorem 7 bounds the gradient by "
+	for _, x := range []struct {
+		bound, from float64
+		want        string
+	}{{.012345, 2345, "0.0123, up to constants, and the start by 0.988: the theorem promises something from about 2.34e+03 records on"},
+		{1.2345, 23450, "1.23, up to constants, and the start by 0.988: the start satisfies it: the theorem promises nothing below about " +
+			"2.34e+04 records"},
+		{math.MaxFloat64, 0, "any number, up to constants, and the start by 0.988: the start satisfies it for every number of records"}} {
+		if p.Bound, p.From = x.bound, x.from; p.String() != head+x.want {
+			t.Errorf("%s\nmust be\n%s", p, head+x.want)
+		}
+	}
+}

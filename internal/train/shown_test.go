@@ -1,6 +1,7 @@
 package train
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -235,5 +236,62 @@ func TestStagesShareTheBudget(t *testing.T) {
 	s := p.First
 	if s == nil || !near(s.Share, .3, 1e-9) || !near(s.Second, .7, 1e-9) || s.Features() != boughtFeatures {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestStagesToTheLetter tests how the two stages share a budget, and the text of features of effects. The passes of the
+// first stage count with those of the second.
+func TestStagesToTheLetter(t *testing.T) {
+	e := FeatureEffects{Weight: 2.5, Features: 317}
+	if e.String() != "effects(2.5,317)" {
+		t.Error(e)
+	}
+	s := &Stage{Share: .3125, Second: .6875, Summary: optimize.Summary{Steps: 12, Passes: 7, PairPasses: 3, Charges: "half"}}
+	o := s.both(optimize.Summary{Steps: 100, Passes: 50, PairPasses: 20, Charges: "a third"})
+	if o.Charges != "0.312 to the additive model in 12 steps (of it half), 0.688 to the features of effects with it (of it a third)" ||
+		o.Steps != 112 || o.Passes != 57 || o.PairPasses != 23 {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestReasonOfTheFamily tests why the rule takes a family: the effective size of its plan is beside the least for it, to
+// three digits. The richest whose size suffices is taken, and each richer one is named with its reason.
+func TestReasonOfTheFamily(t *testing.T) {
+	for _, records := range []int{3000, 30_000, 400_000} {
+		c := config(t, records, "model: {loss: logistic}", "model: {loss: logistic, family: auto}")
+		l, err := c.loss()
+		if err != nil {
+			t.Fatal(err)
+		}
+		chosen, err := c.Plan(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, last := "", Lines
+		for _, name := range []string{Interactions, Curves} {
+			own := config(t, records, "model: {loss: logistic}", "model: {loss: logistic, family: "+name+"}")
+			p, err := own.Plan(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			size, least := p.signal(), leastSize(name, l)
+			if size >= least {
+				want = fmt.Sprintf("effective size %.3g is at least %.3g", size, least) + strings.Replace(want, "not", "; not", 1)
+				last = name
+				break
+			}
+			if want != "" {
+				want += "; "
+			}
+			want += fmt.Sprintf("not %s: effective size %.3g is below %.3g", name, size, least)
+		}
+		if chosen.Family.Name != last || chosen.Family.Why != want {
+			t.Errorf("%d records: %s, %q: must be %s, %q", records, chosen.Family.Name, chosen.Family.Why, last, want)
+		}
+		for _, f := range chosen.Families {
+			if f.Refused == "" && !(f.Size >= leastSize(f.Family, l)) == (float64(records) >= f.Records) && f.Family != Lines {
+				t.Errorf("%d records: %+v: the number of records contradicts the size", records, f)
+			}
+		}
 	}
 }

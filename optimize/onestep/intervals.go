@@ -233,12 +233,13 @@ func (g *plan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize
 // state is the state of a run of the plan.
 type state struct {
 	*plan
-	run    *optimize.Run
-	w      []float64
-	moment []float64 // released second moment of all features
-	shape  *inference.Shape
-	metric query.Metric
-	rate   float64 // mean rate of counts that the first steps find; 0 before these steps and for other targets
+	run         *optimize.Run
+	w           []float64
+	moment      []float64 // released second moment of all features
+	shape       *inference.Shape
+	momentSigma float64 // standard deviation of the noise in a diagonal entry of moment
+	metric      query.Metric
+	rate        float64 // mean rate of counts that the first steps find; 0 before these steps and for other targets
 }
 
 func (r *state) charge(share float64) float64 { return r.Problem().Charge() * share }
@@ -324,7 +325,7 @@ func (r *state) begin() ([]int, error) {
 			return nil, err
 		}
 	}
-	r.shape = shape
+	r.shape, r.momentSigma = shape, of.MomentSigma
 	r.metric, err = query.NewMetric(d, shape.Full(d))
 	return dropped, err
 }
@@ -480,6 +481,7 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 		return nil, err
 	}
 	fit.Halfway = next != nil
+	fit.Absorbed = inference.Absorb(mat.NewSymDense(r.Features, r.moment), r.shape.Columns, dropped, r.momentSigma)
 	if r.Curvature != Flat {
 		fit.Remainders = e.Allowances(r.shape, r.Intercept, r.curvatureBetween, next)
 	}

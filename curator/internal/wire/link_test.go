@@ -93,6 +93,30 @@ func TestRefinedDimension(t *testing.T) {
 	}
 }
 
+// TestARefusedFormIsNoAnswer tests that a question to a partition whose worker computes other features, or that is cancelled
+// while its worker is told of the form, is an error: a sum of zeros would be a wrong answer.
+func TestARefusedFormIsNoAnswer(t *testing.T) {
+	for _, dim := range []int64{3, 4} {
+		for _, cancelled := range []bool{false, true} {
+			l, _ := answering(t, func(string) int64 { return dim })
+			s := &Shards{config: Config{Patience: time.Minute}, broken: make(chan struct{})}
+			s.form.Store(&form{configuration: []byte("{}"), dim: 3})
+			p := &part{links: []*link{l}, changed: make(chan struct{})}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			want := map[int64]error{3: nil, 4: errDim}[dim]
+			if cancelled {
+				cancel()
+				want = context.Canceled
+			}
+			got, err := s.askOne(ctx, p, request{}, 1)
+			if err != want && !cancelled || cancelled && err == nil && len(got.sum) == 0 || err == nil && got.sum[0] != dim {
+				t.Errorf("%d features of 3, cancelled %v: %v, %v: must be %v", dim, cancelled, got.sum, err, want)
+			}
+		}
+	}
+}
+
 // TestEveryFormIsTold tests that a worker that has answered about rows of one form is told each form that follows,
 // that of before included, once each.
 func TestEveryFormIsTold(t *testing.T) {

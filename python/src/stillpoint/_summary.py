@@ -257,6 +257,8 @@ def _with_intervals(kind: str, facts: list[tuple[str, str]], effects: Mapping[st
 def _against(t: Mapping[str, Any]) -> str:
     """What a term with an interval is the effect of, or why it has none."""
     words = f"against {t['reference']}" if t.get("reference") else ("" if t.get("intercept") else "one unit more")
+    if t["state"] == "reported" and t.get("reason"):
+        words = f"{words}, {t['reason']}".removeprefix(", ")
     if t["state"] != "reported":
         words = f"{words} ({t['state']})".strip()
     return words
