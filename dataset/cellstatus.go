@@ -15,6 +15,8 @@ import (
 //   - unreadable: not a number or date; treated as missing;
 //   - below: below the lower bound; treated as the lower bound;
 //   - above: above the upper bound; treated as the upper bound;
+//   - unreadable and above, of a time to an event or an entry: no number from 0, which makes the row malformed, or a
+//     time after the end, which counts as observed until the end without an event;
 //   - other: not a listed value; becomes "other" or, in the target, makes the row malformed.
 //
 // If the row does not have as many cells as the header, CellStatuses does not call each, and returns false.
@@ -44,6 +46,13 @@ func (m *Map) CellStatuses(cells []string, each func(column, cell string, fate s
 	}
 	t := &s.target
 	cell := strings.TrimSpace(cells[m.target])
+	if t.timed() {
+		for i, at := range append([]int{m.target}, m.times...) {
+			name := append([]string{t.Column}, t.times()...)[i]
+			each(name, strings.TrimSpace(cells[at]), m.columns[at].fate(strings.TrimSpace(cells[at]), t.High))
+		}
+		return true
+	}
 	if _, known := m.columns[m.target].classes[cell]; t.Kind == Category {
 		each(t.Column, cell, listedFate(known, cell, s.missing))
 	} else {
@@ -70,6 +79,22 @@ func (in *input) fate(cell string, missing []string) string {
 	}
 	_, known := in.levels[cell]
 	return listedFate(known, cell, missing)
+}
+
+// fate returns how the row map treats a trimmed cell of a time, whose end is given, or of an event.
+func (c *ColumnMap) fate(cell string, end float64) string {
+	x := c.Text(cell)
+	switch absent := listedFate(true, cell, c.missing); {
+	case absent == cellstatus.Absent:
+		return absent
+	case c.use == asEvent:
+		return listedFate(x == x, cell, c.missing)
+	case !(x >= 0):
+		return cellstatus.Unread
+	case x > end:
+		return cellstatus.Above
+	}
+	return cellstatus.Read
 }
 
 // listedFate returns how the row map treats (the fate of) a cell that must be a listed value. known

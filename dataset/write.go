@@ -83,6 +83,13 @@ func (r rawColumn) yaml() string {
 
 func (r rawTarget) yaml() string {
 	text := "{column: " + yamltext.Text(r.Column)
+	if r.Event != "" {
+		text = "{time: " + yamltext.Text(r.Column) + ", event: " + yamltext.Text(r.Event)
+		if r.Entry != "" {
+			text += ", entry: " + yamltext.Text(r.Entry)
+		}
+		text += ", cuts: " + yamlNumbers(r.Cuts)
+	}
 	if r.Number != nil {
 		text += ", number: " + yamlNumbers(r.Number)
 	} else {

@@ -237,6 +237,18 @@ func (d *yamlDecoder) target(node ast.Node) (raw rawTarget, err error) {
 		switch name {
 		case "column":
 			raw.Column, err = d.text(field, value, "write the name of the column to be predicted")
+		case "time":
+			raw.Column, err = d.text(field, value, "write the name of the column of times")
+			raw.timed = true
+		case "event":
+			raw.Event, err = d.text(field, value, "write the name of the column that says whether the event occurred")
+		case "entry":
+			raw.Entry, err = d.text(field, value, "write the name of the column of entry times")
+		case "cuts":
+			if text, _ := scalar(value); text == auto {
+				break // New fills them in
+			}
+			raw.Cuts, err = d.numbers(field, value, "write the ends of the intervals, or auto")
 		case "classes":
 			raw.Classes, err = d.values(field, value, "write the negative and the positive class, or more than two")
 		case "number":
@@ -254,7 +266,7 @@ func (d *yamlDecoder) target(node ast.Node) (raw rawTarget, err error) {
 			raw.Share = []float64{0}
 			raw.Share[0], err = number(field, value, todo)
 		default:
-			err = unknownKey(key, field, "column, classes, number, weight, exposure, share")
+			err = unknownKey(key, field, "column, classes, number, weight, exposure, share, time, event, entry, cuts")
 		}
 		return err
 	})

@@ -34,11 +34,3 @@ func (m *Model) intervals(o Output, l margins) (func(x []float32) *Interval, err
 		return &Interval{scale(i.Low), scale(i.High)}
 	}, nil
 }
-
-// texts returns the two ends of the interval as texts, which are empty if i is nil.
-func (i *Interval) texts() []string {
-	if i == nil {
-		return []string{"", ""}
-	}
-	return []string{show(i.Low), show(i.High)}
-}

@@ -1,11 +1,14 @@
 package model
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 )
 
 // PredictOptions selects rows and output columns. The zero value predicts every row.
@@ -18,6 +21,9 @@ type PredictOptions struct {
 	// Intervals adds the columns lower and upper, the confidence interval of each prediction. The model must
 	// have intervals.
 	Intervals bool
+	// Horizons are the times, in the units of the target, by which the risk of an event is predicted. None means the
+	// end of the time that is modelled. They must be within it, and the target must be the time to an event.
+	Horizons []float64
 }
 
 // Predict reads the table at path and writes predictions as CSV: a header row, then one row for
@@ -28,6 +34,9 @@ type PredictOptions struct {
 //	probability, class   logistic loss: the probability of the second class
 //	probability=A, probability=B, ..., class   softmax loss: the probability of each class
 //	score, class         other losses of two classes: the margin <w, x>
+//	risk, score          the time to an event: the probability of an event by the end of the time that is
+//	                     modelled, or risk=T for each of opts.Horizons, and the logarithm of a record's
+//	                     hazard ratio against the mean hazard, the margin
 //	prediction           regression: in the target's units, clamped to its public bounds
 //	                     if the model is Clamped; for a poisson loss the rate
 //	lower, upper         with opts.Intervals: the confidence interval of the probability, the mean or the
@@ -56,50 +65,80 @@ func (m *Model) PredictFrom(ctx context.Context, from Source, out io.Writer, opt
 	if err != nil {
 		return err
 	}
-	w := csv.NewWriter(out)
+	w := bufio.NewWriterSize(out, 1<<16)
 	columns, predict, err := m.predictor(o, l, opts)
 	if err != nil {
 		return fmt.Errorf("model: predict: %w", err)
 	}
-	if err := w.Write(columns); err != nil {
-		return fmt.Errorf("model: predict: %w", err)
+	w.WriteString(csvLine(columns))
+	empty := strings.Repeat(",", len(columns)-1) + "\n"
+	if len(columns) == 1 {
+		empty = "\"\"\n"
 	}
 	err = m.scan(ctx, from, opts.Where, false, func(r record) error {
-		if r.kept && r.ok {
-			return w.Write(predict(r.x))
+		if !r.kept || !r.ok {
+			_, err := w.WriteString(empty)
+			return err
 		}
-		if len(columns) > 1 {
-			return w.Write(make([]string, len(columns)))
-		}
-		w.Flush()
-		_, err := io.WriteString(out, "\"\"\n")
+		_, err := w.Write(append(predict(w.AvailableBuffer(), r.x), '\n'))
 		return err
 	})
-	w.Flush()
-	if err == nil {
-		err = w.Error()
-	}
-	if err != nil {
+	if err = cmp.Or(err, w.Flush()); err != nil {
 		return fmt.Errorf("model: predict: %w", err)
 	}
 	return nil
 }
 
-// predictor returns the names of the columns that Predict writes, and a function that returns the cells of
-// these columns for an encoded row.
+// csvLine returns a row of CSV with its line end.
+func csvLine(cells []string) string {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	w.Write(cells) // a Builder returns no errors
+	w.Flush()
+	return b.String()
+}
+
+// predictor returns the names of the columns that Predict writes, and a function that appends the cells of
+// these columns for an encoded row, as CSV without the line end.
 func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []string,
-	predict func(x []float32) []string, err error) {
-	var of func(z []float64) []string
-	class := func(z []float64) string { return m.schema.Target().Classes[classOf(z)] }
+	predict func(to []byte, x []float32) []byte, err error) {
+	var classes []string // as cells of CSV behind another cell
+	for _, c := range m.schema.Target().Classes {
+		classes = append(classes, ","+strings.TrimSuffix(csvLine([]string{c}), "\n"))
+	}
+	var of func(to []byte, z []float64) []byte
+	times := m.times()
+	for _, h := range opts.Horizons {
+		if end := m.schema.Target().High; o != Risk || !(h > 0 && h <= end) {
+			return nil, nil, fmt.Errorf("horizon = %v: must be a time above 0 and up to the end of the time that is modelled, "+
+				"of a model of the time to an event", h)
+		}
+	}
 	switch o {
+	case Risk:
+		horizons := opts.Horizons
+		if len(horizons) == 0 {
+			horizons = []float64{times.End()}
+		}
+		of = func(to []byte, z []float64) []byte {
+			list := make([]float64, 0, len(horizons)+1)
+			for _, h := range horizons {
+				list = append(list, risk(times, z[0], h))
+			}
+			return show(to, append(list, z[0])...)
+		}
 	case Value, Rate:
-		of = func(z []float64) []string { return []string{show(m.inUnits(l, z[0]))} }
+		of = func(to []byte, z []float64) []byte { return show(to, m.inUnits(l, z[0])) }
 	case Probabilities:
-		of = func(z []float64) []string { return append(shown(probabilities(l, z)), class(z)) }
+		of = func(to []byte, z []float64) []byte {
+			return append(show(to, probabilities(l, z)...), classes[classOf(z)]...)
+		}
 	case Probability:
-		of = func(z []float64) []string { return []string{show(probability(l, z[0])), class(z)} }
+		of = func(to []byte, z []float64) []byte {
+			return append(show(to, probability(l, z[0])), classes[classOf(z)]...)
+		}
 	default:
-		of = func(z []float64) []string { return []string{show(z[0]), class(z)} }
+		of = func(to []byte, z []float64) []byte { return append(show(to, z[0]), classes[classOf(z)]...) }
 	}
 	interval := func([]float32) *Interval { return nil }
 	if opts.Intervals {
@@ -107,16 +146,21 @@ func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []s
 			return nil, nil, err
 		}
 	}
-	return m.columns(o, opts), func(x []float32) []string {
+	return m.columns(o, opts), func(to []byte, x []float32) []byte {
 		z := m.margins(x)
-		list := of(z)
+		to = of(to, z)
 		if opts.Intervals {
-			list = append(list, interval(x).texts()...)
+			to = append(to, ',')
+			if i := interval(x); i != nil {
+				to = show(to, i.Low, i.High)
+			} else {
+				to = append(to, ',')
+			}
 		}
 		if opts.Margins {
-			list = append(list, shown(z)...)
+			to = show(append(to, ','), z...)
 		}
-		return list
+		return to
 	}, nil
 }
 
@@ -172,11 +216,13 @@ func probabilities(l margins, z []float64) []float64 {
 	return p
 }
 
-func shown(list []float64) (texts []string) {
-	for _, x := range list {
-		texts = append(texts, show(x))
+// show appends numbers as cells of CSV: the shortest decimals that parse to them.
+func show(to []byte, list ...float64) []byte {
+	for i, x := range list {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		to = strconv.AppendFloat(to, x, 'g', -1, 64)
 	}
-	return texts
+	return to
 }
-
-func show(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -27,6 +27,8 @@ type rows interface {
 	Header() []string
 	For(*dataset.Map) error
 	Next() (cells []string, ok bool, err error)
+	// Readings returns the next n rows by the readings of their cells, or n = 0 if Next must be called.
+	Readings() (columns [][]float64, n int, err error)
 	Close() error
 }
 
@@ -62,6 +64,10 @@ type heldRows struct {
 func (r *heldRows) Header() []string       { return r.header }
 func (r *heldRows) For(*dataset.Map) error { return nil }
 func (r *heldRows) Close() error           { r.stop(); return nil }
+
+// Readings returns no rows, since all cells are texts.
+func (r *heldRows) Readings() ([][]float64, int, error) { return nil, 0, nil }
+
 func (r *heldRows) Next() ([]string, bool, error) {
 	cells, err, more := r.next()
 	if !more || err != nil {
@@ -82,8 +88,8 @@ type Prediction struct {
 	// Probabilities are the predicted probabilities of the classes, in the schema's order; nil if the loss
 	// predicts no probabilities.
 	Probabilities []float64
-	// Value is the predicted number or rate, in the target's units; 0 if the target has
-	// classes. A number is clamped to the target's public bounds if the model is Clamped.
+	// Value is the predicted number or rate, in the target's units, or the risk of an event by the end of the time that
+	// is modelled; 0 if the target has classes. A number is clamped to the target's public bounds if the model is Clamped.
 	Value float64
 	// Interval is the confidence interval of Value, or of the probability of the second class. It is nil if
 	// the model has no intervals, or states none for this row.
@@ -131,6 +137,9 @@ func (m *Model) Predictions(ctx context.Context, from Source) iter.Seq2[Predicti
 func (m *Model) prediction(o Output, l margins, z []float64) Prediction {
 	p := Prediction{OK: true, Margins: z}
 	switch o {
+	case Risk:
+		p.Value = risk(m.times(), z[0], m.schema.Target().High)
+		return p
 	case Value, Rate:
 		p.Value = m.inUnits(l, z[0])
 		return p

@@ -43,8 +43,9 @@ noise is therefore no confidence interval. The noise is one of three:
   at most      without a released second moment, of a convex loss: an upper bound
   not stated   of other losses and older certificates; the column has a dash
 
-A term that has not arrived has the share of its way in place of the noise: the steps ended
-so far from the minimum along it that the noise says little about the distance.
+Estimated noise counts the expected rest of the way from the end of the steps to the fit
+without privacy. Where the rest is not small, the noise alone and the share of the way stand
+beside it. A term has not arrived where the noise hides how many rows tell of it.
 
 For a model with features: effects the terms describe the additive part of the score. The
 interactions are added to it, and no noise is stated.
@@ -119,18 +120,11 @@ func coefficientTable(list *report.Coefficients) string {
 	}
 	fmt.Fprintf(w, "term\t%sreference or unit\tcoefficient\t%s\n", class("class"), noise)
 	for _, t := range list.Terms {
-		sd := "-"
-		switch {
-		case t.Deviation != nil:
-			sd = fmt.Sprintf("%.2g", *t.Deviation)
-		case t.Reason != "" && t.Share != nil:
-			sd = fmt.Sprintf("%s: %.0f%%", t.State, 100**t.Share)
-		}
 		against := t.Per
 		if t.Reference != "" {
 			against = t.Reference
 		}
-		fmt.Fprintf(w, "%s\t%s%s\t%.4g\t%s\n", safetext.Text(t.Term), class(t.Class), safetext.Text(against), *t.Value, sd)
+		fmt.Fprintf(w, "%s\t%s%s\t%.4g\t%s\n", safetext.Text(t.Term), class(t.Class), safetext.Text(against), *t.Value, t.Noise())
 	}
 	for _, column := range list.NotInterpretable {
 		fmt.Fprintf(w, "%s\t%s%s\t%s\t%s\n", safetext.Text(column), class("-"), "hashed", "-", "not interpretable")

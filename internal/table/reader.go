@@ -179,6 +179,31 @@ func (r *Reader) Next() (cells []string, ok bool, err error) {
 	return nil, false, r.err
 }
 
+// Readings returns the readings of the next n rows of a table whose cells have types, as Typed.Readings does for a
+// chunk. n is 0 if the next row, if there is one, can be read by Next alone.
+func (r *Reader) Readings() (columns [][]float64, n int, err error) {
+	for r.err == nil {
+		if r.rows == nil {
+			if r.rows, r.err = r.Chunk(); r.err == io.EOF {
+				r.err = r.whole()
+			}
+			continue
+		}
+		typed, is := r.rows.(Typed)
+		if !is {
+			return nil, 0, nil
+		}
+		if columns, n, err = typed.Readings(); n > 0 {
+			return columns, n, nil
+		}
+		r.rows, r.err = nil, err
+	}
+	if r.err == io.EOF {
+		return nil, 0, nil
+	}
+	return nil, 0, r.err
+}
+
 // Unclosed returns the number of records with a quote that is not closed, of those that Next has returned: at the end
 // of a file, or with a quote and longer than any record may be.
 func (r *Reader) Unclosed() int { return r.ajar }

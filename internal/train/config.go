@@ -84,7 +84,7 @@ type Config struct {
 // Model names a loss and a regularizer in the notation of package loss.
 type Model struct {
 	// Loss is for example logistic, huber(0.1), a network, or softmax, which means softmax(K) for the
-	// schema's K classes.
+	// schema's K classes. For the time to an event it may be left out, or be hazard.
 	Loss LossName `yaml:"loss"`
 	// Weights are public weights of classes, for example {yes: 5}. The weight multiplies the loss of each
 	// record of the class, and therefore the largest norm of its gradient. Classes that are not listed have
@@ -276,7 +276,7 @@ func (c *Config) check() error {
 	switch {
 	case c.Schema == nil:
 		return errors.New("schema: must describe the table's columns (stillpoint schema DATA drafts one)")
-	case c.Model.Loss == "" && !c.describes:
+	case c.Model.Loss == "" && c.Schema.Target().Event == "" && !c.describes:
 		return errors.New("model.loss: must name a loss")
 	case c.Privacy.Relation == "":
 		return errors.New("privacy.relation: must be replace-one or add-or-remove")
@@ -367,15 +367,24 @@ func (c *Config) declared(r account.Relation) (float64, error) {
 	return float64(c.Privacy.Records), nil
 }
 
+// hazardLoss names the loss of the time to an event, which may be left out: minus the logarithm of the likelihood of the
+// times, that of counts of events with the integrated baseline hazards as exposures. hazardClip bounds by how many more
+// events than a record had the model may expect of it before its pull is clipped.
+const hazardLoss, hazardClip = "hazard", "3"
+
 // loss returns the loss of one record. It starts from model.loss and adds the number of classes, the smallest
 // exposure and the column of row weights, which the schema states, and the weights of classes from
 // model.weights. If the schema has a privacy unit, the loss of a record combines the losses of the unit's
 // rows. It returns an error if the loss does not suit the target.
 func (c *Config) loss() (loss.Loss, error) {
 	target := c.Schema.Target()
-	l, err := loss.ParseFor(string(c.Model.Loss), len(target.Classes))
+	l, err := loss.ParseFor(c.Model.Loss.of(target), len(target.Classes))
 	if err != nil {
 		return nil, fmt.Errorf("model.loss: %w", err)
+	}
+	if of, ok := loss.Unweighted(l).(interface{ LeastValue() float64 }); ok && of.LeastValue() != target.Low/target.High {
+		return nil, fmt.Errorf("model.loss: schema.target %q: loss %s is for numbers of at least %v of the largest: leave "+
+			"its second number out, which is then that of the bounds", target.Column, l.Name(), of.LeastValue())
 	}
 	if least := target.Least(); least > 0 && loss.LeastExposure(l) == 0 {
 		if l, err = loss.WithExposure(l, least); err != nil {
