@@ -81,7 +81,7 @@ func describeMadeUp(t *testing.T, d described, epsilon float64, more, relation s
 	t.Helper()
 	c := &Config{Reader: strings.NewReader(d.text), Table: "made up", describes: true}
 	text := `schema:
-  columns: {weight: {number: auto}, cost: {number: auto}, visits: {number: [0, 20]}, seen: {date: auto}, ` +
+  columns: {weight: {number: auto}, cost: {number: auto, transform: log1p}, visits: {number: [0, 20]}, seen: {date: auto}, ` +
 		`sex: {category: [f, m]}` + more + `
   target: {column: ill, classes: ["no", "yes"]}
   missing: ["", NA]
