@@ -156,13 +156,52 @@ def shown_real(program, folder):
     return lines
 
 
+def shown_intervals(program, folder):
+    covered, widths = {"age": [], "sex=m": []}, {"age": [], "sex=m": []}
+    for seed in range(60):
+        fit(program, folder, simulated(20_000, 1000 + seed, 0.1), ["age: {number: [30, 90]}", "sex: {category: [f, m]}"],
+            "{time: time, event: event, cuts: [180, 365, 730, 1095]}", 1, "inference: {level: 0.95}\n")
+        out = subprocess.run([program, "coefficients", "m"], cwd=folder, check=True, capture_output=True, text=True).stdout
+        for term, true in (("age", 0.07), ("sex=m", 1.2)):
+            m = re.search(rf"^{term} .*?(-?[0-9.]+) to (-?[0-9.]+)", out, re.M)
+            if m:
+                covered[term].append(float(m[1]) <= true <= float(m[2]))
+                widths[term].append(float(m[2]) - float(m[1]))
+    return [f"{t}: {sum(c)} of {len(c)} covered, mean width {np.mean(widths[t]):.4f}" for t, c in covered.items()]
+
+
+def shown_marginal():
+    """Estimates without noise, with the hazard of all records together and after one and two updates of it."""
+    lines, cuts = [], np.array([180, 365, 730, 1095])
+    for rate in (0.1, 0.3):
+        t = simulated(200_000, 1, rate)
+        x = np.c_[(t.sex == "m") * 1.0, (t.age - 60) / 10, np.ones(len(t))]
+        low = np.r_[0, cuts[:-1]]
+        shares = (np.clip(t.time.to_numpy()[:, None], low, cuts) - low) / (cuts - low)
+        died = t.event.to_numpy().astype(float)
+        events = np.bincount(np.minimum(np.searchsorted(cuts, t.time), 3), died, 4)
+        hazard, w = events / shares.sum(0), np.zeros(3)
+        for update in range(3):
+            for _ in range(30):
+                rise = shares @ hazard * np.exp(x @ w)
+                w += np.linalg.solve(x.T @ (x * rise[:, None]), x.T @ (died - rise))
+            lines.append(f"{t.event.mean():.0%} events, {update} updates: {w[0]:.3f}, {w[1]:.3f}")
+            hazard = events / (shares * np.exp(x @ w)[:, None]).sum(0)
+    return lines
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("program")
     p.add_argument("--out", default="survival.md")
+    p.add_argument("--intervals", action="store_true", help="print the coverage of intervals alone (15 minutes)")
+    p.add_argument("--marginal", action="store_true", help="print estimates without noise alone")
     a = p.parse_args()
     program = str(pathlib.Path(a.program).resolve())
     with tempfile.TemporaryDirectory() as folder:
+        if a.intervals or a.marginal:
+            print("\n".join(shown_marginal() if a.marginal else shown_intervals(program, pathlib.Path(folder))))
+            return
         text = "\n".join(shown_real(program, pathlib.Path(folder))) + "\n\n"
         text += "\n".join(shown_simulated(program, pathlib.Path(folder))) + "\n"
     pathlib.Path(a.out).write_text(text)
