@@ -73,6 +73,7 @@ type commands struct {
 	Report       reportCommand       `cmd:"" help:"Describe a fit in a page of HTML, from its released numbers."`
 	Coefficients coefficientsCommand `cmd:"" help:"Print the coefficients of a linear model in the table's units, with the privacy noise in each."`
 	Contrast     contrastCommand     `cmd:"" help:"Print a difference of coefficients with its confidence interval."`
+	Means        meansCommand        `cmd:"" help:"Print adjusted means and average effects over a public population."`
 	Ledger       ledgerCommand       `cmd:"" help:"Print the cost of all fits in output folders together."`
 	Budget       budgetCommand       `cmd:"" help:"Keep caps on all releases of a dataset, in a store that outlasts runs."`
 	Verify       verifyCommand       `cmd:"" help:"Recompute a certificate's guarantee without the data."`

@@ -243,6 +243,8 @@ RECIPES = [
              nth=nth)
         for nth, spec in ((1, "rates"), (3, "rates1000"))
     ],
+    Printed("theorems.md", "From which size a theorem promises anything",
+            GO + "-run 'TestPromises$' ./lab/experiment", [0, 1], {2: 2, 3: 3, 4: 4}, {}, before="## Promises"),
     Runs("theorems.md", "Theorem 2's instance: how near to the floor", ["arora-hard"],
          [Key("label"), *by("N", (501, 2001, 5001, 20000), "g/r"), *SLOPE],
          labels={"gd, one step of 1/L1": "gd, one step", "recursive, all": "recursive"}),
