@@ -609,6 +609,7 @@ REASONS = [
     Reason("accuracy.md", "Rivals on the same encoded rows", 2, PEERS),
     Reason("accuracy.md", "Features of effects", 0, "single fits, and fits of the program of before"),
     Reason("accuracy.md", "Features of effects", 2, "shares of what the table above it has"),
+    Reason("survival.md", "", None, "lab/results/survival.py makes it, with tables of another package"),
     Reason("families.md", "", None, "lab/results/families.py makes it, of 1174 fits, with tables of other packages"),
     Reason("losses.md", "", None, "losses.py makes its fits and its tables again, in ten minutes"),
     Reason("describe.md", "", None, "lab/results/describe.py prints its tables, in four minutes"),
