@@ -50,6 +50,6 @@ func (f *Fit) survival() (s Section, ok bool) {
 		Note: fmt.Sprintf("the mean time without an event, of at most %s, for such a record", exact(t.High))})
 	s = Section{Title: "Survival", Parts: []Part{plot, facts, Text(
 		"The columns multiply the hazard, by the same factor at " +
-		"every time. stillpoint predict --horizon writes the risk of each row by the times that it lists.")}}
+			"every time. stillpoint predict --horizon writes the risk of each row by the times that it lists.")}}
 	return s, true
 }
