@@ -10,7 +10,8 @@ import (
 // the other one. What rows store must be the same under both schemas: the numbers of a row, its groups and the
 // divisor of the row ([Schema.Scale], without features of effects). They may differ only in features that are computed
 // when rows are read: a column that has a curve in both schemas may have another number of knots, at other places
-// ([Schema.Hats]), either schema may have features of [Effects], and the baseline hazards of a time to an event may differ.
+// ([Schema.Hats]), either schema may have features of [Effects], and the baseline hazards of a time to
+// an event may differ.
 func (s *Schema) Refines(of *Schema) error {
 	mine, err := s.stored()
 	if err != nil {
@@ -21,7 +22,7 @@ func (s *Schema) Refines(of *Schema) error {
 		return err
 	}
 	if !bytes.Equal(mine, other) {
-		return errors.New("dataset: schema: a refined schema must differ in the knots of curves and in baseline hazards alone")
+		return errors.New("dataset: schema: a refined schema must differ in knots of curves and baseline hazards alone")
 	}
 	return nil
 }

@@ -11,12 +11,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 )
 
-// TestTimesAreRead tests by cells how the time to an event is read: which rows are malformed, that times after the end count
-// as observed until the end, and that a table of numbers is read like its texts.
+// TestTimesAreRead tests by cells how the time to an event is read: which rows are malformed, that times after the end
+// count as observed until the end, and that a table of numbers is read like its texts.
 func TestTimesAreRead(t *testing.T) {
 	schema := func(event string) *Schema {
 		var s Schema
-		text := "columns: {x: {number: [0, 1]}}\ntarget: {time: t, event: " + event + ", entry: e, cuts: [2, 10]}\nmissing: [\"\", NA]\n"
+		text := "columns: {x: {number: [0, 1]}}\ntarget: {time: t, event: " + event +
+			", entry: e, cuts: [2, 10]}\nmissing: [\"\", NA]\n"
 		if err := yaml.Unmarshal([]byte(text), &s); err != nil {
 			t.Fatal(err)
 		}
@@ -26,8 +27,10 @@ func TestTimesAreRead(t *testing.T) {
 		{"d", "5|1|0", "0 5 event"}, {"d", "5|0|0", "0 5"}, {"d", "5|TRUE|1", "1 5 event"}, {"d", "5|1.0|1", "1 5 event"},
 		{"d", "10|1|0", "0 10 event"}, {"d", "10.5|1|0", "0 10"}, {"d", "inf|1|9", "9 10"},
 		{"d", "5|1|5", ""}, {"d", "5|1|6", ""}, {"d", "50|1|10", ""}, {"d", "-1|1|0", ""}, {"d", "5|1|-1", ""},
-		{"d", "5|2|0", ""}, {"d", "5||0", ""}, {"d", "5|NA|0", ""}, {"d", "|1|0", ""}, {"d", "5|1|NA", ""}, {"d", "5|yes|0", ""},
-		{"d=dead", "5|dead|0", "0 5 event"}, {"d=dead", "5|1|0", "0 5"}, {"d=dead", "5||0", ""}, {"d=2", "5|2|0", "0 5 event"},
+		{"d", "5|2|0", ""}, {"d", "5||0", ""}, {"d", "5|NA|0", ""}, {"d", "|1|0", ""}, {"d", "5|1|NA", ""},
+		{"d", "5|yes|0", ""},
+		{"d=dead", "5|dead|0", "0 5 event"}, {"d=dead", "5|1|0", "0 5"}, {"d=dead", "5||0", ""},
+		{"d=2", "5|2|0", "0 5 event"},
 	} {
 		m, err := schema(c.event).Bind([]string{"x", "t", "d", "e"})
 		if err != nil {
@@ -57,7 +60,8 @@ func TestTimesAreRead(t *testing.T) {
 	}
 	// An event at time 0 counts where there are no entries.
 	var s Schema
-	if err := yaml.Unmarshal([]byte("columns: {x: {number: [0, 1]}}\ntarget: {time: t, event: d, number: [0, 8]}\n"), &s); err != nil {
+	const plain = "columns: {x: {number: [0, 1]}}\ntarget: {time: t, event: d, number: [0, 8]}\n"
+	if err := yaml.Unmarshal([]byte(plain), &s); err != nil {
 		t.Fatal(err)
 	}
 	m, err := s.Bind([]string{"x", "t", "d"})
@@ -81,8 +85,8 @@ func TestTimesAreRead(t *testing.T) {
 
 // TestTimesAreWritten tests that a schema of a time is read from what it writes.
 func TestTimesAreWritten(t *testing.T) {
-	s, err := New(Definition{Columns: []Column{{Name: "x", Kind: Number, High: 1}}, Target: Target{Column: "t", Kind: Number,
-		High: 10, Event: "d=2", Entry: "e", Cuts: []float64{2, 10}}})
+	s, err := New(Definition{Columns: []Column{{Name: "x", Kind: Number, High: 1}}, Target: Target{Column: "t",
+		Kind: Number, High: 10, Event: "d=2", Entry: "e", Cuts: []float64{2, 10}}})
 	if err != nil {
 		t.Fatal(err)
 	}

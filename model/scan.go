@@ -19,8 +19,8 @@ type record struct {
 	// joined is the target together with the row's weight or exposure, both encoded in one float64
 	// as the loss expects it ([loss.Carry]).
 	joined float64
-	// entry and exit are the times, as shares of the end, between which a record with the time to an event was observed, and
-	// event says whether the event occurred at exit.
+	// entry and exit are the times, as shares of the end, between which a record with the time to an event was observed,
+	// and event says whether the event occurred at exit.
 	entry, exit float64
 	event       bool
 	label       string // text of the target's cell; "" if targets are not read or ok is false

@@ -46,9 +46,9 @@ func timedMeasures(t targetpair.Times, list []observed) (out measuredTimes) {
 	return out
 }
 
-// concordance returns Harrell's index: of the pairs of records of which one has the event while the other is still observed
-// without it, the share in which the first has the larger predicted margin; a tie counts half. ok is false if there is
-// no such pair.
+// concordance returns Harrell's index: of the pairs of records of which one has the event while the other is still
+// observed without it, the share in which the first has the larger predicted margin; a tie counts half. ok is false if
+// there is no such pair.
 func concordance(list []observed) (index float64, ok bool) {
 	margins := make([]float64, len(list))
 	for i, r := range list {
@@ -106,8 +106,8 @@ func concordance(list []observed) (index float64, ok bool) {
 	return right / pairs, pairs > 0
 }
 
-// survivors returns the Kaplan-Meier estimate of the probability of being without an event after a time, as a function of
-// the time. which says of which records an exit is an event.
+// survivors returns the Kaplan-Meier estimate of the probability of being without an event after a time, as a function
+// of the time. which says of which records an exit is an event.
 func survivors(list []observed, which func(observed) bool) func(time float64) float64 {
 	byExit, byEntry := slices.Clone(list), slices.Clone(list)
 	slices.SortFunc(byExit, func(a, b observed) int { return cmp.Compare(a.exit, b.exit) })
@@ -148,8 +148,8 @@ func censored(r observed) bool { return !r.event }
 const brierTimes = 100
 
 // integratedBrier returns the mean, over equally spaced times up to the last exit, of the Brier score of the predicted
-// probability of no event by the time. Records that were observed for less than this time without an event have no weight,
-// and others the inverse of the probability of being observed as long (Graf et al. 1999).
+// probability of no event by the time. Records that were observed for less than this time without an event have no
+// weight, and others the inverse of the probability of being observed as long (Graf et al. 1999).
 func integratedBrier(t targetpair.Times, list []observed) (score float64, ok bool) {
 	last := 0.
 	for _, r := range list {

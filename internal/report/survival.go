@@ -7,8 +7,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 )
 
-// survival makes the section of the page on the survival curve of a model of the time to an event. ok is false for other
-// models, and for one of which no constant was released.
+// survival makes the section of the page on the survival curve of a model of the time to an event. ok is false for
+// other models, and for one of which no constant was released.
 func (f *Fit) survival() (s Section, ok bool) {
 	t := f.Model.Schema().Target()
 	if t.Event == "" || f.plan.Base == nil || len(f.plan.Base.Margins) != 1 || !drawable(f.plan.Base.Margins[0], false) {
@@ -17,8 +17,8 @@ func (f *Fit) survival() (s Section, ok bool) {
 	times, z := targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards}, f.plan.Base.Margins[0]
 	plot := Plot{
 		Title: "Without an event",
-		Caption: "The probability of no event until a time, for a record with the mean hazard, half of it, and twice it. The " +
-			"hazards of intervals between two cuts were released with noise.",
+		Caption: "The probability of no event until a time, for a record with the mean hazard, half of it, and twice it. " +
+			"The hazards of intervals between two cuts were released with noise.",
 		X: Axis{Label: t.Column}, Y: Axis{Label: "probability of no event", Max: 1},
 	}
 	const steps = 60
@@ -48,7 +48,8 @@ func (f *Fit) survival() (s Section, ok bool) {
 	}
 	facts = append(facts, Fact{Name: "Restricted mean time", Value: Number(mean),
 		Note: fmt.Sprintf("the mean time without an event, of at most %s, for such a record", exact(t.High))})
-	s = Section{Title: "Survival", Parts: []Part{plot, facts, Text("The columns multiply the hazard, by the same factor at every " +
-		"time. stillpoint predict --horizon writes the risk of each row by the times that it lists.")}}
+	s = Section{Title: "Survival", Parts: []Part{plot, facts, Text(
+		"The columns multiply the hazard, by the same factor at " +
+			"every time. stillpoint predict --horizon writes the risk of each row by the times that it lists.")}}
 	return s, true
 }

@@ -24,8 +24,8 @@ func TestSurvivalInNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, err := model.New(model.Params{Software: "test v1", Loss: l, Regularizer: loss.None(), Schema: schema,
-		Weights: []float64{1, 2}, Privacy: model.Privacy{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1,
-			Delta: 1e-6}, Neighbour: "one row", Certificate: "certificate.json"}})
+		Weights: []float64{1, 2}, Privacy: model.Privacy{Guarantee: account.Guarantee{Relation: account.ReplaceOne,
+			Epsilon: 1, Delta: 1e-6}, Neighbour: "one row", Certificate: "certificate.json"}})
 	if err != nil {
 		t.Fatal(err)
 	}

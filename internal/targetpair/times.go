@@ -27,9 +27,9 @@ func SplitTimes(joined float64) (entry, exit float64, event bool) {
 	return entry / instants, (half - entry*(2*instants)) / instants, event
 }
 
-// Times says how the time to an event is modelled: the baseline hazard is constant in each interval between two cuts, from
-// time 0 to the last cut, which is the end. Increments are its integrals over the intervals. Without increments the
-// hazard is constant.
+// Times says how the time to an event is modelled: the baseline hazard is constant in each interval between two cuts,
+// from time 0 to the last cut, which is the end. Increments are its integrals over the intervals. Without increments
+// the hazard is constant.
 type Times struct {
 	Cuts, Increments []float64
 }
@@ -37,8 +37,8 @@ type Times struct {
 // End returns the end of the time that is modelled.
 func (t Times) End() float64 { return t.Cuts[len(t.Cuts)-1] }
 
-// Hazard returns the integral of the baseline hazard from 0 to a time, as a share of the integral from 0 to the end. The
-// probability of an event by this time is 1 - exp(-Hazard(time) exp(z)) for a record with the margin z.
+// Hazard returns the integral of the baseline hazard from 0 to a time, as a share of the integral from 0 to the end.
+// The probability of an event by this time is 1 - exp(-Hazard(time) exp(z)) for a record with the margin z.
 func (t Times) Hazard(time float64) float64 {
 	time = min(max(time, 0), t.End()) // NaN stays NaN
 	if len(t.Increments) == 0 {
@@ -54,8 +54,8 @@ func (t Times) Hazard(time float64) float64 {
 }
 
 // Carried returns the target of a loss of counts with exposures (Join) for a record whose times JoinTimes encoded. The
-// count is 1 if the event occurs, in an interval with a hazard above 0, and the exposure is the baseline hazard from entry to exit, as a share of the hazard
-// from 0 to the end. An exposure below Least counts as Least.
+// count is 1 if the event occurs, in an interval with a hazard above 0, and the exposure is the baseline hazard from
+// entry to exit, as a share of the hazard from 0 to the end. An exposure below Least counts as Least.
 func (t Times) Carried(joined float64) float64 {
 	entry, exit, event := SplitTimes(joined)
 	y := -1.

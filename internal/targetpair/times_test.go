@@ -39,7 +39,8 @@ func TestCarriedTimes(t *testing.T) {
 		}
 		return .025
 	}
-	for _, c := range [][3]float64{{0, 5, 1}, {0, 0, 1}, {2, 30, 1}, {2, 30, 0}, {0, 100, 1}, {35, 70, 1}, {0, 10, 1}, {12, 20, 0}} {
+	for _, c := range [][3]float64{{0, 5, 1}, {0, 0, 1}, {2, 30, 1}, {2, 30, 0}, {0, 100, 1}, {35, 70, 1}, {0, 10, 1},
+		{12, 20, 0}} {
 		y, share := targetpair.Split(times.Carried(targetpair.JoinTimes(c[0]/100, c[1]/100, c[2] == 1)), false)
 		const steps = 1e5
 		want := 0.

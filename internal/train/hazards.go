@@ -12,12 +12,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Shares of the budget by which a fit of the time to an event releases its baseline hazard: that of all records together,
-// that of a record of margin 0, and the pilot fit, whose margins the second needs.
+// Shares of the budget by which a fit of the time to an event releases its baseline hazard: that of all records
+// together, that of a record of margin 0, and the pilot fit, whose margins the second needs.
 const marginalShare, baselineShare, pilotShare = .05, .02, .13
 
-// leastPiloted is the size n mu of a table, over the number of weights, from which on a fit of the time to an event makes
-// a pilot fit (lab/results/survival.md).
+// leastPiloted is the size n mu of a table, over the number of weights, from which on a fit of the time to an event
+// makes a pilot fit (lab/results/survival.md).
 const leastPiloted = 200
 
 // Hazards is the plan of the release of the baseline hazard of a fit of the time to an event. For each interval of
@@ -27,9 +27,9 @@ const leastPiloted = 200
 // follows. The ratio of the events and the number that the pilot's model expects in the interval is the baseline hazard
 // (Breslow 1974).
 //
-// Each query is one about rows of a schema whose hazard is 0 outside of an interval: an event where the hazard is 0 does
-// not count. Events and observed shares are queries of a base rate (optimize.BaseRate). Expected numbers of events are
-// second derivatives of the loss along the intercept.
+// Each query is one about rows of a schema whose hazard is 0 outside of an interval: an event where the hazard is 0
+// does not count. Events and observed shares are queries of a base rate (optimize.BaseRate). Expected numbers of events
+// are second derivatives of the loss along the intercept.
 type Hazards struct {
 	// Charge is the total charge of all releases, in units of mu^2, and Pilot the part of it for the pilot fit; 0 if
 	// there is none.
@@ -38,8 +38,8 @@ type Hazards struct {
 	baseline      float64 // charge
 }
 
-// hazards returns the plan of the release of the baseline hazard, and the problem with the budget that remains. The plan
-// is nil if the target is not the time to an event, or if it has one interval only.
+// hazards returns the plan of the release of the baseline hazard, and the problem with the budget that remains. The
+// plan is nil if the target is not the time to an event, or if it has one interval only.
 func (c *Config) hazards(p optimize.Problem, l loss.Loss) (*Hazards, optimize.Problem, error) {
 	t := c.Schema.Target()
 	if t.Event == "" || len(t.Cuts) < 2 {
@@ -72,7 +72,8 @@ func (h Hazards) Workload(p optimize.Problem, intervals int) (w optimize.Workloa
 	return w
 }
 
-// hazarded returns the configuration and the head of a fit with the released baseline hazard, which it writes to the log.
+// hazarded returns the configuration and the head of a fit with the released baseline hazard, which it writes to the
+// log.
 func (c *Config) hazarded(ctx context.Context, r *recorder, p *prepared, f *Fitted, h Header) (*Config, Header, error) {
 	schema, err := c.released(ctx, r, *p.planned.Hazards, p.start, p.loss, r.session.Refine)
 	if err == nil {
@@ -85,8 +86,8 @@ func (c *Config) hazarded(ctx context.Context, r *recorder, p *prepared, f *Fitt
 	return c.of(schema), h, nil
 }
 
-// released releases the baseline hazard by the plan h and returns the schema with it. It calls refine with each schema of
-// the rows about which the oracle is to answer from then on.
+// released releases the baseline hazard by the plan h and returns the schema with it. It calls refine with each schema
+// of the rows about which the oracle is to answer from then on.
 func (c *Config) released(ctx context.Context, o optimize.Oracle, h Hazards, p optimize.Problem, l loss.Loss,
 	refine func(*dataset.Schema) error) (*dataset.Schema, error) {
 	rate, k := h.marginal, len(c.Schema.Target().Cuts)
@@ -158,12 +159,12 @@ func (c *Config) released(ctx context.Context, o optimize.Oracle, h Hazards, p o
 	return schema, err
 }
 
-// mostExpected is the largest expected number of events of a record in an interval that the release of the baseline hazard
-// counts: larger ones count as this number.
+// mostExpected is the largest expected number of events of a record in an interval that the release of the baseline
+// hazard counts: larger ones count as this number.
 const mostExpected = 1
 
-// each calls ask for each interval of the time, after the rows were refined to those of the schema whose hazard is 0 outside
-// of the interval.
+// each calls ask for each interval of the time, after the rows were refined to those of the schema whose hazard is 0
+// outside of the interval.
 func (c *Config) each(refine func(*dataset.Schema) error, ask func(interval int) error) error {
 	for j := range c.Schema.Target().Cuts {
 		only := make([]float64, len(c.Schema.Target().Cuts))
@@ -182,10 +183,10 @@ func (c *Config) each(refine func(*dataset.Schema) error, ask func(interval int)
 	return nil
 }
 
-// increments returns the integrals of the hazard over intervals, with sum 1, from released means of the events and
-// of the observed share of each interval, or of its sum over records weighted by their hazard ratios, whose noise has the standard deviation sigma. To each interval it adds as many
-// events as two standard deviations of the noise, at the hazard of all intervals together: a hazard that noise would
-// make negative or infinite is near the mean hazard then.
+// increments returns the integrals of the hazard over intervals, with sum 1, from released means of the events and of
+// the observed share of each interval, or of its sum over records weighted by their hazard ratios, whose noise has the
+// standard deviation sigma. To each interval it adds as many events as two standard deviations of the noise, at the
+// hazard of all intervals together: a hazard that noise would make negative or infinite is near the mean hazard then.
 func increments(events, observed []float64, sigma float64) []float64 {
 	const prior = 2
 	var all, time float64

@@ -56,9 +56,9 @@ privacy: {epsilon: %v, delta: 1e-6, relation: replace-one}
 
 // TestHazardRatios fits the time to an event with hardly any noise, 63% of the records having the event. The log hazard
 // ratios must be within .04 of the true ones, and the baseline hazard within .012 of a constant one. Without the pilot
-// fit the ratios are 1.11 and .65, and the hazard of the first interval is .04 too large. With 20,000 records the standard
-// errors of the ratios are .019 and .010, and the noise is far smaller, so that a failure has probability below 1e-6
-// only where the table is fixed, which it is.
+// fit the ratios are 1.11 and .65, and the hazard of the first interval is .04 too large. With 20,000 records the
+// standard errors of the ratios are .019 and .010, and the noise is far smaller, so that a failure has probability
+// below 1e-6 only where the table is fixed, which it is.
 func TestHazardRatios(t *testing.T) {
 	c := timesConfig(t, 20000, 100, "")
 	fitted, err := c.Fit(context.Background(), train.Options{Software: "test v1"})

@@ -74,8 +74,8 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 // both as shares of the largest count, and so above 1 only where the rate exceeds every possible count.
 const mostCountClip = 1
 
-// timesLoss is the default loss of the time to an event, whose derivative is the expected number of events minus 0 or 1: a
-// record may be expected to have several.
+// timesLoss is the default loss of the time to an event, whose derivative is the expected number of events minus 0 or
+// 1: a record may be expected to have several.
 const timesLoss = "poisson-rate(" + hazardClip + ",1.52587890625e-05)"
 
 // curvatureOf returns the form of the second derivative of a loss in the score: Logistic, Flat (constant) or
