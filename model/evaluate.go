@@ -1,10 +1,12 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -65,7 +67,8 @@ type tally struct {
 	absolutes  float64
 	below      int64 // number of targets below their prediction
 	deviance   float64
-	timed      []observed // for the time to an event: all rows that were scored
+	pairs      [2][]float64 // for counts and positive numbers: predictions and targets
+	timed      []observed   // for the time to an event: all rows that were scored
 
 	y, value [1]float64 // of the current row
 	slope    []float64
@@ -141,6 +144,9 @@ func (t *tally) predicted(r record, z []float64) {
 			t.deviance += 2 * (y/predicted - 1 - math.Log(y/predicted))
 		}
 		e := predicted - truth(schema, r)
+		if hasRate(t.predicting) {
+			t.pairs[0], t.pairs[1] = append(t.pairs[0], predicted), append(t.pairs[1], truth(schema, r))
+		}
 		t.squares += float64(e * e)
 		t.absolutes += math.Abs(e)
 		if e > 0 {
@@ -172,6 +178,50 @@ func deviance(count, rate float64) float64 {
 		d += count * math.Log(count/rate)
 	}
 	return 2 * d
+}
+
+// classError returns the sum over rows of the number of classes by which the predicted class is off.
+func classError(confusion [][]int64) (sum float64) {
+	for class, row := range confusion {
+		for predicted, rows := range row {
+			sum += math.Abs(float64(class-predicted)) * float64(rows)
+		}
+	}
+	return sum
+}
+
+// rankCorrelation returns Spearman's rank correlation, which is NaN if all numbers of a list are equal.
+func rankCorrelation(a, b []float64) float64 {
+	a, b = ranks(a), ranks(b)
+	middle := float64(len(a)-1) / 2
+	var product, first, second float64
+	for i, v := range a {
+		product += (v - middle) * (b[i] - middle)
+		first += (v - middle) * (v - middle)
+		second += (b[i] - middle) * (b[i] - middle)
+	}
+	return product / math.Sqrt(first*second)
+}
+
+// ranks returns the rank of each number, from 0. Equal numbers have the mean of their ranks.
+func ranks(list []float64) []float64 {
+	order := make([]int, len(list))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(list[i], list[j]) })
+	out := make([]float64, len(list))
+	for from := 0; from < len(order); {
+		to := from + 1
+		for to < len(order) && list[order[to]] == list[order[from]] {
+			to++
+		}
+		for _, i := range order[from:to] {
+			out[i] = float64(from+to-1) / 2
+		}
+		from = to
+	}
+	return out
 }
 
 // truth returns the numeric target of a row in the target's units. It is the number in the cell, not clamped
@@ -207,6 +257,11 @@ func (t *tally) metrics() (Metrics, error) {
 			m.Calibration = t.calibrated.result(n)
 		}
 		if len(t.confusion) > 2 {
+			if _, ordered := loss.RowLoss(t.model.loss).(interface {
+				Thresholds([]float64, int) []float64
+			}); ordered {
+				m.ClassError = new(classError(t.confusion) / n)
+			}
 			m.MacroF1, m.Confusion = new(macroF1(t.confusion)), &Confusion{t.model.schema.Target().Classes, t.confusion}
 		}
 	default:
@@ -217,6 +272,9 @@ func (t *tally) metrics() (Metrics, error) {
 		}
 		if hasRate(t.predicting) {
 			m.Deviance = new(t.deviance / n)
+			if r := rankCorrelation(t.pairs[0], t.pairs[1]); !math.IsNaN(r) {
+				m.RankCorrelation = new(r)
+			}
 		}
 	}
 	w := t.model.weights

@@ -28,6 +28,12 @@ type Metrics struct {
 	// MacroF1 is the mean of F1 over the classes that occur in rows or in predictions. F1 is the harmonic
 	// mean of a class's precision and recall. MacroF1 is set for more than two classes.
 	MacroF1 *float64 `json:"macro_f1,omitempty"`
+	// ClassError is the mean of the number of classes by which the predicted class is off. It is set for ordered
+	// classes.
+	ClassError *float64 `json:"class_error,omitempty"`
+	// RankCorrelation is Spearman's rank correlation of predictions and targets, with mean ranks for ties. It is set for
+	// counts and for positive numbers (gamma) that are not all equal.
+	RankCorrelation *float64 `json:"rank_correlation,omitempty"`
 	// RMSE and MAE are the root mean square error and the mean absolute error in the target's units. They are
 	// set for numbers and counts. The true value is the number in the cell, not clamped to the public bounds;
 	// only an infinite number counts as the bound on its side.
@@ -115,10 +121,12 @@ func (m Metrics) measures() []measure {
 		{"auc", m.AUC},
 		{"log_loss", m.LogLoss},
 		{"macro_f1", m.MacroF1},
+		{"class_error", m.ClassError},
 		{"calibration", calibration},
 		{"rmse", m.RMSE},
 		{"mae", m.MAE},
 		{"share_below", m.ShareBelow},
+		{"rank_correlation", m.RankCorrelation},
 		{"deviance", m.Deviance},
 		{"concordance", m.Concordance},
 		{"integrated_brier", m.IntegratedBrier},

@@ -131,6 +131,9 @@ func coefficientTable(list *report.Coefficients) string {
 	}
 	_ = w.Flush() // writing to a strings.Builder never fails
 	fmt.Fprintf(&b, "\nCoefficients are in %s.\n", safetext.Text(list.Unit))
+	for k, t := range list.Thresholds {
+		fmt.Fprintf(&b, "%-24s %.4g\n", fmt.Sprintf("threshold %d", k+1), t)
+	}
 	if list.Counted > 0 {
 		fmt.Fprintf(&b, "%d of %d, intercepts left out, differ from 0 by more than two standard deviations of the noise.\n",
 			list.Beyond, list.Counted)

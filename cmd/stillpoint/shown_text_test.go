@@ -237,6 +237,16 @@ Meaning.
 ` {
 		t.Error(got)
 	}
+	ordered := *list
+	ordered.Thresholds, ordered.Counted = []float64{0, 1.23456}, 0
+	if got := coefficientTable(&ordered); !strings.HasSuffix(got, `
+Coefficients are in log-odds.
+threshold 1              0
+threshold 2              1.235
+Meaning.
+`) {
+		t.Error(got)
+	}
 	list.Noise, list.Counted = report.NoiseEstimated, 0
 	list.Terms[0].Steps, list.Terms[0].Share, list.Terms[1].State = new(.00567), new(.876), "not arrived"
 	if got := coefficientTable(list); got != `term   reference or unit  coefficient  noise sd

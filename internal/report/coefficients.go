@@ -21,6 +21,9 @@ func (f *Fit) score() (unit string, odds bool) {
 	if target.Kind == dataset.Number {
 		return "units of " + target.Column, false
 	}
+	if f.thresholds() != nil {
+		return "log-odds of a higher class", true
+	}
 	if len(target.Classes) > 2 {
 		return "log-odds against the mean of all classes", false
 	}
@@ -28,6 +31,33 @@ func (f *Fit) score() (unit string, odds bool) {
 		return "log-odds of “" + target.Classes[1] + "”", true
 	}
 	return "score for “" + target.Classes[1] + "”", false
+}
+
+// thresholds returns the thresholds between ordered classes; nil for a model of another loss.
+func (f *Fit) thresholds() []float64 {
+	o, ok := f.Model.Loss().(interface {
+		Thresholds(w []float64, features int) []float64
+	})
+	if !ok {
+		return nil
+	}
+	return o.Thresholds(f.Model.Weights(), f.Model.Schema().Dim())
+}
+
+// ordering says how classes follow from the score of a model of ordered classes; "" for another model.
+func (f *Fit) ordering() string {
+	text := ""
+	for k, t := range f.thresholds() {
+		if k > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%s from %s", Number(t), f.Model.Schema().Target().Classes[k+1])
+	}
+	if text == "" {
+		return ""
+	}
+	return " The log-odds of a class or a higher one are the sum minus the class's threshold. The thresholds are " + text +
+		" on. They are in order in every model of this loss."
 }
 
 // coefficients makes the section of the page about the model's coefficients and their noise.
@@ -42,7 +72,9 @@ func (f *Fit) coefficients(n runNoise) Section {
 	}
 	unit, odds := f.score()
 	what := "The prediction is a sum"
-	if len(f.Model.Schema().Target().Classes) > 2 {
+	if f.thresholds() != nil {
+		what = "The score is a sum"
+	} else if len(f.Model.Schema().Target().Classes) > 2 {
 		what = "The prediction is the class with the largest sum"
 	}
 	hashed := ""
@@ -54,7 +86,7 @@ func (f *Fit) coefficients(n runNoise) Section {
 		Text(what+": the intercept, one term for each number or date, and for each category the difference between its "+
 			"level and its level of reference, the first one declared, in "+unit+". The intercept is for numbers of 0, dates "+
 			"at their first day and categories at their reference. Coefficients describe the model and its table, not "+
-			"causes."+hashed+f.additive()),
+			"causes."+hashed+f.additive()+f.ordering()),
 		f.certainty(e, n))
 	if b := f.bars(e, unit); b.check() == nil { // a weight near the end of the float64 range cannot be drawn
 		s.Parts = append(s.Parts, b)

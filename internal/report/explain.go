@@ -94,11 +94,14 @@ type explanation struct {
 func (f *Fit) explained(n runNoise) (e explanation, ok bool) {
 	s, w := f.Model.Schema(), f.Model.Weights()
 	d := s.Dim()
-	if !f.Model.Linear() || len(w)%d != 0 {
+	classes, ordered := s.Target().Classes, f.thresholds() != nil
+	if !ordered && (!f.Model.Linear() || len(w)%d != 0) {
 		return e, false
 	}
-	classes := s.Target().Classes
 	k := len(w) / d
+	if ordered {
+		k = 1 // the other weights are those of thresholds
+	}
 	if k > 1 && k != len(classes) {
 		return e, false
 	}

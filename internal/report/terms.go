@@ -34,6 +34,9 @@ type Coefficients struct {
 	// Ratio names the quantity that the exponential of an effect multiplies: "odds" or "rate". It is "" if
 	// effects add up.
 	Ratio string `json:"ratio,omitempty"`
+	// Thresholds are those between ordered classes: the log-odds of the second class or a higher one are the sum of the
+	// terms minus the first threshold, 0, and so on. It is nil for other models.
+	Thresholds []float64 `json:"thresholds,omitempty"`
 	// Curves are the curves of numbers and dates. Surfaces are the interactions with a number or date.
 	Curves   []Curve   `json:"curves,omitempty"`
 	Surfaces []Surface `json:"surfaces,omitempty"`
@@ -127,7 +130,7 @@ func (f *Fit) Coefficients() (*Coefficients, error) {
 			c.References[column.Name] = column.Categories[0]
 		}
 	}
-	c.Ratio = f.ratioOf()
+	c.Ratio, c.Thresholds = f.ratioOf(), f.thresholds()
 	c.Curves, c.Surfaces = f.curvesOf(e)
 	if f.Model.Inference() != nil {
 		return c, f.withIntervals(c, e)

@@ -59,6 +59,7 @@ var lossUses = map[string]struct{ shown, use string }{
 	"geman-mcclure":       {"geman-mcclure(0.5)", "numbers; outliers pull little"},
 	"tukey":               {"tukey(0.5)", "numbers; outliers do not pull"},
 	"poisson":             {"poisson(1)", "counts"},
-	"gamma":               {"gamma(5,0.001)", "costs and durations above 0, as a product of factors; written gamma(5): the second number follows from the bounds"},
-	"poisson-rate":        {"poisson-rate(1,0.1)", "counts over unlike exposures; the second parameter is the least exposure"},
+	"gamma": {"gamma(5,0.001)",
+		"costs and durations above 0, a product of factors; write gamma(5): the second number follows from the bounds"},
+	"poisson-rate": {"poisson-rate(1,0.1)", "counts over unlike exposures; the second parameter is the least exposure"},
 }

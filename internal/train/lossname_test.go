@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
 // TestNetworkIsWrittenOut tests that a configuration may write a network as one name or with keys.
@@ -57,6 +58,23 @@ func TestNetworkIsWrittenOut(t *testing.T) {
 		}
 		if moved == 0 {
 			t.Errorf("%s: starts at zero", text)
+		}
+	}
+}
+
+// TestGammaTakesTheBounds: the ratio of the target's bounds completes the name, in any place, and a ratio that is given
+// must be that of the bounds.
+func TestGammaTakesTheBounds(t *testing.T) {
+	cost := dataset.Target{Column: "cost", Kind: dataset.Number, Low: 2, High: 8}
+	for text, want := range map[LossName]string{
+		"gamma(5)":                  "gamma(5,0.25)",
+		"gamma(5,0.1)":              "gamma(5,0.1)",
+		"network(3,tanh,gamma(.5))": "network(3,tanh,gamma(.5,0.25))",
+		"weighted(gamma(5),row)":    "weighted(gamma(5,0.25),row)",
+		"huber(0.1)":                "huber(0.1)",
+	} {
+		if got := text.of(cost); got != want {
+			t.Errorf("%s is %s, want %s", text, got, want)
 		}
 	}
 }

@@ -44,7 +44,11 @@ dp_fit <- function(formula, data, classes = NULL, bounds = list(), levels = list
   # Under replace-one a pipe that ends early is found out by the number of rows. That of persons is not counted here.
   if (relation == "replace-one" && is.null(unit)) records <- nrow(data)
   if (is.null(records) && relation != "replace-one") refuse("records: must be given under add-or-remove: the public number of records", field = "records")
-  if (is.null(loss)) loss <- if (is.null(classes)) "huber(0.1)" else if (length(classes) == 2L) "logistic" else "softmax"
+  ordered <- length(classes) > 2L && is.ordered(data[[said$outcome]])
+  if (ordered && !identical(as.character(classes), levels(data[[said$outcome]]))) {
+    refuse("classes: must be the levels of the ordered outcome, in their order", field = "classes")
+  }
+  if (is.null(loss)) loss <- if (ordered) "ordered" else if (is.null(classes)) "huber(0.1)" else if (length(classes) == 2L) "logistic" else "softmax"
   schema <- list(columns = columns, target = target)
   if (length(said$pairs)) schema$interactions <- lapply(said$pairs, I)
   if (!is.null(unit)) schema$unit <- unit

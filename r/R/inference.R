@@ -90,7 +90,7 @@ linear <- function(object, x) {
 # The inverse of the link and its slope, by the loss.
 link_of <- function(object) {
   if (startsWith(object$loss, "logistic")) return(list(name = "logit", inverse = stats::plogis, slope = stats::dlogis))
-  if (startsWith(object$loss, "poisson")) return(list(name = "log", inverse = exp, slope = exp))
+  if (grepl("^(poisson|gamma)", object$loss)) return(list(name = "log", inverse = exp, slope = exp))
   list(name = "identity", inverse = identity, slope = function(z) rep(1, length(z)))
 }
 
@@ -153,4 +153,4 @@ augment.dp_fit <- function(x, newdata, interval = c("none", "confidence"), ...) 
   out
 }
 
-has_probability <- function(object) grepl("logistic|softmax", object$loss)
+has_probability <- function(object) grepl("logistic|softmax|ordered", object$loss)

@@ -283,6 +283,11 @@ stopifnot(identical(dim(coef(three)), c(4L, 3L)), identical(colnames(predict(thr
 stopifnot(max(abs(rowSums(predict(three, people)) - 1)) < 1e-6)
 pairs <- quietly(go(ill ~ region * sex, relation = "add-or-remove", records = n))
 stopifnot("region=south & sex=m" %in% names(coef(pairs)), pairs$report$relation == "add-or-remove")
+# An ordered factor is fitted by proportional odds, in the order of its levels.
+sizes <- transform(people, region = factor(region, c("north", "south", "east"), ordered = TRUE))
+steps <- quietly(go(region ~ age + sex, data = sizes, classes = c("north", "south", "east"), levels = places["sex"]))
+stopifnot(identical(steps$loss, "ordered"))
+refused(go(region ~ age + sex, data = sizes, classes = c("south", "north", "east"), levels = places["sex"]), "in their order")
 truth <- quietly(go(sick ~ age, data = transform(people, sick = ill == "yes"), classes = c(FALSE, TRUE)))
 stopifnot(truth$report$verdict == "better")
 

@@ -687,7 +687,8 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         interactions: pairs of columns whose effects depend on each other: numbers, dates and
             categories.
         loss: a loss of classes that ``stillpoint losses`` lists, such as hinge; "auto" is
-            logistic for two classes and softmax for more.
+            logistic for two classes and softmax for more; "ordered" is proportional odds of
+            three classes or more in the order of ``classes``.
         regularizer, radius, train: as in a configuration; ``train={"algorithm": "gd"}``.
         family: "lines", "curves" (a curve beside each number and date), "effects" (curves, and
             interactions of all columns), or "auto", the richest of them that gained at this size on
@@ -824,7 +825,7 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         return margins[:, 0] * (1 if self._order[0] == 0 else -1) if margins.shape[1] == 1 else margins
 
     def _has_probability(self) -> bool:
-        return self._loss() == "logistic" or self._loss().startswith("softmax")
+        return self._loss() == "logistic" or self._loss().startswith(("softmax", "ordered"))
 
     @available_if(_has_probability)
     def predict_proba(self, X: Any) -> np.ndarray:

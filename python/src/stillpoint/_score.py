@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from stillpoint._elementary import MOST_ANGLE, BLOCK, add, adder, exp, fma, frequencies, sincos, split, tanh
+from stillpoint._elementary import MOST_ANGLE, BLOCK, add, adder, exp, fma, frequencies, log1p, sincos, split, tanh
 from stillpoint._readings import Reader, day
 
 HAT = math.sqrt(2) * (1 - 2.0**-20)
@@ -417,6 +417,33 @@ class _Network:
         return u
 
 
+@dataclass
+class _Ordered:
+    hidden: list[int]
+
+    def above(self, u: list[np.ndarray], weights: np.ndarray) -> list[np.ndarray]:
+        """The logarithms of the probabilities of ordered classes, from the score and the parameters of the gaps."""
+        gaps = 1 / (2 * math.sqrt(len(weights))) * weights
+        thresholds = [0.0]
+        for gap in softplus(gaps).tolist():
+            thresholds.append(thresholds[-1] + gap)
+        between = softplus(-gaps).tolist()
+        margins = []
+        for k in range(len(thresholds) + 1):
+            value = softplus(u[0] - thresholds[k]) if k < len(thresholds) else 0.0
+            if k > 0:
+                value = value + softplus(thresholds[k - 1] - u[0])
+            if 0 < k < len(thresholds):
+                value = value + between[k - 1]
+            margins.append(-value)
+        return margins
+
+
+def softplus(t: np.ndarray) -> np.ndarray:
+    """log(1 + e^t)."""
+    return np.maximum(t, 0) + log1p(exp(-np.abs(t)))
+
+
 def _fields(name: str) -> list[str]:
     """The fields of a name such as units(weighted(logistic,1,5),8), without its first word."""
     inner = name[name.index("(") + 1 : -1]
@@ -430,10 +457,12 @@ def _fields(name: str) -> list[str]:
     return fields
 
 
-def _parse(name: str) -> tuple[_Network | None, str]:
+def _parse(name: str) -> tuple[_Network | _Ordered | None, str]:
     """The network of a loss, if it is one, and the name of the loss of its margins without weights."""
     if name.startswith(("weighted(", "units(")):
         return _parse(_fields(name)[0])
+    if name.startswith("ordered("):
+        return _Ordered([1]), name
     if not name.startswith("network("):
         return None, name
     hidden, activation, output = _fields(name)[:3]
@@ -444,7 +473,7 @@ def _parse(name: str) -> tuple[_Network | None, str]:
 
 def _output(name: str, target: Mapping[str, Any], clamped: bool) -> tuple[Callable, list[str]]:
     """What makes predictions of margins, and the columns that predict --margin writes."""
-    counts = re.match(r"poisson(-rate)?\(", name) is not None
+    counts = re.match(r"(poisson(-rate)?|gamma)\(", name) is not None
     if counts or "number" in target:
         low, high = (float(b) for b in target["number"])
         half, middle = high / 2 - low / 2, low / 2 + high / 2
