@@ -32,6 +32,10 @@ type Spec struct {
 	// Schema describes the table's columns by public facts: bounds, categories, target. It is never derived
 	// from the table (package dataset).
 	Schema *dataset.Schema
+	// Described names the file of a description of the table (stillpoint describe). Columns of the schema with number:
+	// auto or date: auto then have the bounds that the description released, and the costs of the two add up. Empty
+	// means none.
+	Described string
 	// Loss is the loss of one row. It must be a loss of package loss, because the model's file stores only
 	// the loss's name. If the schema has a privacy unit, the field Units says how the losses of the unit's
 	// rows are combined.
@@ -237,7 +241,7 @@ func (s Spec) config() (*train.Config, error) {
 	}
 	c := &train.Config{
 		Table: s.Table.name, CSV: s.Table.csv, Rows: s.Table.rows, Reader: s.Table.reader, Shards: s.Shards.curators(),
-		Data: s.Table.paths, Schema: s.Schema,
+		Data: s.Table.paths, Schema: s.Schema, Described: s.Described,
 		Model: train.Model{
 			Loss: name, Weights: s.Weights, Radius: train.Positive(s.Radius), Reduce: s.Reduce,
 			Family: s.family(), Features: s.Features, KL: optimize.KL(s.KL), Start: train.Start(s.Start), Units: s.Units,

@@ -12,6 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/session"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"pgregory.net/rapid"
 )
@@ -91,6 +92,9 @@ func codesAreNumbers(t rapid.TB, w *world) {
 		for _, cells := range w.rows {
 			if m.Keep(cells) {
 				y, ok := m.Encode(x, cells)
+				if t := w.def.Target; ok && t.Event != "" {
+					y = targetpair.Times{Cuts: c.Schema.Target().Cuts, Increments: t.Hazards}.Carried(y)
+				}
 				rows.Append(x, y, ok)
 			}
 		}

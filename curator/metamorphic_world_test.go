@@ -12,6 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"pgregory.net/rapid"
@@ -30,6 +31,9 @@ type world struct {
 
 // names of columns that are not features
 const aim, weight, exposure, person, public, ignored = "aim", "weight", "exposure", "person", "split", "note"
+
+// event and entry are the columns beside the time to an event.
+const event, entry = "event", "entry"
 
 // subject restricts a metamorphic test to worlds (random tables with their schemas) with the given
 // columns, targets and losses (nil for all), and to worlds without units if rows is true.
@@ -142,6 +146,12 @@ var losses = func() map[string][]string {
 			kind = "count"
 		}
 		list[kind] = append(list[kind], l.Name())
+		if kind == "rate" {
+			if l, err = loss.PoissonRate(3, targetpair.Least); err != nil {
+				panic(err)
+			}
+			list["time"] = append(list["time"], l.Name())
+		}
 	}
 	return list
 }()
@@ -161,7 +171,7 @@ func (w *world) aim(t *rapid.T, of subject) {
 	target.Column, target.Kind = aim, dataset.Category
 	targets := of.targets
 	if targets == nil {
-		targets = []string{"two", "three", "number", "count", "rate"}
+		targets = []string{"two", "three", "number", "count", "rate", "time"}
 	}
 	kind := rapid.SampledFrom(targets).Draw(t, "target")
 	switch kind {
@@ -169,6 +179,13 @@ func (w *world) aim(t *rapid.T, of subject) {
 		target.Classes = []string{"no", "yes"}
 	case "three":
 		target.Classes = []string{"no", "yes", "perhaps"}
+	case "time":
+		target.Event = rapid.SampledFrom([]string{event, event + "=no"}).Draw(t, "event")
+		target.Entry = rapid.SampledFrom([]string{"", entry}).Draw(t, "entry")
+		target.Kind, target.High = dataset.Number, 2
+		if rapid.Bool().Draw(t, "hazards") {
+			target.Cuts, target.Hazards = []float64{.5, 1.5, 2}, []float64{.25, 0, .75}
+		}
 	case "rate":
 		target.Exposure = dataset.Exposure{Column: exposure, Low: leastExposure, High: mostExposure}
 		fallthrough
@@ -184,7 +201,7 @@ func (w *world) aim(t *rapid.T, of subject) {
 	}
 	name := rapid.SampledFrom(names).Draw(t, "loss")
 	var by loss.Weights
-	if kind != "rate" && rapid.IntRange(0, 3).Draw(t, "weighted") == 3 {
+	if kind != "rate" && kind != "time" && rapid.IntRange(0, 3).Draw(t, "weighted") == 3 {
 		target.Weight, by.Row = weight, true
 	}
 	if rapid.IntRange(0, 3).Draw(t, "classes weighted") == 3 && len(target.Classes) > 0 {
@@ -207,7 +224,9 @@ func (w *world) fill(t *rapid.T) {
 	for _, c := range w.def.Columns {
 		w.header = append(w.header, c.Name)
 	}
-	for _, name := range []string{w.def.Target.Weight, w.def.Target.Exposure.Column, w.def.Unit.Column} {
+	happened, _, _ := strings.Cut(w.def.Target.Event, "=")
+	for _, name := range []string{w.def.Target.Weight, w.def.Target.Exposure.Column, w.def.Unit.Column, happened,
+		w.def.Target.Entry} {
 		if name != "" {
 			w.header = append(w.header, name)
 		}
@@ -240,6 +259,10 @@ func (w *world) cells(name string) []string {
 		return []string{"0", "1", "2", "0.5", "1.75", "0.125", "-1", "-1.5", "7", "x", "1e400"}
 	case weight, exposure:
 		return []string{"1", "0.5", "0.25", "1.5", "3", "0", "", "-1", "much"}
+	case event:
+		return []string{"0", "1", "1", "true", "0.0", "no", "", " 1 "}
+	case entry:
+		return []string{"0", "0.25", "1", "0", "3", "-1", "", "x"}
 	case person:
 		return []string{"p1", "p2", "p3", "p4", "p5", "p6", "p7", " p1 ", ""}
 	case public:

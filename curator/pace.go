@@ -1,10 +1,12 @@
 package curator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -180,7 +182,8 @@ func (c Config) madeUp(count int) (row.Source, error) {
 		header = append(header, column.Name)
 	}
 	header = append(header, t.Column)
-	for _, name := range []string{t.Weight, t.Exposure.Column, s.Unit().Column} {
+	event, _, _ := strings.Cut(t.Event, "=")
+	for _, name := range []string{t.Weight, t.Exposure.Column, s.Unit().Column, event, t.Entry} {
 		if name != "" {
 			header = append(header, name)
 		}
@@ -245,6 +248,13 @@ func madeUpCells(s *dataset.Schema, i int) (cells []string) {
 	}
 	if s.Unit() != (dataset.Unit{}) {
 		cells = append(cells, strconv.Itoa(i))
+	}
+	if t.Event != "" {
+		_, value, _ := strings.Cut(t.Event, "=")
+		cells = append(cells, []string{"0", cmp.Or(value, "1")}[i%2])
+	}
+	if t.Entry != "" {
+		cells = append(cells, "0")
 	}
 	return cells
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/effects"
 	"github.com/stillpoint-dp/stillpoint/internal/spline"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 )
 
 // read stores the configuration's table. The argument most is the largest number of stored rows: read returns
@@ -116,6 +117,9 @@ func (c Config) records(of *stored) (row.Source, error) {
 // layout is that of rows with hats alone. Features of effects are kept in memory if keep is true.
 func (c Config) computed(s row.Source, layout *row.Layout, keep bool) (row.Source, error) {
 	var err error
+	if t := c.Schema.Target(); t.Event != "" {
+		s = row.NewTimed(s, targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards})
+	}
 	if layout.Edges() > 0 {
 		if s, err = c.curved(s, layout); err != nil {
 			return nil, err

@@ -24,6 +24,7 @@ type Map struct {
 	crosses []cross
 	target  int         // index of the target's cell; -1: unlabelled
 	beside  int         // index of the cell of the weight or exposure; -1: none, or unlabelled
+	times   []int       // indices of the cells of the event and the entry of a time to an event
 	where   int         // index of the filter's cell; -1: no filter
 	unit    int         // index of the cell that names the privacy unit; -1: none, or unlabelled
 	columns []ColumnMap // the map of the cells of each column of the table
@@ -88,9 +89,14 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 		m.where = at[s.filter.Column]
 	}
 	if labelled {
-		m.target = at[s.target.Column]
+		if !s.target.none() {
+			m.target = at[s.target.Column]
+		}
 		if name := s.target.beside(); name != "" {
 			m.beside = at[name]
+		}
+		for _, name := range s.target.times() {
+			m.times = append(m.times, at[name])
 		}
 		if s.unit.Column != "" {
 			m.unit = at[s.unit.Column]
@@ -206,10 +212,13 @@ func (s *Schema) needed(labelled bool) []string {
 		}
 	}
 	if labelled {
-		need = append(need, s.target.Column)
+		if !s.target.none() {
+			need = append(need, s.target.Column)
+		}
 		if name := s.target.beside(); name != "" {
 			need = append(need, name)
 		}
+		need = append(need, s.target.times()...)
 		if s.unit.Column != "" {
 			need = append(need, s.unit.Column)
 		}

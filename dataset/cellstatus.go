@@ -13,6 +13,8 @@ import (
 //   - unreadable: not a number or date; treated as missing;
 //   - below: below the lower bound; treated as the lower bound;
 //   - above: above the upper bound; treated as the upper bound;
+//   - unreadable and above, of a time to an event or an entry: no number from 0, which makes the row malformed, or a
+//     time after the end, which counts as observed until the end without an event;
 //   - other: not a listed value; becomes "other" or, in the target, makes the row malformed.
 //
 // It is empty for a column that the map does not read. The results reveal records. They are for checks of
@@ -30,10 +32,28 @@ func (c *ColumnMap) Status(cell string) (x float64, status string) {
 	case asClass:
 		_, known := c.classes[cell]
 		return 0, listedFate(known, cell, c.missing)
+	case asTime, asEvent:
+		return c.Text(cell), c.fate(cell)
 	case asFilter:
 		return 0, listedFate(slices.Contains(c.listed, cell), cell, c.missing)
 	}
 	return 0, ""
+}
+
+// fate returns how the row map treats a trimmed cell of a time or of an event.
+func (c *ColumnMap) fate(cell string) string {
+	x := c.Text(cell)
+	switch absent := listedFate(true, cell, c.missing); {
+	case absent == cellstatus.Absent:
+		return absent
+	case c.use == asEvent:
+		return listedFate(x == x, cell, c.missing)
+	case !(x >= 0):
+		return cellstatus.Unread
+	case x > c.high:
+		return cellstatus.Above
+	}
+	return cellstatus.Read
 }
 
 // listedFate returns how the row map treats (the fate of) a cell that must be a listed value. known

@@ -272,7 +272,7 @@ func (m *Map) bindCells(s *Schema, at map[string]int, labelled bool) {
 		}
 		i := at[name]
 		m.reads[i] = true
-		beside := name == s.target.beside() // a weight or an exposure
+		beside := name == s.target.beside() || name != "" && name == s.target.Entry // a weight, an exposure or an entry
 		if c.Kind == Number || beside || name == s.target.Column && s.target.Kind == Number {
 			m.numbers = append(m.numbers, i)
 		}

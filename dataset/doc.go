@@ -17,6 +17,7 @@
 //	    bmi:          {number: [10, 60], curve: auto, monotone: up}   # predictions never fall as it grows
 //	    workclass:    {category: [Private, Federal-gov, State-gov]}
 //	    town:         {hash: 256}     # any value, in one of 256 buckets
+//	    income:       {number: auto}  # nobody knows bounds: a description releases them (stillpoint describe)
 //	    fnlwgt:       ignore
 //	    split:        {public: [train, test]}         # known of every row; not a feature
 //	  target: {column: income, classes: ["0", "1"]}   # of two, the negative class first
@@ -36,6 +37,10 @@
 //
 // the target also names the column of a count's exposure, clamped to its public bounds, or the
 // column of a record's weight, clamped to [0, 1]. Neither is a feature.
+//
+// Bounds that nobody knows are written as number: auto and date: auto. A fit refuses them, unless its configuration
+// names a description of the table, which has released bounds. A description reads such a number between -2^40 and
+// 2^40, to within 2^-13, and such a date from 1850 to 2149.
 //
 // The cells of a public column are known to everybody for every row, such as a division into parts
 // drawn beforehand. A public column is not a feature. Only a public column may have a row filter.

@@ -222,6 +222,9 @@ func (m *Map) readTarget(cells *row) (target float64, ok bool) {
 	if target != target {
 		return 0, false
 	}
+	if len(m.times) > 0 {
+		return m.readTimes(cells, target)
+	}
 	if m.beside < 0 {
 		return target, true
 	}
@@ -230,6 +233,20 @@ func (m *Map) readTarget(cells *row) (target float64, ok bool) {
 		return 0, false
 	}
 	return targetpair.Join(target, share, len(m.schema.target.Classes) > 2), true
+}
+
+// readTimes returns the encoded time to an event (targetpair.JoinTimes). ok is false if the time or the entry is negative,
+// the event is missing, or the record was never at risk before the end of the time that is modelled: the entry is not
+// before the time, or not before the end.
+func (m *Map) readTimes(cells *row, time float64) (target float64, ok bool) {
+	event, entry, end := m.reading(cells, m.times[0]), 0., m.schema.target.High
+	if len(m.times) > 1 {
+		entry = m.reading(cells, m.times[1])
+	}
+	if !(time >= 0 && entry >= 0 && event >= 0) || len(m.times) > 1 && !(entry < min(time, end)) {
+		return 0, false
+	}
+	return targetpair.JoinTimes(entry/end, min(time/end, 1), event == 1 && time <= end), true
 }
 
 // interval maps the cell of a number or date to [-1, 1].

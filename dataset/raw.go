@@ -37,6 +37,14 @@ type rawTarget struct {
 	Weight   string       `json:"weight,omitempty"`
 	Exposure *rawExposure `json:"exposure,omitempty"`
 	Share    []float64    `json:"share,omitempty"`
+
+	Event   string    `json:"event,omitempty"` // of the time to an event; YAML then writes time for column
+	Entry   string    `json:"entry,omitempty"`
+	Cuts    []float64 `json:"cuts,omitempty"`
+	Hazards []float64 `json:"hazards,omitempty"`
+	timed   bool      // the YAML key was time
+	// Ignore is true in the JSON of a schema without a target. YAML has no such key.
+	Ignore bool `json:"ignore,omitempty"`
 }
 
 type rawExposure struct {
@@ -194,9 +202,19 @@ func (c *Column) days(field string, r rawColumn) error {
 }
 
 func (r rawTarget) target() (Target, error) {
-	t := Target{Column: r.Column, Weight: r.Weight, Share: r.Share}
+	t := Target{Column: r.Column, Weight: r.Weight, Share: r.Share,
+		Event: r.Event, Entry: r.Entry, Cuts: r.Cuts, Hazards: r.Hazards}
+	if r.Ignore {
+		t.Kind = Ignore
+	}
 	if r.Column == "" {
 		return t, nil // New returns the error
+	}
+	switch {
+	case r.timed && r.Event == "":
+		return t, &fieldError{"target.event", "", "must name the column that says whether the event occurred"}
+	case r.Event != "" && r.Classes == nil && r.Number == nil && len(r.Cuts) > 0:
+		r.Number = []float64{0, r.Cuts[len(r.Cuts)-1]}
 	}
 	if e := r.Exposure; e != nil {
 		low, high, err := pair("target.exposure.number", e.Number)
@@ -278,13 +296,17 @@ func (c Column) raw() rawColumn {
 }
 
 func (t Target) raw() rawTarget {
-	r := rawTarget{Column: t.Column, Weight: t.Weight, Share: t.Share}
+	r := rawTarget{Column: t.Column, Weight: t.Weight, Share: t.Share,
+		Event: t.Event, Entry: t.Entry, Cuts: t.Cuts, Hazards: t.Hazards}
 	if e := t.Exposure; e != (Exposure{}) {
 		r.Exposure = &rawExposure{e.Column, []float64{e.Low, e.High}}
 	}
-	if t.Kind == Number {
+	switch {
+	case t.none():
+		r.Ignore = true
+	case t.Kind == Number:
 		r.Number = []float64{t.Low, t.High}
-	} else {
+	default:
 		r.Classes = t.Classes
 	}
 	return r

@@ -41,6 +41,8 @@ const (
 	asClass             // a target with classes
 	asShare             // a weight or exposure
 	asFilter
+	asTime  // a time to an event, or an entry
+	asEvent // whether the event occurred
 )
 
 // passes is the reading of a cell of the filter's public column if the row passes the filter.
@@ -66,6 +68,16 @@ func (m *Map) bindColumns() {
 			c.classes = t.codes()
 		} else {
 			c.use, c.interval = asNumber, t.interval()
+		}
+		if t.timed() {
+			c.use = asTime
+		}
+	}
+	for i, at := range m.times {
+		c := &m.columns[at]
+		if c.use, c.high = asTime, s.target.High; i == 0 {
+			c.use = asEvent
+			_, c.value = s.target.eventColumn()
 		}
 	}
 	if m.beside >= 0 {
@@ -132,6 +144,13 @@ func (c *ColumnMap) Text(cell string) float64 {
 			return code
 		}
 		return math.NaN()
+	case asEvent:
+		return c.event(cell)
+	case asTime:
+		if x, ok := parse(cell, c.missing); ok {
+			return x
+		}
+		return math.NaN()
 	case asFilter:
 		if cell == c.value {
 			return passes
@@ -141,7 +160,9 @@ func (c *ColumnMap) Text(cell string) float64 {
 }
 
 // Number reports whether cells are read as numbers. Numbers may then be given in place of texts.
-func (c *ColumnMap) Number() bool { return (c.use == asNumber || c.use == asShare) && !c.date }
+func (c *ColumnMap) Number() bool {
+	return (c.use == asNumber || c.use == asShare || c.use == asTime) && !c.date
+}
 
 // Days reports whether cells are read as dates of ISO 8601. Days since 1970-01-01 may then be given
 // in place of texts, with the time of day, in whole seconds, as a fraction.
@@ -165,8 +186,26 @@ func (c *ColumnMap) Numbers(x []float64) {
 // number returns the reading of a number x, or of a date x in days: x mapped to [-1, 1], or for a weight or
 // exposure the clamped fraction.
 func (c *ColumnMap) number(x float64) float64 {
-	if c.use == asShare {
+	switch c.use {
+	case asShare:
 		return c.target.share(x)
+	case asTime:
+		return x
 	}
 	return c.interval.unit(x)
+}
+
+// event returns 1 if a trimmed cell says that the event occurred, 0 if it says that the record was only observed, and NaN
+// otherwise.
+func (c *ColumnMap) event(cell string) float64 {
+	x, number := parse(cell, c.missing)
+	switch {
+	case cell == "" || slices.Contains(c.missing, cell):
+		return math.NaN()
+	case c.value != "" && cell == c.value, c.value == "" && (number && x == 1 || strings.EqualFold(cell, "true")):
+		return 1
+	case c.value != "", number && x == 0, strings.EqualFold(cell, "false"):
+		return 0
+	}
+	return math.NaN()
 }

@@ -10,7 +10,7 @@ import (
 // the other one. What rows store must be the same under both schemas: the numbers of a row, its groups and the
 // divisor of the row ([Schema.Scale], without features of effects). They may differ only in features that are computed
 // when rows are read: a column that has a curve in both schemas may have another number of knots, at other places
-// ([Schema.Hats]), and either schema may have features of [Effects].
+// ([Schema.Hats]), either schema may have features of [Effects], and the baseline hazards of a time to an event may differ.
 func (s *Schema) Refines(of *Schema) error {
 	mine, err := s.stored()
 	if err != nil {
@@ -21,7 +21,7 @@ func (s *Schema) Refines(of *Schema) error {
 		return err
 	}
 	if !bytes.Equal(mine, other) {
-		return errors.New("dataset: schema: a refined schema must differ in the knots of curves alone")
+		return errors.New("dataset: schema: a refined schema must differ in the knots of curves and in baseline hazards alone")
 	}
 	return nil
 }
@@ -36,6 +36,7 @@ func (s *Schema) stored() ([]byte, error) {
 		return nil, errors.New("dataset: schema: curve: auto must be resolved to a number of knots first (Schema.Resolve)")
 	}
 	def := s.definition()
+	def.Target.Hazards = nil
 	for i := range def.Columns {
 		if c := &def.Columns[i]; c.Curve > 0 {
 			c.Curve, c.Knots = leastAuto, nil

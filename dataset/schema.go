@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // NormBound is an upper bound of the Euclidean norm of every row that [Map.Encode] writes.
@@ -77,6 +78,11 @@ func New(def Definition) (*Schema, error) {
 	if def.Missing == nil {
 		s.missing = []string{""}
 	}
+	if t := &s.target; t.timed() && len(t.Cuts) == 0 {
+		for i := range defaultIntervals {
+			t.Cuts = append(t.Cuts, t.High*float64(i+1)/defaultIntervals)
+		}
+	}
 	s.normalise()
 	if err := s.validate(); err != nil {
 		return nil, err
@@ -105,6 +111,7 @@ func (s *Schema) validate() error {
 	}
 	for _, use := range [...]struct{ field, column string }{
 		{"target.column", s.target.Column}, {"target.weight", s.target.Weight}, {"target.exposure", s.target.Exposure.Column},
+		{"target.event", strings.Join(s.target.times()[:min(1, len(s.target.times()))], "")}, {"target.entry", s.target.Entry},
 	} {
 		if _, listed := s.column(use.column); listed && use.column != "" {
 			return &fieldError{use.field, strconv.Quote(use.column), "is also listed under columns; remove it there"}

@@ -7,12 +7,14 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 )
 
 // Target describes the column to be predicted.
 type Target struct {
 	Column    string
-	Kind      ColumnKind // Number for regression, Category for classes
+	Kind      ColumnKind // Number for regression, Category for classes, Ignore for a schema without a target
 	Classes   []string   // Category: the cells of the classes; two are -1 and +1, more are 0, 1, 2, ...
 	Low, High float64    // Number: public bounds, in the target's units
 
@@ -26,6 +28,20 @@ type Target struct {
 	// Exposure describes the exposure of a count, such as years observed. With the zero Exposure
 	// all counts have the same exposure.
 	Exposure Exposure
+
+	// Event names the column that says whether the event occurred at the time in Column (1, or true) or the record was
+	// only observed until then (0, or false). With the form column=value it has occurred where the cell is the value.
+	// The target is then the time to an event: Kind is Number, Low is 0, and High is the end of the time that is
+	// modelled, after which records count as observed without an event. If Event is empty, the target is no time.
+	Event string
+	// Entry names the column of the time at which a record came under observation; empty: all records at time 0.
+	Entry string
+	// Cuts are the ends of the intervals in each of which the baseline hazard is constant, in the units of Column. The
+	// last is High. New fills in 8 equal intervals where there are none.
+	Cuts []float64
+	// Hazards are the integrals of the baseline hazard over the intervals, whose sum is 1, once a fit has released
+	// them; nil: the baseline hazard is constant.
+	Hazards []float64
 }
 
 // Exposure describes the column of exposures: the extent, such as years, over which events were
@@ -34,6 +50,79 @@ type Exposure struct {
 	Column    string
 	Low, High float64 // public bounds, in the column's units; 0 < Low < High
 }
+
+// defaultIntervals is the number of intervals of the baseline hazard where a target lists no cuts.
+const defaultIntervals = 8
+
+// timed reports whether the target is the time to an event.
+func (t Target) timed() bool { return t.Event != "" }
+
+// eventColumn returns the name of the column of events, and the value of the cell of an event; value is empty where
+// cells are 0 and 1.
+func (t Target) eventColumn() (name, value string) {
+	name, value, _ = strings.Cut(t.Event, "=")
+	return strings.TrimSpace(name), strings.TrimSpace(value)
+}
+
+// times returns the columns of a time to an event beside the time itself: that of events and, if there is one, that of
+// entries.
+func (t Target) times() (names []string) {
+	if !t.timed() {
+		return nil
+	}
+	name, _ := t.eventColumn()
+	if names = []string{name}; t.Entry != "" {
+		names = append(names, t.Entry)
+	}
+	return names
+}
+
+// validateTimes validates a time to an event.
+func (t Target) validateTimes() error {
+	if !t.timed() {
+		if t.Entry != "" || len(t.Cuts) > 0 || len(t.Hazards) > 0 {
+			return &fieldError{"target", "", "entry and cuts are for the time to an event: must be given with time and event"}
+		}
+		return nil
+	}
+	if t.Kind != Number || t.Low != 0 || t.Weight != "" || t.Exposure != (Exposure{}) {
+		return &fieldError{"target.number", showBounds(t.Low, t.High),
+			"the time to an event begins at 0, and has no classes, weight or exposure"}
+	}
+	for i, name := range t.times() {
+		rule := nameRule(name)
+		switch {
+		case name == "":
+			rule = "must name a column"
+		case rule == "" && (name == t.Column || i > 0 && name == t.times()[0]):
+			rule = "is another column of the target"
+		}
+		if rule != "" {
+			return &fieldError{[]string{"target.event", "target.entry"}[i], strconv.Quote(name), rule}
+		}
+	}
+	before := 0.
+	for i, c := range t.Cuts {
+		if !(c > before) || c > t.High || i == len(t.Cuts)-1 && c != t.High {
+			return &fieldError{itemField("target.cuts", i), showFloat(c), "must rise from above 0 to the end of the time, " +
+				showFloat(t.High)}
+		}
+		before = c
+	}
+	sum := 0.
+	for _, h := range t.Hazards {
+		if sum += h; !(h >= 0) {
+			return &fieldError{"target.hazards", showFloat(h), "must be at least 0"}
+		}
+	}
+	if len(t.Cuts) > mostIntervals || len(t.Hazards) > 0 && (len(t.Hazards) != len(t.Cuts) || math.Abs(sum-1) > 1e-6) {
+		return &fieldError{"target.cuts", fmt.Sprintf("%d", len(t.Cuts)), fmt.Sprintf("must be at most %d, with a hazard "+
+			"each, whose sum is 1, if hazards are given", mostIntervals)}
+	}
+	return nil
+}
+
+const mostIntervals = 64
 
 // beside returns the name of the column of weights or exposures, or "" if the target has neither.
 func (t Target) beside() string {
@@ -55,16 +144,23 @@ func (t Target) share(x float64) float64 {
 // Least returns the least exposure as a fraction of the largest exposure. It returns 0 for a target without
 // an exposure.
 func (t Target) Least() float64 {
-	if t.Exposure == (Exposure{}) {
+	switch {
+	case t.timed():
+		return targetpair.Least
+	case t.Exposure == (Exposure{}):
 		return 0
 	}
 	return t.Exposure.Low / t.Exposure.High
 }
 
 // Rate returns the count per unit of exposure that a loss for counts treats as a rate of 1. It is the
-// largest count divided by the largest exposure. Without exposures it is the largest count.
+// largest count divided by the largest exposure. Without exposures it is the largest count. For the time to an event it
+// is 1 event from time 0 to High.
 func (t Target) Rate() float64 {
-	if t.Exposure == (Exposure{}) {
+	switch {
+	case t.timed():
+		return 1
+	case t.Exposure == (Exposure{}):
 		return t.High
 	}
 	return t.High / t.Exposure.High
@@ -112,6 +208,7 @@ func (t Target) validateShare() error {
 	}
 	want, low, high, sum := 1, 0., 1., 0.
 	switch {
+	case t.timed(): // the share of records with an event
 	case t.Kind == Number:
 		low, high = t.Low, t.High
 	case len(t.Classes) > 2:
@@ -140,13 +237,22 @@ func (t Target) validateShare() error {
 // record with a small exposure.
 const leastExposure = 1e-6
 
+// none reports whether the schema has no target: its rows are described and not learned from.
+func (t Target) none() bool { return t.Kind == Ignore && t.Column == "" }
+
 func (t Target) validate(missing []string) error {
+	if t.none() && t.beside() == "" && t.Share == nil && t.Classes == nil {
+		return nil
+	}
 	if rule := nameRule(t.Column); t.Column == "" {
 		return &fieldError{"target.column", "", "must name the column to be predicted"}
 	} else if rule != "" {
 		return &fieldError{"target.column", strconv.Quote(t.Column), rule}
 	}
 	if err := t.validateBeside(); err != nil {
+		return err
+	}
+	if err := t.validateTimes(); err != nil {
 		return err
 	}
 	switch t.Kind {
@@ -195,6 +301,7 @@ func (t Target) codes() map[string]float64 {
 
 func (t Target) clone() Target {
 	t.Classes, t.Share = slices.Clone(t.Classes), slices.Clone(t.Share)
+	t.Cuts, t.Hazards = slices.Clone(t.Cuts), slices.Clone(t.Hazards)
 	return t
 }
 

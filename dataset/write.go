@@ -18,6 +18,9 @@ func (s *Schema) MarshalYAML() ([]byte, error) {
 	if raw.Effects != nil {
 		return nil, &fieldError{"effects", "", "have no written form: a fit finds them"}
 	}
+	if raw.Target.Ignore {
+		return nil, &fieldError{"target", "", "must be given: a schema without one has no written form"}
+	}
 	var b strings.Builder
 	b.WriteString("columns:\n")
 	for _, c := range raw.Columns {
@@ -80,6 +83,13 @@ func (r rawColumn) yaml() string {
 
 func (r rawTarget) yaml() string {
 	text := "{column: " + yamltext.Text(r.Column)
+	if r.Event != "" {
+		text = "{time: " + yamltext.Text(r.Column) + ", event: " + yamltext.Text(r.Event)
+		if r.Entry != "" {
+			text += ", entry: " + yamltext.Text(r.Entry)
+		}
+		text += ", cuts: " + yamlNumbers(r.Cuts)
+	}
 	if r.Number != nil {
 		text += ", number: " + yamlNumbers(r.Number)
 	} else {

@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/stillpoint-dp/stillpoint/internal/autobounds"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
@@ -152,11 +153,11 @@ func (d *yamlDecoder) column(name, field string, node ast.Node) (rawColumn, erro
 	err := d.mapping(field, field+".", node, func(setting, field string, key, value ast.Node) (err error) {
 		switch setting {
 		case "number":
-			raw.Number, err = d.numbers(field, value, "write the publicly known lower and upper bound of "+safetext.Text(name))
+			raw.Number, err = d.bounds(field, value, "write the publicly known lower and upper bound of "+safetext.Text(name))
 		case "transform":
 			raw.Transform, err = d.text(field, value, "write log1p or leave it out")
 		case "date":
-			raw.Date, err = d.texts(field, value, "write the publicly known first and last date of "+safetext.Text(name))
+			raw.Date, err = d.dates(field, value, "write the publicly known first and last date of "+safetext.Text(name))
 		case "layout":
 			raw.Layout, err = d.text(field, value, "write how dates are written, such as %d.%m.%Y, or leave it out")
 		case "missing":
@@ -236,10 +237,22 @@ func (d *yamlDecoder) target(node ast.Node) (raw rawTarget, err error) {
 		switch name {
 		case "column":
 			raw.Column, err = d.text(field, value, "write the name of the column to be predicted")
+		case "time":
+			raw.Column, err = d.text(field, value, "write the name of the column of times")
+			raw.timed = true
+		case "event":
+			raw.Event, err = d.text(field, value, "write the name of the column that says whether the event occurred")
+		case "entry":
+			raw.Entry, err = d.text(field, value, "write the name of the column of entry times")
+		case "cuts":
+			if text, _ := scalar(value); text == auto {
+				break // New fills them in
+			}
+			raw.Cuts, err = d.numbers(field, value, "write the ends of the intervals, or auto")
 		case "classes":
 			raw.Classes, err = d.values(field, value, "write the negative and the positive class, or more than two")
 		case "number":
-			raw.Number, err = d.numbers(field, value, "write the publicly known lower and upper bound of the target")
+			raw.Number, err = d.bounds(field, value, "write the publicly known lower and upper bound of the target")
 		case "weight":
 			raw.Weight, err = d.text(field, value, "write the name of the column of weights")
 		case "exposure":
@@ -253,7 +266,7 @@ func (d *yamlDecoder) target(node ast.Node) (raw rawTarget, err error) {
 			raw.Share = []float64{0}
 			raw.Share[0], err = number(field, value, todo)
 		default:
-			err = unknownKey(key, field, "column, classes, number, weight, exposure, share")
+			err = unknownKey(key, field, "column, classes, number, weight, exposure, share, time, event, entry, cuts")
 		}
 		return err
 	})
@@ -364,6 +377,22 @@ func (d *yamlDecoder) numbers(field string, node ast.Node, todo string) ([]float
 		return err
 	})
 	return values, err
+}
+
+// bounds decodes the two bounds of a number, or auto, which leaves them to a description of the table.
+func (d *yamlDecoder) bounds(field string, node ast.Node, todo string) ([]float64, error) {
+	if word, _ := scalar(node); word == auto {
+		return []float64{-autobounds.Number, autobounds.Number}, nil
+	}
+	return d.numbers(field, node, todo)
+}
+
+// dates is bounds for dates.
+func (d *yamlDecoder) dates(field string, node ast.Node, todo string) ([]string, error) {
+	if word, _ := scalar(node); word == auto {
+		return []string{ShowDay(autobounds.First), ShowDay(autobounds.Last)}, nil
+	}
+	return d.texts(field, node, todo)
 }
 
 func (d *yamlDecoder) count(field string, node ast.Node, todo string) (*int, error) {

@@ -33,6 +33,8 @@ type form struct {
 	// activation function. Both are empty if the model is not a network.
 	hidden     []int
 	activation string
+	// thresholds are those between ordered classes, on the scale of the one score of a row; nil for other losses.
+	thresholds []float64
 	// waves are the model's features of effects; nil if it has none. The weighted sums are then the margin and the
 	// effects.
 	*waves
@@ -61,7 +63,11 @@ func newForm(m *model.Model) (*form, error) {
 		f.margins = len(f.target.Classes)
 	}
 	f.sums = f.margins
-	if network, ok := m.Loss().(loss.Composed); ok {
+	if o, ok := m.Loss().(interface {
+		Thresholds([]float64, int) []float64
+	}); ok {
+		f.thresholds, f.sums = o.Thresholds(f.weights, f.dim), 1
+	} else if network, ok := m.Loss().(loss.Composed); ok {
 		f.hidden, f.activation = network.Layers()
 		f.sums = f.hidden[0]
 	}
@@ -204,6 +210,22 @@ func (f *form) layers() (above [][][]float64) {
 		rest = rest[out*(units+1):]
 	}
 	return above
+}
+
+// ordered returns, for each ordered class, the thresholds above and below it, and the logarithm of 1 - e^-gap for the gap
+// between them. A class without one has infinite as its threshold, and then no gap. The logarithm of the
+// class's probability at the score z is
+//
+//	gap - log(1 + e^(z - above)) - log(1 + e^(below - z)).
+func (f *form) ordered() (above, below, gap []float64) {
+	const infinite = 1e300
+	t := f.thresholds
+	above, below = append(slices.Clone(t), infinite), append([]float64{-infinite}, t...)
+	gap = make([]float64, len(above))
+	for c := 1; c < len(t); c++ {
+		gap[c] = math.Log(-math.Expm1(t[c-1] - t[c]))
+	}
+	return above, below, gap
 }
 
 // intercept returns the index of the constant feature, which is the last feature.

@@ -391,12 +391,21 @@ func (g *graph) levels(columns []column) string {
 	return g.op("ReduceSum", []string{each, g.index(1)}, "keepdims", 0)
 }
 
-// network returns the margins of a network, computed from u, the inputs of its first hidden layer's units.
-// If the model is not a network, it returns u. The factor 1/sqrt(units) of a layer is multiplied into the
+// network returns the margins of a network, or of ordered classes, computed from the weighted sums u over the features. For
+// other models it returns u. The factor 1/sqrt(units) of a layer is multiplied into the
 // weights above the layer, because a runtime would merge a separate factor into the matrix product as a
 // float32.
 func (g *graph) network(u string) string {
 	one := g.number(1)
+	if g.thresholds != nil {
+		above, below, gap := g.ordered()
+		softplus := func(x string) string {
+			power := g.op("Exp", []string{g.op("Min", []string{x, g.op("Neg", []string{x})})})
+			return g.op("Add", []string{g.op("Max", []string{x, g.number(0)}), g.op("Log", []string{g.op("Add", []string{one, power})})})
+		}
+		up, down := g.op("Sub", []string{u, g.row(above)}), g.op("Sub", []string{g.row(below), u})
+		return g.op("Sub", []string{g.op("Sub", []string{g.row(gap), softplus(up)}), softplus(down)})
+	}
 	for _, above := range g.layers() {
 		var h string
 		if g.activation == "relu" {
@@ -423,6 +432,9 @@ func (g *graph) link(z string) {
 	case model.Value:
 		half, mid := g.inUnits()
 		g.predict(g.op("Add", []string{g.op("Mul", []string{z, g.number(half)}), g.number(mid)}))
+	case model.Risk:
+		survival := g.op("Exp", []string{g.op("Neg", []string{g.op("Exp", []string{z})})})
+		g.predict(g.op("Sub", []string{g.number(1), survival}))
 	case model.Rate:
 		g.predict(g.op("Mul", []string{g.op("Exp", []string{z}), g.number(g.target.Rate())}))
 	case model.Probabilities:

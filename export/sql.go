@@ -124,7 +124,7 @@ func (s *query) check(keep []string) error {
 // results returns the names of the query's prediction columns, such as probability and class.
 func (s *query) results() []string {
 	switch s.output {
-	case model.Value, model.Rate:
+	case model.Value, model.Rate, model.Risk:
 		return []string{"prediction"}
 	case model.Probabilities:
 		var names []string
@@ -389,9 +389,19 @@ func (s *query) sum() {
 	s.step("sum", items...)
 }
 
-// network adds the steps that compute a network's margins from the weighted sums over the features, the
-// inputs of its first hidden layer. It adds nothing if the model is not a network.
+// network adds the steps that compute the margins of a network, or of ordered classes, from the weighted sums over the
+// features. It adds nothing for other models.
 func (s *query) network() {
+	if s.thresholds != nil {
+		var margins []item
+		above, below, gap := s.ordered()
+		z := s.own("z", 0)
+		for k := range gap {
+			margins = append(margins, item{s.literal(gap[k]) + " - " + s.softplus(z+" - "+s.literal(above[k])) + " - " +
+				s.softplus(s.literal(below[k])+" - "+z), s.own("z", k)})
+		}
+		s.step("classes", margins...)
+	}
 	for l, above := range s.layers() {
 		scale := 1 / math.Sqrt(float64(len(above)))
 		units, constant := above[:len(above)-1], above[len(above)-1]
@@ -419,6 +429,11 @@ func (s *query) activated(u string) string {
 	}
 	power := s.power(u + " * " + s.literal(2))
 	return fmt.Sprintf("(%s - %s / (%s + %s))", s.literal(1), s.literal(2), s.literal(1), power)
+}
+
+// softplus returns an SQL expression for log(1 + e^x).
+func (s *query) softplus(x string) string {
+	return fmt.Sprintf("(%s(%s, %s) + LN(%s + %s))", s.greatest, x, s.literal(0), s.literal(1), s.power("-ABS("+x+")"))
 }
 
 // power returns an SQL expression for e^x with x clamped to [-700, 700], because some databases raise an
@@ -463,6 +478,8 @@ func (s *query) link() {
 	case model.Value:
 		half, mid := s.inUnits()
 		items = []item{{s.clamped(z + " * " + s.literal(half) + " + " + s.literal(mid)), names[0]}}
+	case model.Risk:
+		items = []item{{"1 - " + s.power("-("+s.power(z)+")"), names[0]}}
 	case model.Rate:
 		items = []item{{s.clamped(s.power(z) + " * " + s.literal(s.target.Rate())), names[0]}}
 	case model.Probabilities:

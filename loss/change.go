@@ -12,6 +12,7 @@ import "math"
 //   - two classes: the loss is monotone in the margin, so that both extremes are at ends of the interval;
 //   - numbers: a convex loss of the residual is largest at ends of the margin and of the target, and least there
 //     or where the residual is 0. A loss that is not convex is bounded by its values and by its Lipschitz constant;
+//   - positive numbers (gamma): as numbers, for their logarithms;
 //   - counts: the difference is linear in the count and in the exposure, and convex in the margin.
 //
 // Predictions of numbers are clamped to the target's bounds, and expected counts to the largest count, which makes no
@@ -27,6 +28,18 @@ func ChangeRange(l Loss, w, z []float64, reach func(v []float64) (low, high floa
 	summed := false
 	if u, is := l.(Units); is {
 		l, summed = u.Row(), u.Summed()
+	}
+	if o, is := l.(ordered); is {
+		f := len(w) - o.k + 2
+		if len(z) != o.k || f < 1 {
+			return 0, 0, false
+		}
+		low, high := reach(w[:f])
+		least, most = o.changes(w[f:], low, high, z)
+		if RowWeighted(o) || summed {
+			least, most = min(least, 0), max(most, 0)
+		}
+		return least, most, finite(least) && finite(most)
 	}
 	of := l
 	if n, is := networkOf(l); is {
@@ -59,7 +72,11 @@ func marginChanges(l RankOne, low, high, at float64) (least, most float64) {
 	if p, is := Unweighted(l).(poisson); is {
 		return p.changes(low, high, at)
 	}
-	if l.Target() == Real { // as predictions are
+	best := func(y float64) float64 { return y }
+	if g, is := Unweighted(l).(gamma); is { // a convex function of the difference of two logarithms
+		best = func(y float64) float64 { return -g.residual(0, y) }
+		low, high = min(low, 0), min(high, 0)
+	} else if l.Target() == Real { // as predictions are
 		low, high = clamp(low, -1, 1), clamp(high, -1, 1)
 	}
 	least, most = math.Inf(1), math.Inf(-1)
@@ -73,7 +90,7 @@ func marginChanges(l RankOne, low, high, at float64) (least, most float64) {
 		see(low, y)
 		see(high, y)
 		if l.Target() == Real {
-			see(clamp(y, low, high), y)
+			see(clamp(best(y), low, high), y)
 		}
 	}
 	if c := l.Constants(); l.Target() == Real && c.Curvature.Lo < 0 {

@@ -17,7 +17,7 @@ import (
 // not only numbers. A target without a weight has weight 1.
 var weighted = []string{
 	"weighted(logistic,1,5)", "weighted(logistic,row)", "weighted(squared(1),row)", "weighted(softmax(3),1,2,0.5,row)",
-	"weighted(hinge,3,1,row)", "weighted(pinball(0.3),row)", "weighted(tanh,0.5,0.25)",
+	"weighted(ordered(4),1,2,0.5,1,row)", "weighted(hinge,3,1,row)", "weighted(pinball(0.3),row)", "weighted(tanh,0.5,0.25)",
 }
 
 var networks = []string{"network(2,tanh,weighted(logistic,1,3))", "network(2,tanh,logistic)",

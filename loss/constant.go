@@ -9,6 +9,12 @@ import "math"
 // other loss, ok is false unless l is a loss of len(z) margins.
 func ConstantWeights(l Loss, features int, intercept float64, z []float64) (w []float64, ok bool) {
 	w = make([]float64, Parameters(l, features))
+	if o, is := l.(ordered); is {
+		if len(z) == o.k {
+			o.constant(w, features, intercept, z)
+		}
+		return w, len(z) == o.k
+	}
 	if network, is := l.(Composed); is {
 		hidden, _ := network.Layers()
 		inputs := hidden[len(hidden)-1] + 1 // each output has the input [h; 1]/sqrt(inputs)

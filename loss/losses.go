@@ -14,6 +14,8 @@ var losses = registry[Loss]{kind: "loss", entries: map[string]entry[Loss]{
 	"tukey":          {[]string{"c"}, func(p []float64) (Loss, error) { return Tukey(p[0]) }},
 	"poisson":        {[]string{"clip"}, func(p []float64) (Loss, error) { return Poisson(p[0]) }},
 	"poisson-rate":   {[]string{"clip", "least"}, func(p []float64) (Loss, error) { return PoissonRate(p[0], p[1]) }},
+	"gamma":          {[]string{"clip", "least"}, func(p []float64) (Loss, error) { return newGamma(p[0], p[1]) }},
+	"ordered":        {[]string{"classes"}, func(p []float64) (Loss, error) { return newOrdered(p[0]) }},
 	"softmax":        {[]string{"classes"}, func(p []float64) (Loss, error) { return newSoftmax(p[0]) }},
 
 	"absolute":            {nil, func([]float64) (Loss, error) { return Absolute(), nil }},
@@ -38,7 +40,7 @@ func New(name string, params map[string]float64) (Loss, error) { return losses.n
 func Parse(name string) (Loss, error) { return ParseFor(name, 0) }
 
 // ParseFor makes the loss whose Name method returns name, as [Parse] does. It also accepts the name
-// "softmax" without a number, alone or inside another loss, if classes is above 0. This name means softmax
+// "softmax" or "ordered" without a number, alone or inside another loss, if classes is above 0. This name means the loss
 // of the given number of classes.
 func ParseFor(name string, classes int) (Loss, error) {
 	switch {
@@ -50,6 +52,8 @@ func ParseFor(name string, classes int) (Loss, error) {
 		return parseUnits(name, classes)
 	case name == "softmax" && classes > 0:
 		return Softmax(classes)
+	case name == "ordered" && classes > 0:
+		return newOrdered(float64(classes))
 	}
 	return losses.parse(name)
 }

@@ -50,6 +50,13 @@ type weighted interface {
 // number of classes. A class weight is not between 1e-6 and 1e6. w.Row is set although the targets encode
 // exposures already.
 func NewWeighted(l Loss, w Weights) (Loss, error) {
+	if o, ok := l.(ordered); ok {
+		of, err := NewWeighted(o.output, w)
+		if err != nil {
+			return nil, err
+		}
+		return orderedOf(o.k, of), nil
+	}
 	if n, ok := networkOf(l); ok {
 		of, err := NewWeighted(n.Network.Output, w)
 		if err != nil {

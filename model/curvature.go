@@ -43,7 +43,7 @@ func (m *Model) Curvature(mean []float64, covariance [][]float64, slope, value f
 	of := loss.Unweighted(l)
 	weights := classWeights(l)
 	residual := 0.
-	if of.Target() == loss.Real && !loss.Counts(of) {
+	if of.Target() == loss.Real && !hasRate(of) {
 		if residual, ok = residualOf(l, slope); !ok {
 			return nil, false
 		}
@@ -93,8 +93,9 @@ func classWeights(l loss.Loss) []float64 {
 	return nil
 }
 
-// linked is a loss of counts, whose prediction is a rate. Rate returns the expected count at a margin, as a fraction of
-// the largest possible count. With exposures, Rate is for the largest exposure. It may exceed 1.
+// linked is a loss of counts or of positive numbers, whose prediction is a rate. Rate returns the expected count or number
+// at a margin, as a fraction of the largest possible one. With exposures, Rate is for the largest exposure. It may
+// exceed 1.
 type linked interface{ Rate(z float64) float64 }
 
 // target is a possible target y of a record. weight is proportional to its probability.
@@ -112,8 +113,12 @@ func targets(of loss.Loss, weights []float64, z []float64, residual float64) []t
 		return p
 	}
 	switch {
-	case loss.Counts(of):
-		return []target{{2*min(1, of.(linked).Rate(z[0])) - 1, 1}}
+	case hasRate(of):
+		least, rate := 0., min(1, of.(linked).Rate(z[0]))
+		if of, ok := of.(interface{ LeastValue() float64 }); ok {
+			least = of.LeastValue()
+		}
+		return []target{{2*(max(rate, least)-least)/(1-least) - 1, 1}}
 	case of.Target() == loss.Binary:
 		p := 1 / (1 + math.Exp(-z[0]))
 		return []target{{-1, likely(0, 1-p)}, {1, likely(1, p)}}

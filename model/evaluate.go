@@ -65,6 +65,7 @@ type tally struct {
 	absolutes  float64
 	below      int64 // number of targets below their prediction
 	deviance   float64
+	timed      []observed // for the time to an event: all rows that were scored
 
 	y, value [1]float64 // of the current row
 	slope    []float64
@@ -123,14 +124,21 @@ func (t *tally) predicted(r record, z []float64) {
 	t.predicting.Values(t.value[:], z, t.y[:])
 	t.unweighted += t.value[0]
 	schema := t.model.schema
+	if schema.Target().Event != "" {
+		t.timed = append(t.timed, observed{r.entry, r.exit, r.event, z[0]})
+		return
+	}
 	switch len(t.confusion) {
 	case 0:
 		predicted := t.model.inUnits(t.predicting, z[0])
 		if e := schema.Target().Exposure; e.Column != "" {
 			predicted *= r.share * e.High // the expected count of this record
 		}
-		if loss.Counts(t.predicting) {
-			t.deviance += deviance(schema.TargetFromUnit(r.y), predicted)
+		switch y := schema.TargetFromUnit(r.y); {
+		case loss.Counts(t.predicting):
+			t.deviance += deviance(y, predicted)
+		case hasRate(t.predicting):
+			t.deviance += 2 * (y/predicted - 1 - math.Log(y/predicted))
 		}
 		e := predicted - truth(schema, r)
 		t.squares += float64(e * e)
@@ -186,6 +194,9 @@ func (t *tally) metrics() (Metrics, error) {
 	m := Metrics{N: t.n, Skipped: t.skipped}
 	switch {
 	case t.predicting == nil:
+	case t.timed != nil:
+		of := timedMeasures(t.model.times(), t.timed)
+		m.Concordance, m.IntegratedBrier, m.Calibration = of.concordance, of.brier, of.calibration
 	case len(t.confusion) > 0:
 		m.Accuracy = new(accuracy(t.confusion, n))
 		if area, ok := auc(t.rows); ok {
@@ -204,7 +215,7 @@ func (t *tally) metrics() (Metrics, error) {
 		if strings.HasPrefix(t.predicting.Name(), "pinball(") {
 			m.ShareBelow = new(float64(t.below) / n)
 		}
-		if loss.Counts(t.predicting) {
+		if hasRate(t.predicting) {
 			m.Deviance = new(t.deviance / n)
 		}
 	}

@@ -165,6 +165,8 @@ func (m *Model) terms() []dataset.Term { return m.schema.Terms(m.counts()) }
 func (m *Model) quantity() string {
 	target := m.schema.Target()
 	switch {
+	case target.Event != "":
+		return "the hazard of " + target.Event
 	case m.counts() && target.Exposure.Column != "":
 		return "the expected " + target.Column + " per unit of " + target.Exposure.Column
 	case m.counts():

@@ -37,10 +37,18 @@ type Metrics struct {
 	// loss. For a good fit of pinball(tau) it is near tau.
 	ShareBelow *float64 `json:"share_below,omitempty"`
 	// Deviance is the mean of 2 (k log(k/rate) - (k - rate)) over counts k, which are clamped to the public
-	// bounds. rate is the predicted count. Deviance is set for losses of counts. It is 0 if every count is
+	// bounds, and for a gamma loss the mean of 2 (k/rate - 1 - log(k/rate)). rate is the predicted count or number.
+	// Deviance is set for losses of counts and for gamma. It is 0 if every count is
 	// predicted exactly. It is about 1 if the counts have a Poisson distribution with the predicted rates as
 	// means, and these are not too small.
 	Deviance *float64 `json:"deviance,omitempty"`
+	// Concordance is Harrell's index for the time to an event: of the pairs of rows of which one has the event while the
+	// other is still observed without it, the share in which the first has the larger predicted risk. A tie counts half.
+	Concordance *float64 `json:"concordance,omitempty"`
+	// IntegratedBrier is the mean Brier score of the predicted probability of no event by a time, over times up to the last
+	// one, with weights that make up for rows that were observed for a shorter time (Graf et al. 1999). It is set for the
+	// time to an event if every row was observed from time 0.
+	IntegratedBrier *float64 `json:"integrated_brier,omitempty"`
 	// Objective is the mean loss over the rows scored plus the regularizer. GradientNorm is the Euclidean
 	// norm of the objective's gradient at the weights. Both are computed on encoded rows and targets, as in
 	// training.
@@ -112,6 +120,8 @@ func (m Metrics) measures() []measure {
 		{"mae", m.MAE},
 		{"share_below", m.ShareBelow},
 		{"deviance", m.Deviance},
+		{"concordance", m.Concordance},
+		{"integrated_brier", m.IntegratedBrier},
 		{"objective", m.Objective},
 		{"gradient_norm", m.GradientNorm},
 		{"least_eigenvalue", m.LeastEigenvalue},

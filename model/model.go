@@ -95,9 +95,9 @@ type Warning struct {
 }
 
 // MayClamp reports whether predictions of a target may be clamped to its public bounds: the target is a
-// number without an exposure.
+// number without an exposure, and no time to an event.
 func MayClamp(t dataset.Target) bool {
-	return t.Kind == dataset.Number && t.Exposure.Column == ""
+	return t.Kind == dataset.Number && t.Exposure.Column == "" && t.Event == ""
 }
 
 // Model is a trained model. It is immutable and safe for concurrent use. The zero Model is

@@ -18,9 +18,12 @@ const (
 	Probabilities
 	// Value is the margin converted to the target's units (dataset.Schema.TargetFromUnit).
 	Value
-	// Rate is e^z times dataset.Target.Rate, for the margin z: the expected count, or the expected count per
-	// unit of exposure if the target has an exposure.
+	// Rate is e^z times dataset.Target.Rate, for the margin z: the mean of a positive number, the expected count, or the
+	// expected count per unit of exposure if the target has an exposure.
 	Rate
+	// Risk is 1 - exp(-e^z) for the margin z: the probability of an event from time 0 to the end of the time that is
+	// modelled, the target's High, if the target is the time to an event.
+	Risk
 )
 
 // Output returns the kind of the model's predictions, or an error if its loss is not a function of
@@ -31,7 +34,9 @@ func (m *Model) Output() (Output, error) {
 		return 0, err
 	}
 	switch target := m.schema.Target(); {
-	case loss.Counts(l):
+	case target.Event != "":
+		return Risk, nil
+	case hasRate(l):
 		return Rate, nil
 	case target.Kind == dataset.Number:
 		return Value, nil
@@ -41,6 +46,12 @@ func (m *Model) Output() (Output, error) {
 		return Probability, nil
 	}
 	return Score, nil
+}
+
+// hasRate reports whether the prediction is the exponential of the margin.
+func hasRate(l loss.Loss) bool {
+	_, ok := l.(linked)
+	return ok
 }
 
 // hasProbability reports whether the loss is minus the logarithm of a predicted probability. It is true for
@@ -55,6 +66,14 @@ func (m *Model) columns(o Output, opts PredictOptions) (names []string) {
 	switch o {
 	case Value, Rate:
 		names, margin = []string{"prediction"}, []string{"margin"}
+	case Risk:
+		if names = []string{"risk"}; len(opts.Horizons) > 0 {
+			names = nil
+			for _, h := range opts.Horizons {
+				names = append(names, "risk="+string(show(nil, h)))
+			}
+		}
+		names, margin = append(names, "score"), []string{"margin"}
 	case Probabilities:
 		for _, c := range m.schema.Target().Classes {
 			names, margin = append(names, "probability="+c), append(margin, "margin="+c)

@@ -21,6 +21,9 @@ type PredictOptions struct {
 	// Intervals adds the columns lower and upper, the confidence interval of each prediction. The model must
 	// have intervals.
 	Intervals bool
+	// Horizons are the times, in the units of the target, by which the risk of an event is predicted. None means the
+	// end of the time that is modelled. They must be within it, and the target must be the time to an event.
+	Horizons []float64
 }
 
 // Predict reads the table at path and writes predictions as CSV: a header row, then one row for
@@ -31,6 +34,9 @@ type PredictOptions struct {
 //	probability, class   logistic loss: the probability of the second class
 //	probability=A, probability=B, ..., class   softmax loss: the probability of each class
 //	score, class         other losses of two classes: the margin <w, x>
+//	risk, score          the time to an event: the probability of an event by the end of the time that is
+//	                     modelled, or risk=T for each of opts.Horizons, and the logarithm of a record's
+//	                     hazard ratio against the mean hazard, the margin
 //	prediction           regression: in the target's units, clamped to its public bounds
 //	                     if the model is Clamped; for a poisson loss the rate
 //	lower, upper         with opts.Intervals: the confidence interval of the probability, the mean or the
@@ -101,7 +107,26 @@ func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []s
 		classes = append(classes, ","+strings.TrimSuffix(csvLine([]string{c}), "\n"))
 	}
 	var of func(to []byte, z []float64) []byte
+	times := m.times()
+	for _, h := range opts.Horizons {
+		if end := m.schema.Target().High; o != Risk || !(h > 0 && h <= end) {
+			return nil, nil, fmt.Errorf("horizon = %v: must be a time above 0 and up to the end of the time that is modelled, "+
+				"of a model of the time to an event", h)
+		}
+	}
 	switch o {
+	case Risk:
+		horizons := opts.Horizons
+		if len(horizons) == 0 {
+			horizons = []float64{times.End()}
+		}
+		of = func(to []byte, z []float64) []byte {
+			list := make([]float64, 0, len(horizons)+1)
+			for _, h := range horizons {
+				list = append(list, risk(times, z[0], h))
+			}
+			return show(to, append(list, z[0])...)
+		}
 	case Value, Rate:
 		of = func(to []byte, z []float64) []byte { return show(to, m.inUnits(l, z[0])) }
 	case Probabilities:

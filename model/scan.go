@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -18,7 +19,11 @@ type record struct {
 	// joined is the target together with the row's weight or exposure, both encoded in one float64
 	// as the loss expects it ([loss.Carry]).
 	joined float64
-	label  string // text of the target's cell; "" if targets are not read or ok is false
+	// entry and exit are the times, as shares of the end, between which a record with the time to an event was observed, and
+	// event says whether the event occurred at exit.
+	entry, exit float64
+	event       bool
+	label       string // text of the target's cell; "" if targets are not read or ok is false
 }
 
 // checkEvery is the number of rows between two checks of the context.
@@ -51,6 +56,8 @@ func (m *Model) scan(ctx context.Context, from Source, where string, labelled bo
 		return err
 	}
 	target := targetCell(schema, header)
+	t := schema.Target()
+	times := m.times()
 	carries := labelled && (schema.Target().Weight != "" || schema.Target().Least() > 0)
 	r := record{x: make([]float32, rowMap.Dim()), share: 1}
 	for i := 0; ; i++ {
@@ -82,6 +89,10 @@ func (m *Model) scan(ctx context.Context, from Source, where string, labelled bo
 		}
 		r.kept = rowMap.Keep(cells)
 		r.joined, r.ok = rowMap.Encode(r.x, cells)
+		if t.Event != "" && labelled && r.ok {
+			r.entry, r.exit, r.event = targetpair.SplitTimes(r.joined)
+			r.joined = times.Carried(r.joined)
+		}
 		r.y, r.share = r.joined, 1
 		if carries {
 			r.y, r.share = loss.Carried(m.loss.Target(), r.joined)

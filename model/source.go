@@ -88,8 +88,8 @@ type Prediction struct {
 	// Probabilities are the predicted probabilities of the classes, in the schema's order; nil if the loss
 	// predicts no probabilities.
 	Probabilities []float64
-	// Value is the predicted number or rate, in the target's units; 0 if the target has
-	// classes. A number is clamped to the target's public bounds if the model is Clamped.
+	// Value is the predicted number or rate, in the target's units, or the risk of an event by the end of the time that
+	// is modelled; 0 if the target has classes. A number is clamped to the target's public bounds if the model is Clamped.
 	Value float64
 	// Interval is the confidence interval of Value, or of the probability of the second class. It is nil if
 	// the model has no intervals, or states none for this row.
@@ -137,6 +137,9 @@ func (m *Model) Predictions(ctx context.Context, from Source) iter.Seq2[Predicti
 func (m *Model) prediction(o Output, l margins, z []float64) Prediction {
 	p := Prediction{OK: true, Margins: z}
 	switch o {
+	case Risk:
+		p.Value = risk(m.times(), z[0], m.schema.Target().High)
+		return p
 	case Value, Rate:
 		p.Value = m.inUnits(l, z[0])
 		return p

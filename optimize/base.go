@@ -401,10 +401,13 @@ func (b BaseRate) AtRate(rate float64) (base Base, ok bool) {
 	return Base{Margins: []float64{z}, Curvature: mean, Gap: mean * (1 + max(0, -z)), Resolved: true}, true
 }
 
-// AtValue returns the base rate for a public prediction in [-1, 1] of a loss of numbers. ok is false for other losses.
-func (b BaseRate) AtValue(z float64) (base Base, ok bool) {
-	k := b.kind(account.ReplaceOne)
-	return Base{Margins: []float64{z}, Resolved: true}, (k == ofMean || k == ofSlopes) && math.Abs(z) <= 1
+// AtValue returns the base rate for a public prediction y in [-1, 1] of a loss of numbers. ok is false for other losses.
+func (b BaseRate) AtValue(y float64) (base Base, ok bool) {
+	k, z := b.kind(account.ReplaceOne), y
+	if least := leastValue(b.Loss); least > 0 {
+		z = math.Log(least + (1-least)*(1+y)/2)
+	}
+	return Base{Margins: []float64{z}, Resolved: true}, (k == ofMean || k == ofSlopes) && math.Abs(y) <= 1
 }
 
 // Begin returns the problem p for a fit that begins at the constant with the released base rate. Its initial gap is

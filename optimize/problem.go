@@ -33,6 +33,9 @@ type Problem struct {
 	// Layered means that the loss is computed by a neural network. A gradient is then one outer product for
 	// each layer.
 	Layered bool
+	// Scored means that the loss is a function of one score of the row and of parameters beside it, such as the thresholds
+	// between ordered classes.
+	Scored bool
 	// Kinked is the loss if it is a generalised linear model whose derivative jumps (such as a
 	// hinge); otherwise nil. The curvature of such a loss is unbounded, but the loss can be smoothed
 	// in closed form (see Smoothed).
@@ -143,8 +146,11 @@ func NewProblem(l loss.Loss, b account.Budget, t Public) (Problem, error) {
 		p.Grouped = loss.Count(row) > 0
 	}
 	if network, ok := row.(loss.Composed); ok {
-		p.Start, p.Layered = network.Start(loss.RowFeatures(l, t.Dim())), true
-		_, activation := network.Layers()
+		hidden, activation := network.Layers()
+		p.Layered, p.Scored = len(hidden) > 0, len(hidden) == 0
+		if p.Layered {
+			p.Start = network.Start(loss.RowFeatures(l, t.Dim()))
+		}
 		_, output := network.Output().(loss.Kinked)
 		p.Jumps = activation == "relu" || output
 	}

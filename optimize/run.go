@@ -54,8 +54,8 @@ type Run struct {
 	last []float64
 	// pace shortens steps that overshoot. It is nil in runs whose law is not Guarded or whose steps are at
 	// most 1/L1.
-	pace *Pace
-	quarters  quarters
+	pace     *Pace
+	quarters quarters
 }
 
 // Begin starts a run of the plan at the problem's starting point.

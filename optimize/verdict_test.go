@@ -63,7 +63,6 @@ func newWorld(t testing.TB, name string, share float64, seed uint64) *world {
 	least := loss.LeastExposure(l)
 	members := 1
 	units, _ := l.(loss.Units)
-	drawn := make([]float64, 0, distinct)
 	for i := range distinct {
 		if units != nil {
 			members = 1 + i%units.Rows()
@@ -107,7 +106,6 @@ func newWorld(t testing.TB, name string, share float64, seed uint64) *world {
 			rows, targets = append(rows, x), append(targets, y)
 		}
 		if l.Target() == loss.Binary { // several rows of a unit have one class
-			drawn = append(drawn, targets[0])
 			for j := range targets {
 				targets[j] = targets[0]
 			}

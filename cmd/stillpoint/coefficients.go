@@ -11,8 +11,9 @@ import (
 )
 
 type coefficientsCommand struct {
-	Dir  string `arg:"" help:"Output folder of a fit." placeholder:"DIR"`
-	JSON bool   `help:"Print JSON, with the covariance of the noise." name:"json"`
+	Dir   string `arg:"" help:"Output folder of a fit." placeholder:"DIR"`
+	Tests bool   `help:"Print a joint test of each column in place of its coefficients, after a fit with inference."`
+	JSON  bool   `help:"Print JSON, with the covariance of the noise." name:"json"`
 }
 
 // Help returns the text that the help of the command prints below its flags.
@@ -42,14 +43,17 @@ noise is therefore no confidence interval. The noise is one of three:
   at most      without a released second moment, of a convex loss: an upper bound
   not stated   of other losses and older certificates; the column has a dash
 
-A term that has not arrived has the share of its way in place of the noise: the steps ended
-so far from the minimum along it that the noise says little about the distance.
+Estimated noise counts the expected rest of the way from the end of the steps to the fit
+without privacy. Where the rest is not small, the noise alone and the share of the way stand
+beside it. A term has not arrived where the noise hides how many rows tell of it.
 
 For a model with features: effects the terms describe the additive part of the score. The
 interactions are added to it, and no noise is stated.
 
 After a fit with inference: {level: 0.95} the text has confidence intervals in place of the
-noise, and their formula. Use stillpoint contrast for differences.
+noise, and their formula. Use stillpoint contrast for differences. After such a fit --tests
+prints a Wald test of each column: of all levels of a category, or of the line and all
+knots of a curve together, with p-values and with Holm's adjustment for all columns.
 
 Everything follows from the certificate and the model in DIR: the table is not opened,
 and the answer costs no privacy. A certificate that does not verify, or a model it does
@@ -60,6 +64,9 @@ func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
 	fit, err := report.ReadFit(ctx, k.Dir)
 	if err != nil {
 		return err
+	}
+	if k.Tests {
+		return k.tests(c, fit)
 	}
 	if fit.Model != nil && fit.Model.Inference() != nil && !k.JSON {
 		list, err := fit.Model.Coefficients()
@@ -80,6 +87,22 @@ func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
 	return err
 }
 
+// tests prints the joint tests of the columns.
+func (k *coefficientsCommand) tests(c *console, fit *report.Fit) error {
+	if fit.Model == nil {
+		return fmt.Errorf("%s: has no model", k.Dir)
+	}
+	list, err := report.Tests(fit.Model)
+	if err != nil {
+		return fmt.Errorf("%s: %w", k.Dir, err)
+	}
+	if k.JSON {
+		return printJSON(c.out, list)
+	}
+	_, err = fmt.Fprint(c.out, report.TestText(list))
+	return err
+}
+
 // coefficientTable formats the coefficients as a table of text.
 func coefficientTable(list *report.Coefficients) string {
 	var b strings.Builder
@@ -97,18 +120,11 @@ func coefficientTable(list *report.Coefficients) string {
 	}
 	fmt.Fprintf(w, "term\t%sreference or unit\tcoefficient\t%s\n", class("class"), noise)
 	for _, t := range list.Terms {
-		sd := "-"
-		switch {
-		case t.Deviation != nil:
-			sd = fmt.Sprintf("%.2g", *t.Deviation)
-		case t.Reason != "" && t.Share != nil:
-			sd = fmt.Sprintf("%s: %.0f%%", t.State, 100**t.Share)
-		}
 		against := t.Per
 		if t.Reference != "" {
 			against = t.Reference
 		}
-		fmt.Fprintf(w, "%s\t%s%s\t%.4g\t%s\n", safetext.Text(t.Term), class(t.Class), safetext.Text(against), *t.Value, sd)
+		fmt.Fprintf(w, "%s\t%s%s\t%.4g\t%s\n", safetext.Text(t.Term), class(t.Class), safetext.Text(against), *t.Value, t.Noise())
 	}
 	for _, column := range list.NotInterpretable {
 		fmt.Fprintf(w, "%s\t%s%s\t%s\t%s\n", safetext.Text(column), class("-"), "hashed", "-", "not interpretable")

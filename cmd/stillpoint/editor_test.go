@@ -115,6 +115,10 @@ func valueOf(t *testing.T, function, key string, body []ast.Stmt) node {
 		value = numberNode()
 	case "numbers":
 		value = listOf(numberNode())
+	case "bounds":
+		value = node{"anyOf": []node{{"enum": []string{"auto"}}, listOf(numberNode())}}
+	case "dates":
+		value = node{"anyOf": []node{{"enum": []string{"auto"}}, listOf(scalarNode())}}
 	case "count":
 		value = node{"type": "integer"}
 	case "values", "category": // also 1..12, and the file of a category

@@ -62,6 +62,7 @@ type commands struct {
 	// About is --version, which prints the same line as the command version.
 	About kong.VersionFlag `name:"version" help:"Print the version and end."`
 
+	Describe     describeCommand     `cmd:"" help:"Describe a table by private counts, quantiles and means; bounds for a fit follow from them."`
 	Fit          fitCommand          `cmd:"" help:"Train a model: writes model.json, certificate.json and ledger.jsonl."`
 	Shard        shardCommand        `cmd:"" help:"Hold one partition of a table for a fit that runs elsewhere."`
 	Recover      recoverCommand      `cmd:"" help:"Save model and certificate of a fit that was killed, from its journal."`
@@ -72,6 +73,7 @@ type commands struct {
 	Report       reportCommand       `cmd:"" help:"Describe a fit in a page of HTML, from its released numbers."`
 	Coefficients coefficientsCommand `cmd:"" help:"Print the coefficients of a linear model in the table's units, with the privacy noise in each."`
 	Contrast     contrastCommand     `cmd:"" help:"Print a difference of coefficients with its confidence interval."`
+	Means        meansCommand        `cmd:"" help:"Print adjusted means and average effects over a public population."`
 	Ledger       ledgerCommand       `cmd:"" help:"Print the cost of all fits in output folders together."`
 	Budget       budgetCommand       `cmd:"" help:"Keep caps on all releases of a dataset, in a store that outlasts runs."`
 	Verify       verifyCommand       `cmd:"" help:"Recompute a certificate's guarantee without the data."`

@@ -16,8 +16,9 @@ type predictCommand struct {
 	Where string `help:"Score only the rows with column=value; others get empty predictions." placeholder:"COLUMN=VALUE"`
 	Out   string `help:"Write to FILE instead of standard output." placeholder:"FILE"`
 
-	Intervals bool `help:"Add lower and upper: the confidence interval of each prediction, for a fit with inference: {level: 0.95}."`
-	Margin    bool `help:"Add the margins, behind the other columns."`
+	Intervals bool      `help:"Add lower and upper: the confidence interval of each prediction, for a fit with inference: {level: 0.95}."`
+	Horizon   []float64 `help:"Times by which a model of the time to an event predicts the risk, in place of the end of the time that is modelled." placeholder:"TIME,..."`
+	Margin    bool      `help:"Add the margins, behind the other columns."`
 	csvFlags
 }
 
@@ -42,7 +43,8 @@ func (p *predictCommand) Run(ctx context.Context, c *console) error {
 	rows := stillpoint.File(p.Data).Written(p.csv())
 	predict := func(w io.Writer) error {
 		return stillpoint.Predict(ctx, m, rows, w,
-			stillpoint.PredictOptions{Where: p.Where, Margins: p.Margin, Intervals: p.Intervals})
+			stillpoint.PredictOptions{Where: p.Where, Margins: p.Margin, Intervals: p.Intervals,
+				Horizons: p.Horizon})
 	}
 	if p.Intervals {
 		list, err := m.Coefficients()

@@ -129,7 +129,9 @@ func TestStatedNoiseIsTheSpreadOfFits(t *testing.T) {
 			}
 			for j, k := range last.Terms {
 				sum[j], squares[j] = sum[j]+*k.Value, squares[j]+*k.Value**k.Value
-				if k.Deviation != nil { // else it has not arrived
+				if k.Steps != nil { // the rest of the way does not differ between fits
+					stated[j], of[j] = stated[j]+*k.Steps**k.Steps, of[j]+1
+				} else if k.Deviation != nil { // else it has not arrived
 					stated[j], of[j] = stated[j]+*k.Deviation**k.Deviation, of[j]+1
 				}
 			}

@@ -237,6 +237,17 @@ Meaning.
 ` {
 		t.Error(got)
 	}
+	list.Noise, list.Counted = report.NoiseEstimated, 0
+	list.Terms[0].Steps, list.Terms[0].Share, list.Terms[1].State = new(.00567), new(.876), "not arrived"
+	if got := coefficientTable(list); got != `term   reference or unit  coefficient  noise sd
+age    1 year             0.03457      0.012 (noise 0.0057, 88% of the way)
+sex=m  sex=f              -1.5         not arrived
+
+Coefficients are in log-odds.
+Meaning.
+` {
+		t.Error(got)
+	}
 }
 
 // TestSimulatedToTheLetter tests the text about simulated plans: medians, extremes and numbers of runs.

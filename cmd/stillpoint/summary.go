@@ -148,6 +148,9 @@ func (b *facts) families(p train.Planned) {
 func (b *facts) algorithm(p train.Planned) {
 	b.add("takes", "%v", p.Measured(context.Background()))
 	b.add("algorithm", "%s: %s", p.Summary.Algorithm, p.Summary.Citation)
+	if p.Summary.Promise.Theorem != "" {
+		b.add("theorem", "%v", p.Summary.Promise)
+	}
 }
 
 // warnings adds the facts that a user must know before the fit. If Fit would refuse the plan, it adds the

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
@@ -19,6 +21,12 @@ func drawn(s *dataset.Schema, n int, seed uint64) (Table, error) {
 	beside := target.Weight + target.Exposure.Column // at most one of the two column names is not empty
 	if beside != "" {
 		header = append(header, beside)
+	}
+	event, occurred, _ := strings.Cut(target.Event, "=")
+	for _, name := range []string{event, target.Entry} {
+		if name != "" {
+			header = append(header, name)
+		}
 	}
 	for _, c := range columns {
 		header = append(header, c.Name)
@@ -40,6 +48,12 @@ func drawn(s *dataset.Schema, n int, seed uint64) (Table, error) {
 		case beside != "":
 			cells = append(cells, number(r, 0, 1))
 		}
+		if event != "" {
+			cells = append(cells, []string{"0", cmp.Or(occurred, "1")}[r.IntN(2)])
+		}
+		if target.Entry != "" {
+			cells = append(cells, number(r, 0, target.High/2))
+		}
 		for _, c := range columns {
 			cells = append(cells, cell(r, c))
 		}
@@ -47,7 +61,9 @@ func drawn(s *dataset.Schema, n int, seed uint64) (Table, error) {
 		cells = append(cells, make([]string, len(header)-len(cells))...)
 		t.Rows[i] = make([]float32, s.Dim())
 		// A row whose target is not valid becomes a row of zeros with target 0. A session treats it as a record.
-		t.Targets[i], _ = m.Encode(t.Rows[i], cells)
+		if t.Targets[i], _ = m.Encode(t.Rows[i], cells); event != "" {
+			t.Targets[i] = targetpair.Times{Cuts: target.Cuts, Increments: target.Hazards}.Carried(t.Targets[i])
+		}
 	}
 	return t, nil
 }

@@ -211,6 +211,12 @@ func newTally(s *dataset.Schema, as dataset.CSV) *tally {
 	if target.Weight != "" {
 		add(target.Weight, "weight", nil)
 	}
+	if event, _, _ := strings.Cut(target.Event, "="); event != "" {
+		add(strings.TrimSpace(event), "event", nil)
+	}
+	if target.Entry != "" {
+		add(target.Entry, "entry", nil)
+	}
 	if target.Exposure.Column != "" {
 		add(target.Exposure.Column, "exposure", nil)
 	}

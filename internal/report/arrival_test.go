@@ -43,12 +43,34 @@ func TestShareIsWhatReaches(t *testing.T) {
 		}
 		for _, c := range e.list[:2] {
 			off := math.Abs(c.effect - partsOf(c.parts, w.best.RawVector().Data))
-			if late := off > mostBias*c.effectSD; late != c.late {
-				t.Errorf("%d steps, %s: %v from the minimum with noise %v: late is %v", steps, c.name, off, c.effectSD, c.late)
+			if part := off > partBias*c.noiseSD; part != c.part() || c.late {
+				t.Errorf("%d steps, %s: %v from the minimum with noise %v: bias %v, late %v", steps, c.name, off, c.noiseSD, c.bias, c.late)
 			}
-			if c.late && !(c.bias > off/3 && c.bias < 3*off) {
+			if !near(c.effectSD, math.Sqrt(c.noiseSD*c.noiseSD+c.bias*c.bias), 1e-9) {
+				t.Errorf("%d steps, %s: deviation %v of noise %v and bias %v", steps, c.name, c.effectSD, c.noiseSD, c.bias)
+			}
+			if c.part() && !(c.bias > off/3 && c.bias < 3*off) {
 				t.Errorf("%d steps, %s: stated bias %v: is %v", steps, c.name, c.bias, off)
 			}
+		}
+	}
+}
+
+// TestNoiseToTheLetter tests the noise of a term as displays show it, and the state of a term by its bias.
+func TestNoiseToTheLetter(t *testing.T) {
+	c := coefficient{effectSD: .4567, noiseSD: .1928, bias: .414, share: new(.896)}
+	for _, x := range []struct {
+		how         certainty
+		bias        float64
+		late        bool
+		text, state string
+	}{{estimated, .414, false, "0.46 (noise 0.19, 90% of the way)", "part of the way"},
+		{estimated, .115, false, "0.46", "stated"}, {estimated, .117, false, "0.46 (noise 0.19, 90% of the way)", "part of the way"},
+		{estimated, .414, true, "not arrived", "not arrived"}, {unstated, 0, false, "-", "not stated"}} {
+		c.bias, c.late = x.bias, x.late
+		k := c.term(x.how)
+		if k.Noise() != x.text || k.State != x.state || (k.Reason != "") != x.late || *k.Share != .896 {
+			t.Errorf("%+v: %s, %s, %s", x, k.Noise(), k.State, k.Reason)
 		}
 	}
 }

@@ -119,10 +119,21 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 				"The step sizes do not ensure this."
 		}
 	}
-	if late := e.lateTerms(); len(late) > 0 {
-		how += fmt.Sprintf(" Not arrived: %s. The steps ended so far from the minimum along these that the noise says "+
-			"little about the distance, and the share of the way stands in its place. Columns that vary together, small "+
-			"budgets and few rows cause it. The coefficient without privacy may be several times as large.", listed(late, 200))
+	if e.list[0].share != nil {
+		how += " They count the expected rest of the way from the end of the steps to the coefficient without privacy."
+	}
+	if slices.ContainsFunc(e.list, coefficient.part) {
+		how += " Where the rest is not small beside the noise, the noise alone and the share of the way stand beside the " +
+			"deviation. Columns that vary together, small budgets and few rows cause it."
+	}
+	late := slices.DeleteFunc(slices.Clone(e.list), func(c coefficient) bool { return !c.late })
+	if len(late) > 0 {
+		var names []string
+		for _, c := range late {
+			names = append(names, c.label())
+		}
+		how += fmt.Sprintf(" Not arrived: %s. The noise hides how many rows tell of these, or of the reference that they are "+
+			"compared with, so that their values are noise.", listed(names, 200))
 	}
 	if f.Certificate.Algorithm().Name == "dp-sgd" {
 		how += " The randomness of which rows were sampled comes on top."
@@ -237,9 +248,9 @@ func (f *Fit) table(e explanation, odds bool) Table {
 		}
 		switch {
 		case c.late:
-			row.Cells = append(row.Cells, fmt.Sprintf("%s: %.0f%%", stateNotArrived, 100**c.share), "-")
+			row.Cells = append(row.Cells, stateNotArrived, "-")
 		case e.how != unstated:
-			row.Cells = append(row.Cells, digits(c.effectSD, 2), digits(math.Abs(c.effect)/c.effectSD, 2))
+			row.Cells = append(row.Cells, c.term(e.how).Noise(), digits(math.Abs(c.effect)/c.effectSD, 2))
 		}
 		if odds {
 			row.Cells = append(row.Cells, Number(math.Exp(c.effect)))

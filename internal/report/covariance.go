@@ -320,8 +320,10 @@ func (l *law) way(r *released, curved *mat.SymDense, curvature float64, weights 
 		paths[i] = p
 		w.curvatures, w.shares = append(w.curvatures, p.curvature), append(w.shares, p.share)
 		reach := w.back.ColView(i)
-		_, least := l.respond(max(p.curvature-2*curvature*r.Sigma*mat.Dot(reach, reach), 0))
-		w.least = append(w.least, least)
+		off := math.Sqrt(3) * curvature * r.Sigma * mat.Dot(reach, reach)
+		_, below := l.respond(max(p.curvature-off, 0))
+		_, above := l.respond(p.curvature + off)
+		w.about = append(w.about, [3]float64{below, p.share, above})
 	}
 	// The weight along an eigenvector has two causes: the pull of the data, and noise from other directions
 	// that the metric's noise turned into this direction. The second cause matters in directions in which

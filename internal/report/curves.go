@@ -38,8 +38,8 @@ type CurvePoint struct {
 	X float64 `json:"x"`
 	// Effect is the value of the curve, in the unit of the coefficients.
 	Effect float64 `json:"effect"`
-	// Low and High are Effect minus and plus two standard deviations of the privacy noise. They are nil if
-	// no standard deviation is known. They do not include the sampling error, so they are not a confidence
+	// Low and High are Effect minus and plus two standard deviations of the privacy noise, which count the expected rest of
+	// the way as those of Coefficient do. They are nil if no standard deviation is known. They do not include the sampling error, so they are not a confidence
 	// interval. If the curve has a Level they are the ends of a confidence interval, and nil where the fit
 	// states none.
 	Low  *float64 `json:"low"`
@@ -140,7 +140,7 @@ func (f *Fit) shapes(e explanation) []shaped {
 				one.effect = append(one.effect, partsOf(p, w))
 			}
 			if e.how != unstated {
-				one.sd, one.covariance, _ = e.noise.of(parts)
+				one.sd, one.covariance = e.noise.errors(parts)
 			}
 			list = append(list, one)
 		}

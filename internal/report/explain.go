@@ -25,14 +25,14 @@ type coefficient struct {
 	// otherwise "". The effect is then on the log-odds of this class against the mean of all classes.
 	class string
 	// effect is the change of the sum for the change of the column that per states. effectSD is the
-	// standard deviation of the privacy noise in effect, 0 if it is unknown. span is the change of the sum
-	// from a number's lower bound to its upper bound, and spanSD the standard deviation of the noise in
-	// span.
-	effect, effectSD float64
-	span, spanSD     float64
-	intercept        bool
-	// share is the share of the way to the minimum that reached the effect; nil if it is unknown. late reports that the
-	// rest of the way is long beside the noise, and bias is its expected length.
+	// standard deviation of the privacy noise in effect, 0 if it is unknown, with that of the rest of the way where it is
+	// known. noiseSD is that of the noise alone. span is the change of the sum from a number's lower bound to its upper
+	// bound, and spanSD is effectSD of span.
+	effect, effectSD, noiseSD float64
+	span, spanSD              float64
+	intercept                 bool
+	// share is the share of the way to the minimum that reached the effect; nil if it is unknown. bias is the expected
+	// length of the rest, and late reports that the steps hardly moved the effect.
 	share *float64
 	late  bool
 	bias  float64
@@ -45,7 +45,7 @@ type coefficient struct {
 	parts []dataset.Part
 }
 
-// within reports whether noise alone may explain the coefficient: the absolute value of its span is below
+// within reports whether its error alone may explain the coefficient: the absolute value of its span is below
 // twice spanSD, or the coefficient has not arrived. It returns false if spanSD is unknown.
 func (c coefficient) within() bool { return c.late || c.spanSD > 0 && math.Abs(c.span) < 2*c.spanSD }
 
@@ -125,9 +125,9 @@ func (f *Fit) explained(n runNoise) (e explanation, ok bool) {
 	sd, e.covariance, e.how, e.why = e.noise.deviations(e.list)
 	for j, v := range sd {
 		c := &e.list[j]
-		c.effectSD, c.spanSD = v, c.units*v
+		c.effectSD, c.noiseSD, c.spanSD = v, v, c.units*v
 	}
-	e.arrive()
+	e.arrive(f.means())
 	return e, true
 }
 
@@ -306,14 +306,7 @@ func (k carried) of(list [][]dataset.Part) (sd []float64, covariance *mat.SymDen
 	if len(list) == 0 {
 		return nil, nil, true
 	}
-	rows := make([][]float64, len(list))
-	for i, parts := range list {
-		rows[i] = make([]float64, len(k.covariance.ways)*len(k.covariance.ways[0].noise))
-		for _, p := range k.lift.of(parts) {
-			rows[i][p.Feature] += p.Factor
-		}
-	}
-	covariance = k.covariance.of(rows)
+	covariance = k.covariance.of(k.rows(list))
 	covariance.ScaleSym(k.kept*k.kept, covariance)
 	for _, by := range k.away {
 		moved := mat.NewVecDense(len(list), nil)
@@ -332,6 +325,18 @@ func (k carried) of(list [][]dataset.Part) (sd []float64, covariance *mat.SymDen
 	return sd, covariance, true
 }
 
+// rows returns the factors of all weights of the run in linear functions of the model's weights.
+func (k carried) rows(list [][]dataset.Part) [][]float64 {
+	rows := make([][]float64, len(list))
+	for i, parts := range list {
+		rows[i] = make([]float64, len(k.covariance.ways)*len(k.covariance.ways[0].noise))
+		for _, p := range k.lift.of(parts) {
+			rows[i][p.Feature] += p.Factor
+		}
+	}
+	return rows
+}
+
 // moved returns the change of a linear function of the model's weights if the run's weights change by the given vector.
 func (k carried) moved(parts []dataset.Part, by []float64) (sum float64) {
 	for _, p := range k.lift.of(parts) {
@@ -347,11 +352,7 @@ func (k carried) deviations(list []coefficient) (sd []float64, covariance *mat.S
 	if k.how == estimated && len(list) > 2*mostCovariance {
 		return nil, nil, unstated, "there are too many coefficients for a covariance"
 	}
-	parts := make([][]dataset.Part, len(list))
-	for i, c := range list {
-		parts[i] = c.parts
-	}
-	sd, covariance, ok := k.of(parts)
+	sd, covariance, ok := k.of(partsIn(list))
 	if k.how == estimated {
 		ok = ok && !slices.Contains(sd, 0)
 	}
@@ -359,6 +360,14 @@ func (k carried) deviations(list []coefficient) (sd []float64, covariance *mat.S
 		return nil, nil, unstated, "it is out of all proportion"
 	}
 	return sd, covariance, k.how, k.why
+}
+
+// partsIn returns the parts of each coefficient.
+func partsIn(list []coefficient) (parts [][]dataset.Part) {
+	for _, c := range list {
+		parts = append(parts, c.parts)
+	}
+	return parts
 }
 
 // length returns the standard deviation of a linear function of the weights, given by its parts, if the
@@ -526,7 +535,7 @@ func (f *Fit) meanLoss() float64 {
 // rates reports whether a model predicts rates. Its terms then add to the logarithm of the rate.
 func rates(m *model.Model) bool {
 	o, err := m.Output()
-	return err == nil && o == model.Rate
+	return err == nil && (o == model.Rate || o == model.Risk)
 }
 
 // ratesOf names the quantity that a model of rates predicts: the expected value of the target column, per

@@ -16,6 +16,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/describe"
 	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/model"
@@ -63,6 +64,9 @@ func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 	}
 	if err := f.certify(ctx, text); err != nil {
 		return nil, err
+	}
+	if f.Certificate.Algorithm().Name == describe.Name {
+		return nil, fmt.Errorf("report: %s: has a description of a table, and no fit: its page is describe.html", dir)
 	}
 	if f.Certificate.ModelSHA256() != "" {
 		path := filepath.Join(dir, modelFile)

@@ -27,8 +27,8 @@ type Coefficients struct {
 	// deviations are stated.
 	Beyond  int `json:"beyond_two_deviations"`
 	Counted int `json:"of"`
-	// Covariance is the covariance of the noise in the terms' values, in the order of Terms, if Noise is "estimated";
-	// entries of terms that have not arrived are nil. If Noise is "intervals", it is that of the errors of the estimates,
+	// Covariance is the covariance of the noise in the terms' values and of the expected rest of their ways, in the order of
+	// Terms, if Noise is "estimated"; entries of terms that have not arrived are nil. If Noise is "intervals", it is that of the errors of the estimates,
 	// by sampling and noise, with nil for terms without an interval. Otherwise it is nil.
 	Covariance [][]*float64 `json:"covariance,omitempty"`
 	// Ratio names the quantity that the exponential of an effect multiplies: "odds" or "rate". It is "" if
@@ -59,21 +59,39 @@ type Coefficient struct {
 	// Value is nil if the term is not in the formula of a fit with intervals.
 	Value *float64 `json:"value"`
 	// Deviation is the standard deviation of the privacy noise in Value, or an upper bound on it if Noise
-	// is "bounded". It is nil if State is not "stated".
+	// is "bounded". If Noise is "estimated", it is the root mean square of the noise and of the expected rest of the way to
+	// the fit without privacy. It is nil if State is "not stated" or "not arrived".
 	Deviation *float64 `json:"noise_sd"`
-	// State is "stated" if Deviation is, "not stated", or "not arrived" if the steps ended so far from the minimum that
-	// Deviation would say nothing about the distance. For a fit with intervals it is the state of the interval. Reason
-	// says why neither Deviation nor an interval is stated.
+	// Steps is the standard deviation of the noise alone. It is nil unless State is "part of the way".
+	Steps *float64 `json:"steps_sd,omitempty"`
+	// State is "stated" if Deviation is, and hardly more than the noise, or "part of the way" if Deviation counts a rest
+	// that is not small beside the noise. It is "not stated", or "not arrived" if the steps hardly moved the term. For a fit
+	// with intervals it is the state of the interval. Reason says why neither Deviation nor an interval is stated.
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"`
-	// Share is the share of a change of the minimum that reached Value. It is nil unless Noise is "estimated".
+	// Share is the share of a change of the minimum that reached Value; of a difference, the share of the side of which less
+	// did. It is nil unless Noise is "estimated".
 	Share *float64 `json:"share,omitempty"`
+}
+
+// Noise returns the noise of the coefficient as displays show it: "0.45 (noise 0.2, 90% of the way)", "not arrived" or "-".
+func (c Coefficient) Noise() string {
+	switch {
+	case c.State == stateNotArrived:
+		return c.State
+	case c.Deviation == nil:
+		return "-"
+	case c.Steps != nil:
+		return fmt.Sprintf("%.2g (noise %.2g, %.0f%% of the way)", *c.Deviation, *c.Steps, 100**c.Share)
+	}
+	return fmt.Sprintf("%.2g", *c.Deviation)
 }
 
 // States of a Coefficient of a fit without intervals.
 const (
 	stateStated     = "stated"
 	stateNotStated  = "not stated"
+	statePart       = "part of the way"
 	stateNotArrived = "not arrived"
 )
 
@@ -102,15 +120,7 @@ func (f *Fit) Coefficients() (*Coefficients, error) {
 	c := &Coefficients{Target: f.Model.Schema().Target().Column, Unit: unit, References: map[string]string{},
 		NotInterpretable: e.hashed}
 	for _, k := range e.list {
-		term := Coefficient{Class: k.class, Column: k.column, Term: k.name, Reference: k.against, Per: k.per, Value: &k.effect,
-			State: stateNotStated, Share: k.share}
-		switch {
-		case k.late:
-			term.State, term.Reason = stateNotArrived, k.arrivalReason()
-		case e.how != unstated:
-			term.Deviation, term.State = &k.effectSD, stateStated
-		}
-		c.Terms = append(c.Terms, term)
+		c.Terms = append(c.Terms, k.term(e.how))
 	}
 	for _, column := range f.Model.Schema().Columns() {
 		if len(column.Categories) > 0 {
@@ -148,6 +158,22 @@ func (f *Fit) Coefficients() (*Coefficients, error) {
 		}
 	}
 	return c, nil
+}
+
+// term returns the coefficient as programs and displays get it.
+func (c coefficient) term(how certainty) Coefficient {
+	t := Coefficient{Class: c.class, Column: c.column, Term: c.name, Reference: c.against, Per: c.per, Value: &c.effect,
+		State: stateNotStated, Share: c.share}
+	switch {
+	case how == unstated:
+	case c.late:
+		t.State, t.Reason = stateNotArrived, arrivalReason
+	case c.part():
+		t.Deviation, t.Steps, t.State = &c.effectSD, &c.noiseSD, statePart
+	default:
+		t.Deviation, t.State = &c.effectSD, stateStated
+	}
+	return t
 }
 
 // withIntervals replaces the noise of the terms by their confidence intervals.

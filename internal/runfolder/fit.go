@@ -294,7 +294,7 @@ func save(disk place, dir string, f *train.Fitted) error {
 // whole writes the model and the certificate of a fit to new files under temporary names, which
 // readers do not see. The files are on stable storage when whole returns.
 func (p *pair) whole(model, certificate []byte) (r ready, err error) {
-	if p.model, err = p.f.newPartial(ModelFile); err != nil {
+	if p.model, err = p.f.newPartial(p.f.product()); err != nil {
 		return ready{}, err
 	}
 	if p.certificate, err = p.f.newPartial(CertificateFile); err != nil {

@@ -14,6 +14,8 @@ import (
 const (
 	ModelFile       = "model.json"
 	CertificateFile = train.CertificateFile
+	// DescriptionFile is the name of the file that a description makes in place of a model.
+	DescriptionFile = train.DescriptionFile
 	// LedgerFile is the name of the ledger, which is append-only: it has one JSON line for each reservation
 	// and each settlement. Overwriting a model never removes a line.
 	LedgerFile = "ledger.jsonl"
@@ -29,6 +31,8 @@ type folder struct {
 	// the first of base-2, base-3 and so on that does not exist.
 	base      string
 	overwrite bool
+	// describes is true if the run is a description.
+	describes bool
 	unlock    func()
 	fit       int
 	entry     Entry
@@ -70,13 +74,21 @@ func (f *folder) free() error {
 	if f.overwrite {
 		return nil
 	}
-	for _, file := range []string{ModelFile, CertificateFile, LedgerFile} {
+	for _, file := range []string{ModelFile, DescriptionFile, CertificateFile, LedgerFile} {
 		if _, err := f.disk.Lstat(f.file(file)); err == nil {
 			return fmt.Errorf("output %s: holds an earlier fit (%s): choose another --out, or --overwrite to replace its "+
 				"model; its charge stays in %s", f.path, file, LedgerFile)
 		}
 	}
 	return nil
+}
+
+// product is the name of the file that the run makes beside its certificate.
+func (f *folder) product() string {
+	if f.describes {
+		return DescriptionFile
+	}
+	return ModelFile
 }
 
 func (f *folder) file(name string) string { return filepath.Join(f.path, name) }
@@ -126,7 +138,7 @@ func (f *folder) would() error {
 // replaceable returns an error if the folder has a model or certificate that the file system does not allow
 // to replace.
 func (f *folder) replaceable() error {
-	for _, name := range []string{ModelFile, CertificateFile} {
+	for _, name := range []string{ModelFile, DescriptionFile, CertificateFile} {
 		if err := f.disk.MayReplace(f.file(name)); err != nil {
 			return err
 		}

@@ -48,7 +48,7 @@ func (p *pair) make(h train.Header, r train.Released) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.model, err = p.f.newPartial(ModelFile); err != nil {
+	if p.model, err = p.f.newPartial(p.f.product()); err != nil {
 		return err
 	}
 	if p.certificate, err = p.f.newPartial(CertificateFile); err != nil {
@@ -124,7 +124,7 @@ func (p *pair) close() {
 
 func (p *pair) discard() {
 	p.close()
-	for _, name := range []string{ModelFile, CertificateFile} {
+	for _, name := range []string{p.f.product(), CertificateFile} {
 		_ = p.f.removeIfThere(p.f.partial(name))
 	}
 }
@@ -132,7 +132,14 @@ func (p *pair) discard() {
 // show gives the complete files of a fit, the model and the certificate, their final names. r has the hashes
 // of the files. If an earlier call was interrupted at any point, another call completes its work.
 func (f *folder) show(r ready) error {
-	seen, err := f.digest(f.file(ModelFile))
+	for _, other := range []string{ModelFile, DescriptionFile} { // what an earlier run made beside its certificate
+		if other != f.product() {
+			if err := f.removeIfThere(f.file(other)); err != nil {
+				return err
+			}
+		}
+	}
+	seen, err := f.digest(f.file(f.product()))
 	if err != nil {
 		return err
 	}
@@ -142,7 +149,7 @@ func (f *folder) show(r ready) error {
 	}
 	if seen != "" && (seen != r.Model || certified != r.Certificate) {
 		// This model is from another run, or from this run before its certificate had its final name.
-		if err := f.disk.Remove(f.file(ModelFile)); err != nil {
+		if err := f.disk.Remove(f.file(f.product())); err != nil {
 			return err
 		}
 		if err := f.disk.SyncFolder(f.path); err != nil {
@@ -158,7 +165,7 @@ func (f *folder) show(r ready) error {
 	if seen == r.Model {
 		return nil
 	}
-	return f.see(ModelFile)
+	return f.see(f.product())
 }
 
 // see gives a complete file its final name, and returns after the name is on stable storage.
@@ -220,7 +227,7 @@ func leftover(name string) (fit int, ok bool) {
 	if ok {
 		number, ok = strings.CutSuffix(number, ".jsonl")
 	}
-	for _, file := range []string{ModelFile, CertificateFile, intentFile} {
+	for _, file := range []string{ModelFile, DescriptionFile, CertificateFile, intentFile} {
 		if rest, is := strings.CutPrefix(name, "."+file+"-"); is {
 			number, ok = rest, true
 		}

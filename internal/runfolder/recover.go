@@ -160,7 +160,7 @@ func (f *folder) recover(
 	if err := t.belongs(f.entry); err != nil {
 		return fmt.Errorf("%s: %w", f.journalFile(), err)
 	}
-	r.Unit = t.head.RecordUnit()
+	r.Unit, f.describes = t.head.RecordUnit(), t.head.Describes
 	if t.stored() {
 		r.Damaged = t.damaged
 	}
@@ -280,14 +280,14 @@ func (f *folder) save(ctx context.Context, t *told, r *Recovered) (ready, error)
 	r.Complete, r.Charged, r.Releases = done.Complete, done.Charged, len(t.events)
 	r.CertificatePath = f.file(CertificateFile)
 	if done.Model != "" {
-		r.ModelPath = f.file(ModelFile)
+		r.ModelPath = f.file(f.product())
 	}
 	return *done, nil
 }
 
 // holds reports whether the folder has a model or a certificate under its final name.
 func (f *folder) holds() bool {
-	for _, name := range []string{ModelFile, CertificateFile} {
+	for _, name := range []string{ModelFile, DescriptionFile, CertificateFile} {
 		if _, err := f.disk.Lstat(f.file(name)); err == nil {
 			return true
 		}
@@ -298,7 +298,7 @@ func (f *folder) holds() bool {
 // has reports whether the folder has the model and the certificate with the hashes in r, each under its final
 // or its temporary name.
 func (f *folder) has(r ready) bool {
-	for name, want := range map[string]string{ModelFile: r.Model, CertificateFile: r.Certificate} {
+	for name, want := range map[string]string{f.product(): r.Model, CertificateFile: r.Certificate} {
 		seen, err := f.digest(f.file(name))
 		partial, err2 := f.digest(f.partial(name))
 		if want != "" && (err != nil || seen != want) && (err2 != nil || partial != want) {

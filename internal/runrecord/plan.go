@@ -1,5 +1,10 @@
 package runrecord
 
+import (
+	"fmt"
+	"math"
+)
+
 // Plan describes a run's plan to people and in certificates. Norms are after scaling, where rows
 // have norm at most 1. Its texts are for readers: no program makes a decision from them.
 type Plan struct {
@@ -35,4 +40,37 @@ type Plan struct {
 	Predicted  float64 `json:"predicted_gradient_norm"`
 	Population float64 `json:"predicted_population_gradient_norm"`
 	Excess     float64 `json:"predicted_excess_risk"`
+	// Promise is set for plans with the settings of a theorem.
+	Promise Promise `json:"theorem,omitzero"`
+}
+
+// Promise is the bound of a theorem for a plan with the theorem's settings. Constants and logarithms that the theorem
+// does not state are 1 in it.
+type Promise struct {
+	// Theorem names the theorem and its paper. Of is the quantity that the theorem bounds.
+	Theorem string `json:"name"`
+	Of      string `json:"of"`
+	// Bound is the theorem's bound, at most math.MaxFloat64. Start is a bound that the starting point satisfies.
+	Bound float64 `json:"bound"`
+	Start float64 `json:"start"`
+	// From is the number of records from which Bound is below Start, to three digits, at the plan's mu. It is 0 if
+	// no number up to 1e18 suffices.
+	From float64 `json:"records_from"`
+}
+
+// String says from which number of records the theorem promises more than the starting point satisfies.
+func (p Promise) String() string {
+	from := "the start satisfies it for every number of records"
+	switch {
+	case p.From > 0 && p.Bound < p.Start:
+		from = fmt.Sprintf("the theorem promises something from about %.3g records on", p.From)
+	case p.From > 0:
+		from = fmt.Sprintf("the start satisfies it: the theorem promises nothing below about %.3g records", p.From)
+	}
+	bound := fmt.Sprintf("%.3g", p.Bound)
+	if p.Bound == math.MaxFloat64 {
+		bound = "any number"
+	}
+	return fmt.Sprintf("%s bounds the %s by %s, up to constants, and the start by %.3g: %s", p.Theorem, p.Of,
+		bound, p.Start, from)
 }

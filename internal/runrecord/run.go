@@ -26,6 +26,8 @@ type Run struct {
 	// Ranks are the columns whose curves got their knots by released ranks: from the first release, a mean
 	// row with 65 hats for each of them.
 	Ranks []string `json:"ranks,omitempty"`
+	// Described names the description whose released quantiles are bounds of columns; nil if there is none.
+	Described *Described `json:"described,omitempty"`
 	// Effects describes the features of effects that the first stage of the run found. It is nil if there are
 	// none.
 	Effects *Effects `json:"effects,omitempty"`
@@ -46,6 +48,16 @@ type Run struct {
 	SelectedNorm *SelectedNorm `json:"looked,omitempty"`
 
 	Recovered *Rebuilt `json:"recovered,omitempty"`
+}
+
+// Described is a description of the table, made before the run. Its budget is its own: the costs add up.
+type Described struct {
+	// SHA256 is that of the description's file, which its certificate states as the model's.
+	SHA256 string `json:"sha256"`
+	// Columns are the columns whose bounds follow from its released quantiles.
+	Columns []string `json:"columns"`
+	Epsilon float64  `json:"epsilon"`
+	Delta   float64  `json:"delta"`
 }
 
 // Family is the family of a fit's model.

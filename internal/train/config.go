@@ -16,6 +16,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/strictyaml"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -36,6 +37,10 @@ type Config struct {
 	CSV dataset.CSV `yaml:"csv"`
 	// Schema describes the columns and the target of the table by public facts.
 	Schema *dataset.Schema `yaml:"schema"`
+	// Described names the file of a description of the table (stillpoint describe), relative to the configuration's
+	// folder. Columns with number: auto or date: auto then have the bounds that the description released. The
+	// certificate of the fit states the file's SHA-256. The costs of the description and of the fit add up.
+	Described string `yaml:"described"`
 	// Model describes the model to fit.
 	Model Model `yaml:"model"`
 	// Privacy is the privacy budget that the fit may spend. It has no defaults.
@@ -69,12 +74,17 @@ type Config struct {
 	chosen  Family
 	settled bool
 	counted int
+
+	// describes is true if the configuration is that of a description, which has no model. described names the
+	// description from which bounds of columns came; nil if there is none.
+	describes bool
+	described *runrecord.Described
 }
 
 // Model names a loss and a regularizer in the notation of package loss.
 type Model struct {
 	// Loss is for example logistic, huber(0.1), a network, or softmax, which means softmax(K) for the
-	// schema's K classes.
+	// schema's K classes. For the time to an event it may be left out, or be hazard.
 	Loss LossName `yaml:"loss"`
 	// Weights are public weights of classes, for example {yes: 5}. The weight multiplies the loss of each
 	// record of the class, and therefore the largest norm of its gradient. Classes that are not listed have
@@ -185,11 +195,15 @@ func ReadConfig(path string) (*Config, error) { return ReadConfigOver(path, nil)
 // partitions. If shards is nil, ReadConfigOver does the same as ReadConfig, and the configuration must name
 // the table.
 func ReadConfigOver(path string, shards *curator.Shards) (*Config, error) {
+	return readInto(path, &Config{Shards: shards})
+}
+
+// readInto reads a configuration file into c, which has what no file says.
+func readInto(path string, c *Config) (*Config, error) {
 	text, err := regularfile.Read(path, strictyaml.Largest)
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
-	c := &Config{Shards: shards}
 	if err := c.decode(text); err != nil {
 		return nil, fmt.Errorf("configuration %s: %w", path, err)
 	}
@@ -200,6 +214,9 @@ func ReadConfigOver(path string, shards *curator.Shards) (*Config, error) {
 	}
 	if c.Schema, err = c.Schema.WithLists(c.list); err != nil {
 		return nil, fmt.Errorf("configuration %s: schema: %w", path, err)
+	}
+	if err := c.resolveBounds(); err != nil {
+		return nil, fmt.Errorf("configuration %s: %w", path, err)
 	}
 	return c, nil
 }
@@ -244,9 +261,14 @@ func (c *Config) decode(text []byte) error {
 // text format, the number of records, the address of the budget store or the memory limit is invalid. A
 // calling program uses Check for a configuration that was not read from a file. Plan and Fit check the other
 // values.
-func (c *Config) Check() error { return c.check() }
+func (c *Config) Check() error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	return c.resolveBounds()
+}
 
-// check does the work of Check. ReadConfig calls it too.
+// check makes the checks of Check that need no other file. ReadConfig calls it too.
 func (c *Config) check() error {
 	if err := c.checkData(); err != nil {
 		return err
@@ -254,14 +276,14 @@ func (c *Config) check() error {
 	switch {
 	case c.Schema == nil:
 		return errors.New("schema: must describe the table's columns (stillpoint schema DATA drafts one)")
-	case c.Model.Loss == "":
+	case c.Model.Loss == "" && c.Schema.Target().Event == "" && !c.describes:
 		return errors.New("model.loss: must name a loss")
 	case c.Privacy.Relation == "":
 		return errors.New("privacy.relation: must be replace-one or add-or-remove")
 	case c.Privacy.Records < 0:
 		return fmt.Errorf("privacy.records = %d: must be >= 1", c.Privacy.Records)
 	}
-	if err := c.checkFamily(); err != nil {
+	if err := c.checkFamily(); err != nil && !c.describes {
 		return err
 	}
 	if c.Budget != nil {
@@ -345,15 +367,24 @@ func (c *Config) declared(r account.Relation) (float64, error) {
 	return float64(c.Privacy.Records), nil
 }
 
+// hazardLoss names the loss of the time to an event, which may be left out: minus the logarithm of the likelihood of the
+// times, that of counts of events with the integrated baseline hazards as exposures. hazardClip bounds by how many more
+// events than a record had the model may expect of it before its pull is clipped.
+const hazardLoss, hazardClip = "hazard", "3"
+
 // loss returns the loss of one record. It starts from model.loss and adds the number of classes, the smallest
 // exposure and the column of row weights, which the schema states, and the weights of classes from
 // model.weights. If the schema has a privacy unit, the loss of a record combines the losses of the unit's
 // rows. It returns an error if the loss does not suit the target.
 func (c *Config) loss() (loss.Loss, error) {
 	target := c.Schema.Target()
-	l, err := loss.ParseFor(string(c.Model.Loss), len(target.Classes))
+	l, err := loss.ParseFor(c.Model.Loss.of(target), len(target.Classes))
 	if err != nil {
 		return nil, fmt.Errorf("model.loss: %w", err)
+	}
+	if of, ok := loss.Unweighted(l).(interface{ LeastValue() float64 }); ok && of.LeastValue() != target.Low/target.High {
+		return nil, fmt.Errorf("model.loss: schema.target %q: loss %s is for numbers of at least %v of the largest: leave "+
+			"its second number out, which is then that of the bounds", target.Column, l.Name(), of.LeastValue())
 	}
 	if least := target.Least(); least > 0 && loss.LeastExposure(l) == 0 {
 		if l, err = loss.WithExposure(l, least); err != nil {

@@ -21,7 +21,7 @@ func TestReadConfig(t *testing.T) {
 		{"broken", strings.Replace(peopleYAML, "]}", "}", 1), "[4:"},
 		{"list", "- data: x\n", "[1:1]"},
 		{"unknown key", peopleYAML + "privcy: 1\n",
-			"unknown key; the keys here are data, table, csv, schema, model, privacy, budget, train, memory"},
+			"unknown key; the keys here are data, table, csv, schema, described, model, privacy, budget, train, memory"},
 		{"unknown key below", strings.Replace(peopleYAML, "delta:", "dleta:", 1),
 			"unknown key; the keys here are epsilon, delta, relation, records"},
 		{"unknown schema key", strings.Replace(peopleYAML, "columns:", "colums:", 1),

@@ -154,11 +154,14 @@ func (c *Config) as(f Family) (*Config, error) {
 	}
 	s := r.Schema
 	var err error
-	r.Schema, err = dataset.New(dataset.Definition{
-		Columns: columns, Target: s.Target(), Interactions: s.Interactions(), Where: s.Filter().String(),
-		Missing: s.Missing(), Norm: s.Norm(), Unit: s.Unit(),
-	})
+	r.Schema, err = dataset.New(definition(s, columns, s.Target()))
 	return &r, err
+}
+
+// definition returns the definition of a schema with other columns and another target.
+func definition(s *dataset.Schema, columns []dataset.Column, t dataset.Target) dataset.Definition {
+	return dataset.Definition{Columns: columns, Target: t, Interactions: s.Interactions(), Where: s.Filter().String(),
+		Missing: s.Missing(), Norm: s.Norm(), Unit: s.Unit()}
 }
 
 // leastSizes are the least effective sizes M (see Outlook.Size) of a plan from which on FamilyAuto takes a family, by

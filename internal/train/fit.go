@@ -302,6 +302,9 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if planned.Ranks != nil {
 		c, h, runErr = c.ranked(ctx, oracle, fitted, h, p.loss)
 	}
+	if runErr == nil && planned.Hazards != nil {
+		c, h, runErr = c.hazarded(ctx, oracle, p, fitted, h)
+	}
 	if runErr == nil && planned.Base != nil {
 		runErr = p.begun(ctx, oracle, fitted, &h)
 		planned, r.Run.Plan, r.Run.Base = p.planned, p.planned.Summary, fitted.Base

@@ -29,6 +29,9 @@ const JournalVersion = 2
 // CertificateFile is the name of the certificate's file as the model's file states it.
 const CertificateFile = "certificate.json"
 
+// DescriptionFile is the name of the file of a description.
+const DescriptionFile = "describe.json"
+
 // Header holds all facts of a fit that are known before its first release. The head and the releases together
 // determine the model and the certificate. A fit and a recovery from the fit's journal therefore make the
 // same two files.
@@ -66,6 +69,10 @@ type Header struct {
 	Adapted []Warning `json:"adapted,omitempty"`
 	// Start is the public constant at which the fit begins; nil if the constant is released or there is none.
 	Start *Base `json:"start,omitempty"`
+	// Describes is true if the run is a description. Its schema has no target, and it makes no model.
+	Describes bool `json:"describes,omitempty"`
+	// Described names the description from which bounds of columns came; nil if there is none.
+	Described *runrecord.Described `json:"described,omitempty"`
 	// Ranks are the columns whose curves get their knots by released ranks. Schema has them with equally
 	// spaced knots until the ranks are released.
 	Ranks []string `json:"ranks,omitempty"`
@@ -96,7 +103,7 @@ func (c *Config) head(software string, fit int, p Planned, l loss.Loss, s *accou
 	if p.Ranks != nil {
 		h.Ranks = p.Ranks.Columns
 	}
-	h.Start = p.Start
+	h.Start, h.Described = p.Start, c.described
 	if e, err := c.findsAt(sizeOf(p.Budget, p.Records)); err == nil && e != nil {
 		h.Features = e.String() // another version may know other defaults
 	}
@@ -122,6 +129,8 @@ type Released struct {
 	// Inference is the released estimate of the coefficients with its covariance; nil if the fit has no
 	// intervals.
 	Inference *inference.Fit
+	// Described is the file of a description; nil for a fit.
+	Described []byte
 }
 
 // Files makes the model and the certificate of a run. The model is nil if r has no weights.
@@ -144,7 +153,10 @@ func (h Header) Files(r Released) (m *model.Model, cert *certificate.Certificate
 		r.Run.Base = h.Start
 	}
 	r.Run.Reduce, r.Run.Seed, r.Run.Ranks, r.Run.Effects = h.Reduce, h.Seed, h.Ranks, foundIn(h.Schema, r.Run.Effects)
-	r.Run.Family = h.Family
+	r.Run.Family, r.Run.Described = h.Family, h.Described
+	if r.Described != nil {
+		digest = sha(r.Described)
+	}
 	plan, err := json.Marshal(r.Run)
 	if err != nil {
 		return nil, nil, err
@@ -296,6 +308,9 @@ func (h Header) Room(r Released) (modelSize, certificateSize int64, err error) {
 		moreSteps = 150
 		aKnot     = 48 // a knot by ranks, on a line of its own
 	)
+	if h.Describes {
+		return h.describedRoom(r)
+	}
 	h, err = h.largest()
 	if err != nil {
 		return 0, 0, err
@@ -337,6 +352,21 @@ func (h Header) Room(r Released) (modelSize, certificateSize int64, err error) {
 	return int64(len(text) + aNumber*parameters*lift + aKnot*knots + warned + intervals + found),
 		int64(len(certText)+6*aNorm*min(h.Plan.Steps+moreSteps, MostNorms)+aStep*len(h.Schedule)+aMargin*parameters/max(h.Schema.Dim(),
 			1)+rest) + moment + runrecord.MomentBytes(h.features()), nil
+}
+
+// describedRoom is Room for a description.
+func (h Header) describedRoom(r Released) (description, certificate int64, err error) {
+	const aFeature, rest = 600, 1 << 14 // a value of a category has two numbers with intervals, each on a line
+	_, cert, err := h.Files(Released{Run: r.Run})
+	if err != nil {
+		return 0, 0, err
+	}
+	text, err := cert.Bytes()
+	if err != nil {
+		return 0, 0, err
+	}
+	schema, err := h.Schema.MarshalJSON()
+	return int64(rest + 2*len(schema) + aFeature*h.Schema.Dim()), int64(rest + len(text)), err
 }
 
 // largest returns the head whose schema has features of effects, if the fit is to find them.
@@ -384,6 +414,9 @@ func (h Header) Begins(w []float64) []float64 {
 
 // empty makes the model and the certificate of a run without releases. All weights of the model are 0.
 func (h Header) empty(r Released) (*model.Model, *certificate.Certificate, error) {
+	if h.Describes {
+		return h.Files(Released{Run: r.Run})
+	}
 	parameters, err := h.Parameters()
 	if err != nil {
 		return nil, nil, err

@@ -21,23 +21,23 @@ type Setting struct {
 // descriptions of the settings of the output rule [optimize.Selected]. For an unknown name it returns nil.
 func HelpOf(name string) []Setting {
 	if name == selected {
-		return describe(reflect.TypeFor[optimize.Selected]())
+		return settingsOf(reflect.TypeFor[optimize.Selected]())
 	}
 	i := slices.IndexFunc(algorithms, func(a algorithm) bool { return a.name == name })
 	if i < 0 {
 		return nil
 	}
-	return describe(reflect.TypeOf(algorithms[i].zero))
+	return settingsOf(reflect.TypeOf(algorithms[i].zero))
 }
 
-// describe returns the descriptions of all fields of t that have a YAML key. Inlined structs are included.
-func describe(t reflect.Type) (list []Setting) {
+// settingsOf returns the descriptions of all fields of t that have a YAML key. Inlined structs are included.
+func settingsOf(t reflect.Type) (list []Setting) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		switch tag := f.Tag.Get("yaml"); tag {
 		case "":
 		case inline:
-			list = append(list, describe(f.Type)...)
+			list = append(list, settingsOf(f.Type)...)
 		default:
 			doc := comments[nameOf(t, f)]
 			if _, itself := f.Tag.Lookup(zeroTag); !itself {

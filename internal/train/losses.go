@@ -46,6 +46,8 @@ var lossUses = map[string]struct{ shown, use string }{
 	"ramp":           {"ramp", "two classes; like hinge, but rows far on the wrong side have no pull"},
 	"softmax": {"softmax(3)",
 		"three classes or more; softmax without a number takes the number of declared classes"},
+	"ordered": {"ordered(3)",
+		"three ordered classes or more: proportional odds; ordered without a number takes the number of declared classes"},
 	"huber":    {"huber(0.1)", "numbers; between mean and median: outliers pull with a bounded force"},
 	"squared":  {"squared(0.5)", "numbers; least squares, with residuals clipped"},
 	"absolute": {"absolute", "numbers; the median"},
@@ -57,5 +59,6 @@ var lossUses = map[string]struct{ shown, use string }{
 	"geman-mcclure":       {"geman-mcclure(0.5)", "numbers; outliers pull little"},
 	"tukey":               {"tukey(0.5)", "numbers; outliers do not pull"},
 	"poisson":             {"poisson(1)", "counts"},
+	"gamma":               {"gamma(5,0.001)", "costs and durations above 0, as a product of factors; written gamma(5): the second number follows from the bounds"},
 	"poisson-rate":        {"poisson-rate(1,0.1)", "counts over unlike exposures; the second parameter is the least exposure"},
 }

@@ -3,8 +3,11 @@ package train
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
 // LossName is the name of a loss in the notation of package loss. A configuration may instead describe a
@@ -14,6 +17,21 @@ import (
 //
 // The keys clip and seed override the network's defaults.
 type LossName string
+
+// of returns the name with what the target states: a gamma(clip) becomes gamma(clip,least), for the ratio of the
+// target's bounds.
+func (n LossName) of(t dataset.Target) string {
+	switch {
+	case t.Event != "" && (n == "" || n == hazardLoss):
+		return "poisson(" + hazardClip + ")"
+	case t.Kind != dataset.Number:
+		return string(n)
+	}
+	return gammaOfBounds.ReplaceAllString(string(n), "${1}gamma($2,"+strconv.FormatFloat(t.Low/t.High, 'g', -1, 64)+")")
+}
+
+// gammaOfBounds matches the loss gamma without its second number.
+var gammaOfBounds = regexp.MustCompile(`(^|[^a-z-])gamma\(([^,()]*)\)`)
 
 // network is a network as the keys of a configuration describe it. Zero values mean the defaults.
 type network struct {

@@ -53,6 +53,8 @@ type Planned struct {
 	// Ranks is the planned release by which curves get their knots; nil if their knots are equally spaced
 	// or listed.
 	Ranks *Ranks
+	// Hazards is the planned release of the baseline hazard of the time to an event; nil for another target.
+	Hazards *Hazards
 	// Base is the planned release of the base rate, at which the fit begins; nil if none is released. Plan and Summary
 	// are then those of a fit whose classes have equal shares, or that begins at 0, until Begin gets the released
 	// base rate. Start is the public constant at which the fit begins, if the configuration states it.
@@ -177,6 +179,9 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 	if planned.Ranks != nil {
 		problem = c.without(problem, planned.Ranks.Charge)
 	}
+	if planned.Hazards != nil {
+		problem = c.without(problem, planned.Hazards.Charge)
+	}
 	if planned.Base != nil {
 		problem = c.without(problem, planned.Base.Charge)
 	}
@@ -260,6 +265,9 @@ func (c *Config) workload(p Planned) optimize.Workload {
 	if p.Ranks != nil {
 		work = work.Count(query.RowMean, 1, 1)
 	}
+	if p.Hazards != nil {
+		work = work.Plus(p.Hazards.Workload(optimize.Problem{Relation: p.Budget.Relation()}, len(c.Schema.Target().Cuts)))
+	}
 	if p.Base != nil {
 		work = work.Plus(p.Base.Workload(p.Budget.Relation()))
 	}
@@ -296,6 +304,10 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	}
 	problem.Seed = seed
 	ranks, left, err := base.ranking(problem, l)
+	if err != nil {
+		return nil, Planned{}, nil, err
+	}
+	hazards, left, err := base.hazards(left, l)
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
@@ -354,6 +366,10 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		return nil, Planned{}, nil, err
 	}
 	// A plan on Poisson samples spends the whole budget.
+	if hazards != nil && plan.Needs().Schedule != nil {
+		return nil, Planned{}, nil, fmt.Errorf("train.algorithm: %s: spends the whole budget on Poisson samples, and none is "+
+			"left for the baseline hazard: must be another, such as auto, for the time to an event", plan.Summary().Algorithm)
+	}
 	if (compare != nil || ranks != nil || rate != nil) && plan.Needs().Schedule != nil {
 		for _, asked := range []struct {
 			key   string
@@ -402,7 +418,7 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		LowerBound: problem.LowerBound(), Seed: seed,
 		Records: records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates,
 		Plan:  plan,
-		Ranks: ranks, Base: rate, Start: stated, Compare: compare, NotCompared: why, Schema: base.Schema, Adapted: c.adapted,
+		Ranks: ranks, Hazards: hazards, Base: rate, Start: stated, Compare: compare, NotCompared: why, Schema: base.Schema, Adapted: c.adapted,
 		First: first, Family: c.chosen,
 		Filter: account.Filter(c.Schema.Filter()),
 		Unit:   unitOf(c.Schema, l),

@@ -141,7 +141,7 @@ func targetWarnings(name string, c *optimize.Compared) []Warning {
 			Text: fmt.Sprintf("the mean loss of the best constant is 0 within noise (%.2g, noise %.2g): no row has a target "+
 				"that can be read, or nearly all have the same; stillpoint check shows which, on rows that may be looked at",
 				c.Constant, c.ConstantSigma)}}
-	case row.Target() == loss.Real && !loss.Counts(row) && !strings.HasPrefix(row.Name(), "pinball") &&
+	case row.Target() == loss.Real && !loss.Counts(row) && !strings.HasPrefix(row.Name(), "gamma") && !strings.HasPrefix(row.Name(), "pinball") &&
 		len(c.Margins) == 1 && math.Abs(c.Margins[0]) >= atBound:
 		bound := "upper"
 		if c.Margins[0] < 0 {

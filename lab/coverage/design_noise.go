@@ -54,5 +54,7 @@ func init() {
 	weighted.Weights = map[string]float64{"no": .5, "yes": 1}
 	add(weighted)
 	add(stated("noise, three classes", 10_000, .3, 0, .3, -.4).inShort(2500, 6))
-	add(stated("noise, columns correlated .9", 4_000, .9, 0, 0))
+	correlated := stated("noise, columns correlated .9", 4_000, .9, 0, 0).inShort(2500, 1)
+	correlated.Goal = .75 // of x1 and x2, .83 in the long form
+	add(correlated)
 }

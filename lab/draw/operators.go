@@ -48,7 +48,9 @@ func (c scope) defects(n ast.Node, around []ast.Node) (list []site) {
 		}
 	case *ast.IfStmt:
 		add("condition inverted", c.replace(n.Cond, "!("+c.code(n.Cond)+")"))
-		if n.Init == nil && n.Else == nil && !endsFlow(n.Body) {
+		outer, chained := around[len(around)-1].(*ast.IfStmt)
+		chained = chained && outer.Else == n // "else" has a statement
+		if n.Init == nil && n.Else == nil && !chained && !endsFlow(n.Body) {
 			add("statement dropped", c.replace(n, ""))
 		}
 	case *ast.ExprStmt:

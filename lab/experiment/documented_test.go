@@ -2,8 +2,10 @@ package experiment
 
 import (
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -32,5 +34,43 @@ func TestTheFileIsDocumented(t *testing.T) {
 				t.Errorf("docs/how-to/algorithms.md says nothing of %s, a key of %s", key, of.Name())
 			}
 		}
+	}
+}
+
+// TestPagesStateEveryRun tests that the pages of results state for each specification that their commands run how many
+// runs it has, tuning included.
+func TestPagesStateEveryRun(t *testing.T) {
+	pages, err := filepath.Glob("../results/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stated := 0
+	command := regexp.MustCompile(`(?m)experiment run lab/results/specs/([\w-]+\.yaml) --out \S+ *#? *(.*)$`)
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range command.FindAllStringSubmatch(string(text), -1) {
+			s, err := ReadSpec(filepath.Join("../results/specs", m[1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			cells, err := s.cells(own{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			total := 0
+			for _, c := range cells {
+				total += len(c.tuning(s.TuningSeeds)) + s.Seeds
+			}
+			if n := strconv.Itoa(total) + " runs"; !strings.HasPrefix(m[2], n) {
+				t.Errorf("%s: %s has %s: the comment says %q", filepath.Base(page), m[1], n, m[2])
+			}
+			stated++
+		}
+	}
+	if stated < 20 {
+		t.Errorf("%d commands found: want 20 at least", stated)
 	}
 }

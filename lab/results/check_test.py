@@ -1,11 +1,12 @@
 """Tests of pages.py and recipes.py: python3 lab/results/check_test.py. They run nothing that is measured."""
 
 import pathlib
+import re
 import unittest
 
 import check
 import recipes
-from pages import HERE, cells, like, numbers, tables
+from pages import COUNT, HERE, cells, count, counts, leads, like, numbers, tables
 
 PAGE = """# Page
 text
@@ -77,6 +78,8 @@ class Pages(unittest.TestCase):
 
 
 class Recipes(unittest.TestCase):
+    maxDiff = None
+
     def every(self):
         return [t for path in sorted(HERE.glob("*.md")) for t in tables(path.read_text(), path.name)]
 
@@ -101,6 +104,38 @@ class Recipes(unittest.TestCase):
                 self.assertFalse(
                     str(f.ask).startswith(("number", "no command", "no figure")), f"{t.page}:{f.line}: {f.ask}"
                 )
+
+    def seeds(self, spec):
+        return int(re.search(r"(?m)^seeds: (\d+)", (HERE / "specs" / f"{spec}.yaml").read_text())[1])
+
+    def test_tables_are_of_as_many_runs_as_their_specifications(self):
+        """The text nearest to a table that says of how many runs it is, says it of the table's specifications."""
+        wrong = []
+        for path in sorted(HERE.glob("*.md")):
+            for table, texts in leads(path.read_text(), path.name):
+                r = check.recipe_of(table)
+                if not isinstance(r, recipes.Runs):
+                    continue
+                said = next((n for text in texts if (n := counts(text))), set())
+                want = {self.seeds(spec) for spec in r.specs}
+                column = any(isinstance(c, recipes.At) and c.measures == ("runs",) for c in r.columns)
+                if said != want and not column:
+                    wrong.append(f"{table.name}: medians of {said or 'nobody knows how many'}: want {want}")
+                for row in table.rows:
+                    for m in COUNT.finditer(" ".join(row.cells)):
+                        if count(m[0]) not in want:
+                            wrong.append(f"{table.page}:{row.line}: {m[0]}: want {want}")
+        self.assertEqual(wrong, [])
+
+    def test_paragraphs_name_specifications_of_as_many_runs(self):
+        wrong = []
+        for path in sorted(HERE.glob("*.md")):
+            for text in re.split(r"\n\n+|```", path.read_text()):
+                named = set(re.findall(r"(?:specs/|`)([\w-]+)\.yaml`", text))
+                named = {n for n in named if (HERE / "specs" / f"{n}.yaml").exists()}
+                if named and counts(text) != {self.seeds(n) for n in named}:
+                    wrong.append(f"{path.name}: {sorted(named)}: medians of {counts(text)} runs")
+        self.assertEqual(wrong, [])
 
     def test_every_specification_has_a_table(self):
         used = {spec for r in recipes.RECIPES for spec in getattr(r, "specs", [])} | recipes.ALONE

@@ -98,3 +98,49 @@ def like(text, value):
     if float(written.replace(",", "")) == 0 and value:
         return like("1.0e0", value)
     return written.replace("0.", ".", 1) if text.lstrip("-+").startswith(".") and abs(float(written)) < 1 else written
+
+
+WORDS = ("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+         "eighteen nineteen twenty").split()
+COUNT = re.compile(r"\b(\d[\d,]*|" + "|".join(WORDS) + r")\s+(?:runs?|seeds)\b")
+SAID = re.compile(r"(?:\b(?:medians|means)\s+(?:\w+\s+)?(?:of|over)\s+)(" + COUNT.pattern + r")|(" + COUNT.pattern
+                  + r")\s+each\b", re.I)
+
+
+def count(text):
+    """Returns the number of a text of COUNT."""
+    word = COUNT.search(text.lower())[1]
+    return WORDS.index(word) + 1 if word in WORDS else int(word.replace(",", ""))
+
+
+def counts(text):
+    """Returns all numbers of runs or seeds that a text says medians are of."""
+    return {count(m[0]) for m in SAID.finditer(text)}
+
+
+def leads(text, page):
+    """Returns for each table the paragraphs that lead to it, the nearest first.
+
+    They are those between it and the table or heading before it, then those below the headings above it. Blocks of
+    code are left out.
+    """
+    lines, fenced = text.splitlines(), False
+    for i, line in enumerate(lines):
+        fenced ^= line.startswith("```")
+        if fenced or line.startswith(("```", "    ", "$ ")):
+            lines[i] = ""
+    found, above, since, at = [], [], 0, {t.line: t for t in tables(text, page)}
+    for i, line in enumerate(lines):
+        if m := re.match(r"(#+) ", line):
+            if above:
+                above[-1][1] = above[-1][1] or "\n".join(lines[since:i])
+            above = [a for a in above if a[0] < len(m[1])] + [[len(m[1]), ""]]
+            since = i
+        if i + 1 in at:
+            lead = "\n".join(lines[since:i])
+            above[-1][1] = above[-1][1] or lead
+            texts = [lead] + [a[1] for a in reversed(above)]
+            found.append((at[i + 1], [p for text in texts for p in reversed(re.split(r"\n\n+", text))]))
+        if line.startswith("|"):
+            since = i + 1
+    return found

@@ -128,6 +128,7 @@ ORACLES = {
     for oracle in ("fresh", "single-pass") for family in ("capped", "ramp")
 }
 RANGE = ("g", "g.min", "g.max")
+FAMILIES = ["second-order-autoencoders", "second-order-factorizations", "second-order-networks"]
 SADDLE = {
     "gd, h = 1, constant charges, last iterate (noisy steps of 1/L1)":
         "gd, h = 1, constant charges, last (noisy GD with perturbation)",
@@ -209,13 +210,13 @@ def measured(runs, train="", *forms):
     return "; ".join(f"{settings}FORMS='{form}' lab/results/curves.sh \"$DATA\" {runs} {tables}" for form, tables in forms)
 
 
-def curves(heading, command):
+def curves(heading, command, nth=0):
     """Returns the recipe of a table of lab/results/curves.sh, whose columns are epsilons."""
     return Said(
         "accuracy.md", heading, command, {0: "table", 1: "form"},
         {i: f"^{{table}} {{form}} \\| {e} \\|.*? {{measure}} (\\S+)"
          for i, e in ((2, "0.1"), (3, "0.5"), (4, "1"), (5, "2"))},
-        CURVES, labels=CURVED)
+        CURVES, nth=nth, labels=CURVED)
 
 
 RECIPES = [
@@ -242,6 +243,8 @@ RECIPES = [
              nth=nth)
         for nth, spec in ((1, "rates"), (3, "rates1000"))
     ],
+    Printed("theorems.md", "From which size a theorem promises anything",
+            GO + "-run 'TestPromises$' ./lab/experiment", [0, 1], {2: 2, 3: 3, 4: 4}, {}, before="## Promises"),
     Runs("theorems.md", "Theorem 2's instance: how near to the floor", ["arora-hard"],
          [Key("label"), *by("N", (501, 2001, 5001, 20000), "g/r"), *SLOPE],
          labels={"gd, one step of 1/L1": "gd, one step", "recursive, all": "recursive"}),
@@ -326,6 +329,9 @@ RECIPES = [
          [Key("label"), *sizes("g/r", values=(1e4, 1e5)), "absolute time"], nth=2,
          labels={"fresh, exact": "fresh", "fresh, order: first, 1 direction": "fresh, first order",
                  "fresh, order: zero, 20 directions": "fresh, zero order", "multi-pass, exact": "multi-pass"}),
+    Runs("theorems.md", "Generated rows", ["nonsmooth-theorem-multi", "nonsmooth-theorem-single"],
+         [Key("label"), Key("records"), At(RANGE), At(("g/r",)), At(("steps",)), At(("loss",))], nth=3,
+         labels={"4.1, multi-pass": "multi-pass, theorem", "6.1, single-pass": "single-pass, theorem"}),
     Runs("theorems.md", "Generated rows", ["nonsmooth-orders"],
          [Key("order"), *by("label", ("fresh, {order}", "multi-pass, {order}", "single-pass, {order}"), *RANGE)], nth=4,
          labels={"first": "first order", "zero": "zero order"}),
@@ -355,17 +361,16 @@ RECIPES = [
          [(Key("label"), At(("g",))), At(("S1",)), At(("saddles",)), At(("runs",))],
          labels={"its own result": "storm", "output: selected": "storm, selected by gradient",
                  "output: selected, score: second-order": "storm, selected by curvature and gradient"}),
-    Runs("theorems.md", "Exponents (gap .15, d = 20, 400 distinct rows, 3 seeds)", ["second-order-exponents"],
+    Runs("theorems.md", "Exponents (gap .15, d = 20, 400 distinct rows)", ["second-order-exponents"],
          [Key("label"), *sizes("g", values=(3e4, 1e5, 3e5, 1e6)), At(("slope", "slope.low", "slope.high"))]),
-    Runs("theorems.md", "Exponents (gap .15, d = 20, 400 distinct rows, 3 seeds)", ["second-order-theorem"],
+    Runs("theorems.md", "Exponents (gap .15, d = 20, 400 distinct rows)", ["second-order-theorem"],
          [Key("label"), *sizes("g", values=(1e5, 1e6, 3e6))], nth=1),
     *[
-        Runs("theorems.md", "Families that no rule was fitted to (n = 100,000 and 1,000,000)",
-             ["second-order-autoencoders", "second-order-factorizations", "second-order-networks"],
+        Runs("theorems.md", "Families that no rule was fitted to (n = 100,000 and 1,000,000)", specs,
              [Key("family"), *[At(("g", "S1"), {"records": n, "label": label}) for label in (
                  "gd", "storm", "one-pass-sgd", "one-pass-storm", "prefix sums alone", "prefix sums and products",
                  "auto", "auto, passes: 1")]], nth=nth)
-        for nth, n in ((0, 1e5), (1, 1e4), (2, 1e6))
+        for nth, n, specs in ((0, 1e5, FAMILIES), (1, 1e4, FAMILIES), (2, 1e6, ["second-order-million"]))
     ],
     # Fits of tables have noise of their own: a figure may be off by what medians of as many fits are.
     Said("theorems.md", "On a table",
@@ -509,7 +514,7 @@ RECIPES = [
          {i: rf"^{loss}\n(?:.*\n)*?\| {{curve}} \| (\S+) \| (\S+) \| (\S+)"
           for i, loss in ((1, "logistic"), (2, r"squared\(1\)"))}, {1: 0.3, 2: 0.5}),
     curves("Features of effects",
-           measured(3, "ranks: off", ("effects effects5", "cps1988 adult diamonds pnwflights"))),
+           measured(3, "ranks: off", ("effects effects5", "cps1988 adult diamonds pnwflights")), 1),
     Said("accuracy.md", "Knots by released ranks",
          "; ".join(f"echo {knots}; " + measured(3, f"ranks: {ranks}", ("curves", "cps1988 adult"),
                                                 ("curves pairs", "diamonds"), ("curves", "pnwflights"))
@@ -580,7 +585,7 @@ RECIPES = [
 ]
 
 # Specifications whose figures stand in sentences, or in tables together with more runs.
-ALONE = {"kl-draw", "nonsmooth-theorem-multi", "nonsmooth-theorem-single", "nonsmooth-theorem-values"}
+ALONE = {"kl-draw", "nonsmooth-theorem-values"}
 
 
 
@@ -592,7 +597,6 @@ def reasons(page, why, *headings):
 REASONS = [
     Reason("README.md", "", None, "repeats figures of the pages, or counts them"),
     Reason("theorems.md", "In short", None, "repeats figures of the tables below it"),
-    Reason("theorems.md", "Generated rows", 3, "of more runs than the specifications have, as the page says"),
     Reason("accuracy.md", "Tables on which nothing was chosen, and the explainable boosting machine", 1, PEERS),
     *reasons("accuracy.md", VARIANTS, "The clip, once more", "More knots at larger budgets",
              "Where curves lose accuracy: the ridge and the centred moment", "Where named interactions lose accuracy"),
@@ -600,7 +604,9 @@ REASONS = [
              "How large a table interactions of numbers need"),
     *reasons("accuracy.md", BEFORE, "Records without a target"),
     Reason("accuracy.md", "Rivals on the same encoded rows", 2, PEERS),
-    Reason("accuracy.md", "Features of effects", 1, "shares of what the table above it has"),
+    Reason("accuracy.md", "Features of effects", 0, "single fits, and fits of the program of before"),
+    Reason("accuracy.md", "Features of effects", 2, "shares of what the table above it has"),
+    Reason("families.md", "", None, "lab/results/families.py makes it, of 1174 fits, with tables of other packages"),
     Reason("audit.md", "", None, "go test ./internal/audit -v prints them, and its tests hold them to their bounds"),
     *reasons("cost.md", "go test -run Golden ./account compares them, at every change", "Golden values"),
     *reasons("cost.md", TIME, "Speed and width", "Reservations a second",

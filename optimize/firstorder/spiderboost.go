@@ -157,6 +157,9 @@ func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Pla
 		return nil, err
 	}
 	plan.Expect(forecast.Of(p, plan.UpdateRule()))
+	if c.Theorem {
+		plan.Promises("Theorem 1 (Arora et al. 2023)", optimize.OfGradient, p.MostStart(), theoremBound)
+	}
 	return plan, nil
 }
 

@@ -70,6 +70,12 @@ func (c SpiderBoost) settle(p optimize.Problem) SpiderBoost {
 	return c
 }
 
+// theoremBound returns the bound of Theorem 1 of Arora et al. 2023 on the gradient norm, with its constant set to 1.
+func theoremBound(p optimize.Problem) float64 {
+	a, c := 2/p.Effective(), p.Constants
+	return math.Cbrt(c.InitialGap*p.Smoothness()*c.Lipschitz*a*a) + c.Lipschitz*a
+}
+
 // varianceReducedSteps returns the default number of steps of methods that update gradient estimates
 // by differences: .1 (G0/L0)^(2/3) N^(4/3)/h, at most 1000. G0 bounds the first gradient norm, N is
 // the effective size and h the step size in units of 1/L1.

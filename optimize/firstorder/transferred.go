@@ -148,7 +148,7 @@ func (c Transferred) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 func transferredMomentumAt(t int) float64 { return min(momentum(t), transferredMomentum) }
 
 // start has the numbers that a run releases at its start.
-type start struct{ curvature, slope, loss, lossNoise float64 }
+type start struct{ curvature, slope, loss float64 }
 
 func (g *transferredPlan) start(run *optimize.Run) (s start, err error) {
 	p := g.Problem()

@@ -132,6 +132,11 @@ func (c Adaptive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 		return nil, err
 	}
 	plan.Expect(forecast.Of(p, plan.UpdateRule()))
+	if c.Theorem && p.KL.Known() && p.KL.Kappa <= 2 {
+		beta, _ := failure("", true, c.Failure)
+		plan.Promises("Theorem 4 (Menart et al. 2024)", optimize.OfExcess, p.Constants.InitialGap,
+			func(p optimize.Problem) float64 { return adaptiveBound(p, p.KL, beta) })
+	}
 	return plan, nil
 }
 
@@ -180,6 +185,25 @@ func (c Adaptive) settle(p optimize.Problem) (Adaptive, error) {
 	}
 	c.Output = c.Output.Or(optimize.Average)
 	return c, nil
+}
+
+// adaptiveBound returns the bound of Theorem 4 of Menart et al. 2024 on the excess risk, with the theorem's constant
+// set to 1.
+func adaptiveBound(p optimize.Problem, known optimize.KL, beta float64) float64 {
+	n, k, L0, L1 := rootRho(p), known.Kappa, p.Constants.Lipschitz, p.Smoothness()
+	log, square := math.Log(n/beta), known.Gamma*known.Gamma
+	most := (1 + 8*square*L1) * (math.Log(p.Constants.InitialGap) + 2*k/(4-k)*math.Log(n/(known.Gamma*L0)))
+	if !(most > 0 && log > 0) {
+		return math.Inf(1)
+	}
+	bound := math.Pow(known.Gamma*L0*math.Sqrt(float64(p.Dim())*log*most)/n, 2*k/(4-k)) +
+		math.Pow(max(square, 1)*L0*L0*log/(min(L1, 1)*n), k/2)
+	if k < 2 {
+		return bound + math.Pow(most/n, k/(2-k))
+	} else if most > n {
+		return math.Inf(1)
+	}
+	return bound
 }
 
 // answer implements [optimize.UpdateRule].Answer: it returns the assumed noise variance, per coordinate, of the

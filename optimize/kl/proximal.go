@@ -149,6 +149,17 @@ func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	f := optimize.Forecast{Gradient: p.Floor() * math.Sqrt(p.Charge()/(float64(plan.last)*plan.lastCharge))}
 	f.Excess, f.Population = known.Excess(f.Gradient), math.Hypot(f.Gradient, p.Constants.Lipschitz/math.Sqrt(p.Records))
 	plan.Expect(f)
+	if c.Theorem {
+		plan.Promises("Theorem 2 (Menart et al. 2024)", optimize.OfExcess, p.Constants.InitialGap,
+			func(p optimize.Problem) float64 {
+				var other proximalPlan
+				if err := c.settle(name, p, known, &other); err != nil {
+					return math.Inf(1)
+				}
+				T := float64(other.rounds)
+				return known.Excess(p.Constants.Lipschitz * math.Sqrt(T*stronglyConvexLog(p, T)) * math.Sqrt2 / p.Effective())
+			})
+	}
 	return plan, nil
 }
 

@@ -117,6 +117,7 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 	if known.Kappa > 2 {
 		return nil, fmt.Errorf("optimize: %s: kappa = %v: must be at most 2 (proximal-point takes more)", name, known.Kappa)
 	}
+	stated := c
 	if c, err = c.settle(name, p, known); err != nil {
 		return nil, err
 	}
@@ -158,6 +159,16 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 	f := optimize.Forecast{Gradient: known.Gradient(last.phi), Excess: last.phi}
 	f.Population = math.Hypot(f.Gradient, p.Constants.Lipschitz/math.Sqrt(p.Records))
 	plan.Expect(f)
+	if c.Theorem {
+		plan.Promises("Theorem 1 (Menart et al. 2024)", optimize.OfExcess, p.Constants.InitialGap,
+			func(p optimize.Problem) float64 {
+				set, err := stated.settle(name, p, known)
+				if err != nil {
+					return math.Inf(1)
+				}
+				return set.bound(p, known, float64(set.Rounds))
+			})
+	}
 	return plan, nil
 }
 
@@ -236,8 +247,13 @@ const mostDescent = 1e3
 // least returns the smallest target excess risk that noise allows if the budget is divided equally among K
 // rounds (see the setting Threshold). It is at most the initial gap F0.
 func (c Spider) least(p optimize.Problem, known optimize.KL, K float64) float64 {
+	return min(c.bound(p, known, K), p.Constants.InitialGap)
+}
+
+// bound is least without the limit F0.
+func (c Spider) bound(p optimize.Problem, known optimize.KL, K float64) float64 {
 	anchor := noise(p, c.AnchorShare*p.Charge()/K) * math.Sqrt(float64(p.Dim()))
-	return min(known.Excess(c.Threshold*anchor), p.Constants.InitialGap)
+	return known.Excess(c.Threshold * anchor)
 }
 
 // rounds returns the target and the number of steps of each round (Menart et al. 2024, Algorithm 1,

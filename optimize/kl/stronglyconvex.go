@@ -111,7 +111,22 @@ func (c StronglyConvex) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 		return nil, err
 	}
 	plan.Expect(forecast.Of(p, plan.UpdateRule()))
+	if c.Theorem {
+		plan.Promises("Theorem 9 (Menart et al. 2024)", optimize.OfExcess, p.Constants.InitialGap,
+			func(p optimize.Problem) float64 {
+				a := p.Constants.Lipschitz * math.Sqrt2 / p.Effective()
+				return a * a * stronglyConvexLog(p, 1) / lambda
+			})
+	}
 	return plan, nil
+}
+
+// stronglyConvexLog returns log(n^2 log^2(2/b)/(d b)) for b = defaultFailure/T, the logarithm in Theorem 9 of Menart et
+// al. 2024; at least 1.
+func stronglyConvexLog(p optimize.Problem, T float64) float64 {
+	b := defaultFailure / T
+	l := math.Log(2 / b)
+	return max(math.Log(p.Records*p.Records*l*l/(float64(p.Dim())*b)), 1)
 }
 
 // rules returns the step sizes and the number of steps. It returns an error if a setting is out of range.

@@ -262,6 +262,10 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 		return nil, err
 	}
 	plan.Expect(forecast.AtStart(p))
+	if c.Theorem {
+		plan.Promises(c.theoremName(), "distance from 0 to the Goldstein subdifferential of the radius",
+			p.Constants.Lipschitz, c.theoremBound)
+	}
 	return plan, nil
 }
 

@@ -47,6 +47,37 @@ func cohort(p optimize.Problem, steps, period int) float64 {
 	return size
 }
 
+// theoremName names the theorem whose settings the field Theorem means.
+func (c O2NC) theoremName() string {
+	name := "Theorem 4.1"
+	if c.Oracle == SinglePass {
+		name = "Theorem 6.1"
+		if c.Order == ZeroOrder {
+			name = "Theorem 3.1"
+		}
+	}
+	return name + " (Kornowski, Liu and Talwar 2024)"
+}
+
+// theoremBound returns the smallest beta for which the theorem's n is at most the number of records, with the
+// theorem's constants and logarithms set to 1.
+func (c O2NC) theoremBound(p optimize.Problem) float64 {
+	Φ, L, n, d := p.Constants.InitialGap, p.Constants.Lipschitz, p.Records, float64(p.Dim())
+	α, ε := c.Radius/2, p.Mu
+	if c.Oracle == MultiPass {
+		return math.Pow(math.Sqrt(Φ)*L*math.Pow(d, .75)/(n*ε*math.Sqrt(α)), 2./3)
+	}
+	low, high := 1e-12*L, 1e12*L
+	for range 100 {
+		if β := math.Sqrt(low * high); Φ*L*L*math.Sqrt(d)/(α*β*β*β)+Φ*L*d/(ε*α*β*β) > n {
+			low = β
+		} else {
+			high = β
+		}
+	}
+	return high
+}
+
 // theorem sets the parameters of Theorem 3.1, 4.1 or 6.1 of Kornowski, Liu and Talwar 2024, with the
 // theorems' constants and logarithms set to 1. Theorems 3.1 and 6.1 differ only in m, the number of
 // random directions. The function returns an error if the smoothing radius alpha is above F0/L0 or

@@ -276,6 +276,7 @@ func TestOnePassStepRule(t *testing.T) {
 			sgd, err := onepass.SGD{}.Plan(ctx, with(p.Public, s))
 			resolve(t, sgd, err)
 			storm, err := onepass.STORM{}.Plan(ctx, with(p.Public, s))
+			momentum := resolve(t, storm, err).Summary()
 			var square float64
 			sizes, _ := onepass.CohortSizes(with(p.Public, s), int(want), false)
 			for _, size := range sizes {
@@ -288,7 +289,7 @@ func TestOnePassStepRule(t *testing.T) {
 			if got := resolve(t, given, err).Summary().StepSize; !close(got, stepSize(p.Public, 3), 1e-12) {
 				t.Errorf("%s, n = %v: step %v with a scale of 3", p.Name, n, got)
 			}
-			for _, o := range []optimize.Summary{sgd.Summary(), resolve(t, storm, err).Summary()} {
+			for _, o := range []optimize.Summary{sgd.Summary(), momentum} {
 				if float64(o.Steps) != want || !close(o.StepSize, eta, 1e-6) || o.Passes != 1 {
 					t.Errorf("%s, n = %v: %+v: want %v steps of %v", p.Name, n, o, want, eta)
 				}

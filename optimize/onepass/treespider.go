@@ -3,6 +3,7 @@ package onepass
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -177,6 +178,15 @@ func (c TreeSpider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, 
 			plan.Summary().Output))
 	}
 	plan.Expect(plan.forecast())
+	if plan.proved {
+		plan.Promises("Theorem 4 (Arora et al. 2023)", optimize.OfGradient, p.MostStart(), func(p optimize.Problem) float64 {
+			var other treePlan
+			if _, err := c.settleTheorem(&other, p); err != nil {
+				return math.Inf(1) // too few records
+			}
+			return 3 * other.accuracy
+		})
+	}
 	return plan, nil
 }
 

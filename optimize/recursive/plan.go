@@ -115,6 +115,19 @@ func (c Recursive) plan(p optimize.Problem) (*plan, error) {
 		return nil, err
 	}
 	out.Expect(out.forecast())
+	if c.Theorem {
+		name := "Theorem 5, part 1 (Arora et al. 2023)"
+		if c.Inner == PhasedSGD {
+			name = "Theorem 5, part 2 (Arora et al. 2023)"
+		}
+		out.Promises(name, optimize.OfGradient, p.MostStart(), func(p optimize.Problem) float64 {
+			bound := p.Constants.Lipschitz * (1/math.Sqrt(p.Records) + 1/p.Effective())
+			if c.Inner == PhasedSGD {
+				bound += p.Smoothness() * c.Radius / math.Sqrt(p.Records)
+			}
+			return bound
+		})
+	}
 	return out, nil
 }
 

@@ -160,6 +160,9 @@ func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 		return nil, err
 	}
 	plan.Expect(forecast.Of(p, plan.UpdateRule()))
+	if c.Theorem {
+		plan.Promises("the proof of Ganesh et al. 2023 for the empirical risk", optimize.OfGradient, p.MostStart(), accuracy)
+	}
 	return plan, nil
 }
 

@@ -83,8 +83,7 @@ func (c Perturbed) byTheorem(p optimize.Problem) (*perturbedPlan, Perturbed, err
 		return nil, c, fmt.Errorf("optimize: %s: Lipschitz constant of the Hessian = %v: must be finite and > 0 for theorem",
 			perturbedName, rho)
 	}
-	a := 2 / p.Effective()
-	alpha := math.Cbrt(F*G*M*a*a) + G*a
+	alpha := accuracy(p)
 	if c.Steps == 0 {
 		c.Steps = int(max(min(math.Ceil(F*M/(alpha*alpha)), optimize.MostSteps), 1))
 	}
@@ -95,6 +94,12 @@ func (c Perturbed) byTheorem(p optimize.Problem) (*perturbedPlan, Perturbed, err
 		frozen: int(min(math.Ceil(M/c.Gap), optimize.MostSteps))}
 	plan.divide(p, .5, c.Steps-1)
 	return plan, c, nil
+}
+
+// accuracy returns alpha, the bound of the proof on the gradient norm (see byTheorem).
+func accuracy(p optimize.Problem) float64 {
+	a, c := 2/p.Effective(), p.Constants
+	return math.Cbrt(c.InitialGap*c.Lipschitz*p.Smoothness()*a*a) + c.Lipschitz*a
 }
 
 // divide gives the anchors the given share of the budget and the differences the rest, each kind in equal parts.

@@ -148,6 +148,11 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 		return nil, err
 	}
 	plan.Expect(forecast.Of(p, plan.UpdateRule()))
+	if r.theorem != nil {
+		share := 1 - r.held/p.Records
+		plan.Promises("Theorem 3.17 (Liu and Talwar 2025)", optimize.OfGradient, p.MostStart(),
+			func(p optimize.Problem) float64 { return smallest(p, share*p.Records) })
+	}
 	return plan, nil
 }
 

@@ -62,6 +62,23 @@ func (c theorem) need() float64 {
 		c.B*c.M*(c.root/square+c.kappa/(square*c.alpha)+c.rho*c.kappa/(c.M*c.M*square)+1/square)
 }
 
+// smallest returns the smallest accuracy alpha, up to 1e6 times the Lipschitz constant, that the given number of
+// records allows, found by bisection; infinity if there is none.
+func smallest(p optimize.Problem, records float64) float64 {
+	lo, hi := 1e-12*p.Constants.Lipschitz, 1e6*p.Constants.Lipschitz
+	if at(p, hi).need() > records {
+		return math.Inf(1)
+	}
+	for range 200 {
+		if mid := math.Sqrt(lo * hi); at(p, mid).need() > records {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return hi
+}
+
 // mostItems is the largest number of items of a prefix sum. It limits the size of a plan's Law.
 const mostItems = 1 << 12
 
@@ -74,18 +91,11 @@ func (r *rules) byTheorem(p optimize.Problem, records float64, escapes bool) err
 		return fmt.Errorf("optimize: %s: Lipschitz constant of the Hessian = %v: must be finite and > 0 for theorem", name,
 			p.Constants.HessianLipschitz)
 	}
-	lo, hi := 1e-12*p.Constants.Lipschitz, 1e6*p.Constants.Lipschitz
-	if at(p, hi).need() > records {
+	alpha := smallest(p, records)
+	if math.IsInf(alpha, 1) {
 		return fmt.Errorf("optimize: %s: %v records: are not enough for theorem at any accuracy", name, records)
 	}
-	for range 200 {
-		if mid := math.Sqrt(lo * hi); at(p, mid).need() > records {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	c := at(p, hi)
+	c := at(p, alpha)
 	r.theorem, r.factorization = &c, query.Tree
 	r.gap, r.eta, r.short = math.Sqrt(c.rho*c.alpha), p.StepSize(1), p.StepSize(1)
 	r.root = whole(p, c.fresh())

@@ -320,7 +320,7 @@ def test_summary_contrasts_and_searches_of_a_formula(tmp_path):
     """One fit from the first line to the last: the summary's numbers are the coefficients'."""
     two = ["a", "b"]
     people = PEOPLE.assign(sex=np.where(PEOPLE.id % 2, "a", "b"))
-    model = StillpointClassifier.from_formula("ill ~ age + C(region, PLACES) * C(sex, two)", **given(tmp_path, classes=TEXTS, bounds=CODEBOOK))
+    model = StillpointClassifier.from_formula("ill ~ age + C(region, PLACES) * C(sex, two)", **given(tmp_path, classes=TEXTS, bounds=CODEBOOK, family="lines"))
     model.fit(people)
     terms = {t["term"]: t for t in model.coefficients_["terms"]}
     said = str(model.summary())

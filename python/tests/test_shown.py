@@ -221,7 +221,15 @@ def oracle_tidy(m):
     late["terms"] = [term("age", 0.5, None, state="not arrived", share=0.43), term("sex=m", None, None, state="absent")]
     late["terms"][1]["reference"] = "sex=f"
     assert m.tidy(late, None)["state"] == ["not arrived", "absent"] and m.tidy(late, None)["estimate"] == [0.5, None]
-    assert m._deviation(late["terms"][0]) == "not arrived: 43%" and m._deviation(late["terms"][1]) == "-"
+    assert m._deviation(late["terms"][0]) == "not arrived" and m._deviation(late["terms"][1]) == "-"
+    part = COEFFICIENTS | {"noise": "estimated", "covariance": [[0.04, 0.01], [0.01, 0.09]]}
+    part["terms"] = [term("age", 0.5, 0.2, state="part of the way", steps_sd=0.0567, share=0.876), term("bmi", 2.0, 0.3, state="stated", share=0.99)]
+    assert m._deviation(part["terms"][0]) == "0.2 (noise 0.057, 88% of the way)" and m._deviation(part["terms"][1]) == "0.3"
+    c = m.contrast(part, {"age": 2, "bmi": 1}, None)
+    assert c.noise_sd == pytest.approx(math.sqrt(0.16 + 0.09 + 0.04), rel=1e-12) and c.noise == "part of the way"
+    assert m.contrast(part, {"bmi": 1}, None).noise == "estimated"
+    t = m.tidy(part, None)
+    assert t["steps_sd"] == [0.0567, None] and t["share"] == [0.876, 0.99]
     c = m.contrast(late, {"age": 2}, None)
     assert (c.value, c.noise_sd, c.noise) == (1.0, None, "not arrived")
     c = m.contrast(late, {"age": 1, "sex=m": 1}, None)

@@ -59,6 +59,7 @@ def test_all_that_is_given_is_configured(tmp_path):
         "ignore": ["idle"],
         "regularizer": "l2(0.125)",
         "radius": 4.5,
+        "family": "curves",
         "train": QUICK,
         "public_steps": ["none"],
         "progress": False,
@@ -78,7 +79,7 @@ def test_all_that_is_given_is_configured(tmp_path):
         "data": "-",
         "table": "a table",
         "schema": {"columns": columns, "interactions": [["kind", "b"]]},
-        "model": {"regularizer": "l2(0.125)", "radius": 4.5},
+        "model": {"regularizer": "l2(0.125)", "radius": 4.5, "family": "curves"},
         "privacy": {"epsilon": 3.25, "delta": 1.5e-7, "relation": "add-or-remove", "records": 290},
         "train": QUICK,
     }

@@ -13,6 +13,18 @@ terms_of <- function(x) {
   out$estimate <- as.numeric(t$value)
   out$noise.sd <- if (is.null(t$noise_sd)) NA_real_ else as.numeric(t$noise_sd)
   out$per <- ifelse(is.na(t$per), "", t$per)
+  out$state <- if (is.null(t$state)) NA_character_ else t$state
+  out$steps.sd <- if (is.null(t$steps_sd)) NA_real_ else as.numeric(t$steps_sd)
+  out$share <- if (is.null(t$share)) NA_real_ else as.numeric(t$share)
+  out
+}
+
+# The noise of terms as all displays show it.
+noise_text <- function(t) {
+  number <- function(v) formatC(v, digits = 2, format = "g")
+  out <- ifelse(is.na(t$noise.sd), ifelse(t$state %in% "not arrived", t$state, "-"), number(t$noise.sd))
+  part <- !is.na(t$steps.sd)
+  out[part] <- sprintf("%s (noise %s, %.0f%% of the way)", number(t$noise.sd), number(t$steps.sd), 100 * t$share)[part]
   out
 }
 
@@ -87,7 +99,7 @@ print.summary.dp_fit <- function(x, digits = 3L, ...) {
   at_most <- identical(f$coefficients$noise, "bounded")
   shown <- data.frame(
     Estimate = formatC(t$estimate, digits = 4, format = "g"),
-    Noise = ifelse(is.na(t$noise.sd), "-", formatC(t$noise.sd, digits = 2, format = "g")),
+    Noise = noise_text(t),
     Per = t$per, check.names = FALSE
   )
   names(shown)[2L] <- if (at_most) "Noise SD at most" else "Noise SD"

@@ -48,6 +48,11 @@ checks <- list(
     stopifnot(mixed_is(coef(mixed)))
     has(said(classes), "            Class Estimate Noise SD at most Per", "(Intercept)       a        1              0.1", "age.2             c       60              0.6")
   },
+  noise = function() {
+    some <- data.frame(noise.sd = c(0.2, 0.3, NA, NA), steps.sd = c(0.0567, NA, NA, NA), share = c(0.876, 0.99, 0.3, NA),
+      state = c("part of the way", "stated", "not arrived", "absent"))
+    stopifnot(identical(of$noise_text(some), c("0.2 (noise 0.057, 88% of the way)", "0.3", "not arrived", "-")))
+  },
   covariance = function() {
     known <- classes
     known$coefficients$covariance <- diag(1:6) / 10

@@ -15,10 +15,11 @@ WIDTH = 78
 class Contrast:
     """A weighted sum of coefficients, in the units of the coefficients.
 
-    ``noise_sd`` is the standard deviation of privacy noise in ``value``. ``noise`` says how it
+    ``noise_sd`` is the standard deviation of privacy noise in ``value``, which counts the expected rest of the way to
+    the fit without privacy where it is estimated. ``noise`` says how it
     is known, as :attr:`stillpoint.StillpointClassifier.coefficients_` does: ``estimated`` from the
-    covariance of the terms, ``bounded`` (an upper bound: the sum of the terms' bounds), or
-    ``not stated`` or ``not arrived``, and then ``noise_sd`` is None. ``meaning`` is the value in words: the factor on the
+    covariance of the terms, ``part of the way`` (estimated, and the rest is not small beside the noise), ``bounded`` (an upper bound: the sum of
+    the terms' bounds), or ``not stated`` or ``not arrived``, and then ``noise_sd`` is None. ``meaning`` is the value in words: the factor on the
     odds or on the rate, or how much higher the prediction is, in the target's units.
 
     Of a fit with ``inference`` it has its confidence interval: ``low``, ``high``, ``standard_error`` and
@@ -89,7 +90,8 @@ def contrast(coefficients: Mapping[str, Any], weights: Mapping[str, float], of: 
         return Contrast(value, None, "not arrived", meaning)
     if covariance is not None and coefficients["noise"] == "estimated":
         square = sum(v * w * covariance[i][j] for i, v in used for j, w in used)
-        return Contrast(value, math.sqrt(max(square, 0.0)), coefficients["noise"], meaning)
+        part = any(terms[i].get("state") == "part of the way" for i, _ in used)
+        return Contrast(value, math.sqrt(max(square, 0.0)), "part of the way" if part else coefficients["noise"], meaning)
     bounds = [abs(w) * terms[i]["noise_sd"] for i, w in used if terms[i]["noise_sd"] is not None]
     known = coefficients["noise"] != "not stated" and len(bounds) == len(used)
     return Contrast(value, sum(bounds) if known else None, coefficients["noise"], meaning)
@@ -261,10 +263,11 @@ def _against(t: Mapping[str, Any]) -> str:
 
 
 def _deviation(t: Mapping[str, Any]) -> str:
-    if t["noise_sd"] is not None:
+    if t["noise_sd"] is None:
+        return "not arrived" if t.get("state") == "not arrived" else "-"
+    if t.get("steps_sd") is None:
         return f"{t['noise_sd']:.2g}"
-    share = t.get("share")
-    return f"not arrived: {share:.0%}" if t.get("state") == "not arrived" else "-"
+    return f"{t['noise_sd']:.2g} (noise {t['steps_sd']:.2g}, {t['share']:.0%} of the way)"
 
 
 TIDY = {"term": "term", "reference": "reference", "estimate": "estimate", "standard_error": "std_error", "low": "conf_low",
@@ -274,7 +277,7 @@ TIDY = {"term": "term", "reference": "reference", "estimate": "estimate", "stand
 def tidy(coefficients: Mapping[str, Any], effects: Mapping[str, Any] | None) -> dict[str, list[Any]]:
     """The terms as columns of a data frame: with their intervals if there are effects, else with their noise."""
     if effects is None:
-        keys = {"term": "term", "class": "class", "reference": "reference", "value": "estimate", "noise_sd": "noise_sd", "per": "per", "state": "state"}
+        keys = {"term": "term", "class": "class", "reference": "reference", "value": "estimate", "noise_sd": "noise_sd", "per": "per", "state": "state", "steps_sd": "steps_sd", "share": "share"}
         return {name: [t.get(key) for t in coefficients["terms"]] for key, name in keys.items()}
     terms = effects["coefficients"]
     out = {name: [t.get(key, "" if key == "reason" else None) for t in terms] for key, name in TIDY.items()}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/stillpoint-dp/stillpoint/budget/stores"
+	"github.com/stillpoint-dp/stillpoint/internal/report"
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
+)
+
+type describeCommand struct {
+	Config string `arg:"" help:"Configuration file (YAML): table, schema, privacy. It need not have a model." placeholder:"CONFIG"`
+	privacyFlags
+	By        string  `help:"Also describe the columns by the values of this category, as in table 1 of a paper." placeholder:"COLUMN"`
+	Level     float64 `help:"Confidence level of the intervals." default:"0.95" placeholder:"L"`
+	Out       string  `help:"Output folder. Without it a fresh one is made in the current folder: NAME-describe, NAME-describe-2, ..." placeholder:"DIR"`
+	Overwrite bool    `help:"Replace the description or the model in DIR. The charge of the earlier run stays in the ledger."`
+	JSON      bool    `help:"Print JSON: the content of describe.json." name:"json"`
+}
+
+// Help returns the text that the help of the command prints below its flags.
+func (describeCommand) Help() string {
+	return `Releases a description of the table for one budget: counts and shares of the values of
+categories, shares of missing cells, and quantiles, mean and standard deviation of numbers
+and dates, each with an interval. With --by also the means and shares in the rows of each
+value of a category. The intervals are of the table's own values and cover the privacy noise.
+
+A number whose bounds nobody knows is written as {number: auto}, and a date as {date: auto}.
+Public bounds, where there are some, make the releases more accurate.
+
+DIR has describe.json; schema.yaml, the schema with bounds that follow from the released
+quantiles; describe.html, a page; certificate.json, which stillpoint verify checks; and
+ledger.jsonl. A configuration with the key described: DIR/describe.json may keep number: auto
+for a fit, whose bounds are then those of the description. The costs of the two add up:
+stillpoint ledger states their sum, and a store of budgets (key budget) charges both.`
+}
+
+func (d *describeCommand) Run(ctx context.Context, c *console) error {
+	config, err := train.ReadDescription(d.Config)
+	if err != nil {
+		return err
+	}
+	if d.Epsilon != nil {
+		config.Privacy.Epsilon = d.Epsilon
+	}
+	if d.Delta != nil {
+		config.Privacy.Delta = d.Delta
+	}
+	collect(config.Memory)
+	c.note("reading", "reading "+reads(config))
+	made, err := runfolder.Describe(ctx, config, runfolder.Out{Path: d.Out, Overwrite: d.Overwrite},
+		train.DescribeOptions{By: d.By, Level: d.Level,
+			Options: train.Options{Software: software(), Stores: stores.Open}})
+	if made == nil {
+		return err
+	}
+	if err := errors.Join(err, d.files(made)); err != nil {
+		return &savedError{err}
+	}
+	if d.JSON {
+		_, err := c.out.Write(made.Text)
+		return err
+	}
+	_, err = fmt.Fprint(c.out, describedText(ctx, made))
+	return err
+}
+
+// files writes what follows from a description to its folder: the schema with released bounds, and a page.
+func (d *describeCommand) files(made *runfolder.Described) error {
+	schema, err := made.Schema.MarshalYAML()
+	if err != nil {
+		return err
+	}
+	err = writeFile(filepath.Join(made.Folder, runfolder.SchemaFile), nil, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "# Bounds follow from the released quantiles in %s.\n%s", runfolder.DescriptionFile, schema)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	page := report.DescriptionPage(made.Table, &made.Description.Description, made.Certificate)
+	return writeFile(filepath.Join(made.Folder, runfolder.PageFile), nil, page.Render)
+}
+
+// describedText shows a description and its cost, for readers.
+func describedText(ctx context.Context, made *runfolder.Described) string {
+	together := made.Together(ctx)
+	if together != "" {
+		together = "together  " + together + "\n"
+	}
+	return fmt.Sprintf("%s\nbudget    epsilon %v, delta %v, %v: %.4g%% spent\nfolder    %s\n%s", made.Description.Description.Text(),
+		made.Budget.Epsilon(), made.Budget.Delta(), made.Budget.Relation(), 100*made.Charged/made.Budget.Charge(),
+		safetext.Text(made.Folder), together)
+}

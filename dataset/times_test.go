@@ -1,0 +1,137 @@
+package dataset
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
+)
+
+// TestTimesAreRead tests by cells how the time to an event is read: which rows are malformed, that times after the end count
+// as observed until the end, and that a table of numbers is read like its texts.
+func TestTimesAreRead(t *testing.T) {
+	schema := func(event string) *Schema {
+		var s Schema
+		text := "columns: {x: {number: [0, 1]}}\ntarget: {time: t, event: " + event + ", entry: e, cuts: [2, 10]}\nmissing: [\"\", NA]\n"
+		if err := yaml.Unmarshal([]byte(text), &s); err != nil {
+			t.Fatal(err)
+		}
+		return &s
+	}
+	for _, c := range []struct{ event, cells, want string }{
+		{"d", "5|1|0", "0 5 event"}, {"d", "5|0|0", "0 5"}, {"d", "5|TRUE|1", "1 5 event"}, {"d", "5|1.0|1", "1 5 event"},
+		{"d", "10|1|0", "0 10 event"}, {"d", "10.5|1|0", "0 10"}, {"d", "inf|1|9", "9 10"},
+		{"d", "5|1|5", ""}, {"d", "5|1|6", ""}, {"d", "50|1|10", ""}, {"d", "-1|1|0", ""}, {"d", "5|1|-1", ""},
+		{"d", "5|2|0", ""}, {"d", "5||0", ""}, {"d", "5|NA|0", ""}, {"d", "|1|0", ""}, {"d", "5|1|NA", ""}, {"d", "5|yes|0", ""},
+		{"d=dead", "5|dead|0", "0 5 event"}, {"d=dead", "5|1|0", "0 5"}, {"d=dead", "5||0", ""}, {"d=2", "5|2|0", "0 5 event"},
+	} {
+		m, err := schema(c.event).Bind([]string{"x", "t", "d", "e"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cells := append([]string{".5"}, strings.Split(c.cells, "|")...)
+		row := make([]float32, m.Dim())
+		y, ok := m.Encode(row, cells)
+		got := ""
+		if ok {
+			entry, exit, event := targetpair.SplitTimes(y)
+			got = showFloat(math.Round(entry*1e5)/1e4) + " " + showFloat(math.Round(exit*1e5)/1e4)
+			if event {
+				got += " event"
+			}
+		}
+		if got != c.want {
+			t.Errorf("event %s, %s: read as %q: want %q", c.event, c.cells, got, c.want)
+		}
+		readings := make([][]float64, len(cells))
+		for i, cell := range cells {
+			readings[i] = []float64{m.Column(i).Text(cell)}
+		}
+		if again, same := m.EncodeReadingsWhole(row, readings, 0); again != y || same != ok {
+			t.Errorf("%s: readings give %v, %v: want %v, %v", c.cells, again, same, y, ok)
+		}
+	}
+	// An event at time 0 counts where there are no entries.
+	var s Schema
+	if err := yaml.Unmarshal([]byte("columns: {x: {number: [0, 1]}}\ntarget: {time: t, event: d, number: [0, 8]}\n"), &s); err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.Bind([]string{"x", "t", "d"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if y, ok := m.Encode(make([]float32, 2), []string{"0", "0", "1"}); !ok || y != 1 {
+		t.Errorf("an event at time 0 is read as %v, %v", y, ok)
+	}
+	if cuts := s.Target().Cuts; len(cuts) != 8 || cuts[0] != 1 || cuts[7] != 8 {
+		t.Errorf("default cuts: %v", cuts)
+	}
+	u, err := s.BindUnlabelled([]string{"x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if y, ok := u.Encode(make([]float32, 2), []string{"0"}); !ok || y != 0 {
+		t.Errorf("to be predicted: %v, %v", y, ok)
+	}
+}
+
+// TestTimesAreWritten tests that a schema of a time is read from what it writes.
+func TestTimesAreWritten(t *testing.T) {
+	s, err := New(Definition{Columns: []Column{{Name: "x", Kind: Number, High: 1}}, Target: Target{Column: "t", Kind: Number,
+		High: 10, Event: "d=2", Entry: "e", Cuts: []float64{2, 10}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := s.MarshalYAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := new(Schema)
+	if err := yaml.Unmarshal(text, again); err != nil || again.Refines(s) != nil {
+		t.Errorf("%s: %v", text, err)
+	}
+	target := s.Target()
+	target.Hazards = []float64{.25, .75}
+	def := s.definition()
+	def.Target = target
+	hazards, err := New(def)
+	if err != nil || hazards.Refines(s) != nil {
+		t.Fatal(err)
+	}
+	stored, err := json.Marshal(hazards)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(stored, again); err != nil || again.Target().Hazards[1] != .75 {
+		t.Errorf("%s: %v", stored, err)
+	}
+}
+
+// TestTimesAreChecked tests the errors of schemas of a time.
+func TestTimesAreChecked(t *testing.T) {
+	for target, want := range map[string]string{
+		"{time: t, cuts: [1]}":                                                  "target.event",
+		"{time: t, event: d}":                                                   "target",
+		"{time: t, event: d, cuts: [2, 1]}":                                     "target.cuts",
+		"{time: t, event: d, cuts: [0, 1]}":                                     "target.cuts",
+		"{time: t, event: d, number: [0, 5], cuts: [1, 4]}":                     "target.cuts",
+		"{time: t, event: d, number: [1, 5]}":                                   "target.number",
+		"{time: t, event: t, cuts: [1]}":                                        "target.event",
+		"{time: t, event: d, entry: d, cuts: [1]}":                              "target.entry",
+		"{time: t, event: x, cuts: [1]}":                                        "target.event",
+		"{time: t, event: d, weight: w, cuts: [1]}":                             "target.number",
+		"{column: y, number: [0, 1], entry: e}":                                 "entry and cuts are for the time",
+		"{time: t, event: d, classes: [a, b]}":                                  "target",
+		"{time: t, event: \"=2\", cuts: [1]}":                                   "target.event",
+		"{time: t, event: d, cuts: [1], exposure: {column: v, number: [1, 2]}}": "target.number",
+	} {
+		err := yaml.Unmarshal([]byte("columns: {x: {number: [0, 1]}}\ntarget: "+target+"\n"), new(Schema))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v: want %s", target, err, want)
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package describe
+
+import (
+	"math"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+)
+
+// quantiles are the shares of a column's numbers below its quantiles.
+var quantiles = []float64{.05, .25, .5, .75, .95}
+
+// description computes the description from the releases.
+func (d *describing) description() *Description {
+	out := &Description{Level: d.Level, By: d.By}
+	total := estimate{1, 0}
+	if !d.Counted {
+		last := func(s *stage) int { return len(s.mean) - 1 }
+		mean, variance := pooled(d.stages, last, 1)
+		total = estimate{mean[0], variance}
+	}
+	out.Rows = d.value(estimate{total.value * d.Records, total.variance * d.Records * d.Records}, 0, math.Inf(1))
+	for _, c := range d.Schema.Columns() {
+		switch {
+		case c.Kind == dataset.Category:
+			out.Columns = append(out.Columns, d.category(c, total))
+		case isNumber(c):
+			out.Columns = append(out.Columns, d.number(c, total))
+		}
+	}
+	return out
+}
+
+// value returns an estimate with its interval, both within [low, high].
+func (d *describing) value(e estimate, low, high float64) Value {
+	half := d.z * math.Sqrt(e.variance)
+	in := func(x float64) float64 { return min(max(x, low), high) }
+	return Value{in(e.value), in(e.value - half), in(e.value + half)}
+}
+
+// category describes a category, and by the values of the category By also the other columns.
+func (d *describing) category(c dataset.Column, total estimate) Column {
+	masses, variance := pooled(d.stages, func(s *stage) int { return s.at[c.Name] }, len(c.Categories)+1)
+	variance = adding(masses, variance, total)
+	out := Column{Name: c.Name, Kind: c.Kind.String(), Levels: d.levels(c, masses, variance, total)}
+	if c.Name != d.By {
+		return out
+	}
+	for i := range out.Levels {
+		group := estimate{masses[i], variance}
+		if group.value < 5*math.Sqrt(variance) {
+			continue
+		}
+		out.Levels[i].Columns = d.group(i, len(masses), group)
+	}
+	return out
+}
+
+// levels returns the values of a category with their shares of a number of rows.
+func (d *describing) levels(c dataset.Column, masses []float64, variance float64, of estimate) (list []Level) {
+	for i, name := range append(slices.Clone(c.Categories), "other") {
+		mass := estimate{masses[i], variance}
+		count := estimate{mass.value * d.Records, mass.variance * d.Records * d.Records}
+		list = append(list, Level{Name: name, Share: d.value(mass.over(of), 0, 1), Count: d.value(count, 0, math.Inf(1))})
+	}
+	return list
+}
+
+// group describes the other columns in the rows of group g of several. size is the group's number of rows for each
+// record.
+func (d *describing) group(g, groups int, size estimate) (list []Column) {
+	for _, c := range d.Schema.Columns() {
+		switch out := (Column{Name: c.Name, Kind: c.Kind.String()}); {
+		case c.Name == d.By:
+		case c.Kind == dataset.Category:
+			n := len(c.Categories) + 1
+			masses, variance := pooled(d.stages, func(s *stage) int { return s.cross[c.Name] + g*n }, n)
+			variance = adding(masses, variance, size)
+			out.Levels = d.levels(c, masses, variance, size)
+			list = append(list, out)
+		case isNumber(c):
+			s, in := d.stages[len(d.stages)-1], d.found[c.Name]
+			all, variance := s.hatted(c.Name, true)
+			k := len(all) / groups
+			if in.seen && k == len(s.column(c.Name).Knots) {
+				out.Within = []float64{in.low, in.high}
+				out.Mean = d.mean(s.column(c.Name).Knots, in, all[g*k:(g+1)*k], variance)
+			}
+			list = append(list, out)
+		}
+	}
+	return list
+}
+
+// column returns a column of the stage's schema.
+func (s *stage) column(name string) dataset.Column {
+	columns := s.schema.Columns()
+	return columns[slices.IndexFunc(columns, func(c dataset.Column) bool { return c.Name == name })]
+}
+
+// number describes a number or a date.
+func (d *describing) number(c dataset.Column, total estimate) Column {
+	out := Column{Name: c.Name, Kind: c.Kind.String()}
+	absent, variance := pooled(d.stages, func(s *stage) int { return s.at[c.Name] + 1 }, 1)
+	missing := estimate{absent[0], variance}
+	share := d.value(missing.over(total), 0, 1)
+	out.Missing = &share
+	in := d.found[c.Name]
+	if !in.seen {
+		return out
+	}
+	out.Within = []float64{in.low, in.high}
+	if in.beyond.variance > 0 {
+		beyond := d.value(in.beyond.over(total), 0, 1)
+		out.Beyond = &beyond
+	}
+	last := d.stages[len(d.stages)-1]
+	masses, variance := last.hatted(c.Name, false)
+	only := Auto(c) && in.low >= -leastSeen && in.high <= leastSeen // only zeros were found
+	if !only {
+		out.Mean = d.mean(last.column(c.Name).Knots, in, masses, variance)
+	}
+	fine := d.stages[1]
+	masses, variance = fine.hatted(c.Name, false)
+	knots := fine.column(c.Name).Knots
+	if !only {
+		out.Spread = d.spread(knots, in, masses, variance)
+	}
+	known := estimate{total.value - max(missing.value, 0), total.variance + missing.variance}
+	if known.value < 5*math.Sqrt(known.variance) {
+		return out
+	}
+	f := cumulated(knots, masses, variance, known)
+	for _, q := range quantiles {
+		out.Quantiles = append(out.Quantiles, Quantile{q, f.quantile(q, d.z, in)})
+	}
+	p := f.outer()
+	low, high := f.quantile(p, d.z, in), f.quantile(1-p, d.z, in)
+	if only {
+		return out
+	}
+	out.Bounds = bounds(c, max(low.Low, in.low), min(high.High, in.high), in)
+	return out
+}
+
+// mean returns the mean of numbers clamped to a range, from the masses of hats whose knots include its ends: it is
+// the ratio of two sums of masses. It is nil if the rows are too few for the noise.
+func (d *describing) mean(knots []float64, in span, masses []float64, variance float64) *Value {
+	middle := in.low + (in.high-in.low)/2
+	var sum, size float64
+	for i, m := range masses {
+		sum += (min(max(knots[i], in.low), in.high) - middle) * m
+		size += m
+	}
+	if size < 5*math.Sqrt(variance*float64(len(masses))) {
+		return nil
+	}
+	mean := middle + sum/size
+	var square float64
+	for i := range masses {
+		off := min(max(knots[i], in.low), in.high) - mean
+		square += off * off
+	}
+	v := d.value(estimate{mean, variance * square / (size * size)}, in.low, in.high)
+	return &v
+}
+
+// spread returns the standard deviation of numbers clamped to a range, from the masses of a histogram's hats. The sum
+// of the masses times the squares of their knots is that of the squares of the numbers and, for each number, of the
+// product of its distances from the two knots beside it. The product is at most a quarter of the squared cell, which
+// widens the interval, and a sixth on average, which the estimate assumes.
+func (d *describing) spread(knots []float64, in span, masses []float64, variance float64) *Value {
+	at := make([]float64, len(knots))
+	var sum, size, total float64
+	for i, m := range masses {
+		at[i] = min(max(knots[i], in.low), in.high)
+		total += m
+	}
+	if total < 5*math.Sqrt(variance*float64(len(masses))) {
+		return nil
+	}
+	for i, m := range masses {
+		sum, size = sum+at[i]*m, size+m
+	}
+	mean := sum / size
+	var square, cells, noise float64
+	for i, m := range masses {
+		off := at[i] - mean
+		square += off * off * m / size
+		noise += off * off * off * off
+		var h float64 // the mean square of the cells beside the knot
+		if i > 0 {
+			h += (at[i] - at[i-1]) * (at[i] - at[i-1]) / 2
+		}
+		if i < len(at)-1 {
+			h += (at[i+1] - at[i]) * (at[i+1] - at[i]) / 2
+		}
+		cells += h * max(m, 0) / size
+	}
+	half := d.z * math.Sqrt(variance*noise) / size
+	root := func(x float64) float64 { return math.Sqrt(max(x, 0)) }
+	return &Value{root(square - cells/6), root(square - cells/4 - half), root(square + half)}
+}
+
+// bounds returns bounds for a fit: a tenth wider than low and high on either side, rounded outwards to two digits of
+// their distance and within the public bounds. Where no number below zero was found, the lower bound is not below it.
+func bounds(c dataset.Column, low, high float64, in span) []float64 {
+	wide := (high - low) / 10
+	if !(wide > 0) {
+		return nil
+	}
+	step := math.Pow10(int(math.Floor(math.Log10(high-low))) - 1)
+	if c.Kind == dataset.Date {
+		step = 1
+	}
+	from, to := math.Floor((low-wide)/step)*step, math.Ceil((high+wide)/step)*step
+	if in.positive && from < 0 && c.Kind != dataset.Date {
+		from = 0
+	}
+	return []float64{tidy(max(from, c.Low)), tidy(min(to, c.High))}
+}
+
+// tidy returns the number with at most 12 significant digits.
+func tidy(x float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	scale := math.Pow10(11 - int(math.Floor(math.Log10(math.Abs(x)))))
+	if r := math.Round(x*scale) / scale; !math.IsInf(r, 0) && !math.IsNaN(r) {
+		return r
+	}
+	return x
+}

@@ -1,0 +1,171 @@
+package describe
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/autobounds"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
+)
+
+// Table is a table of a description, as texts.
+type Table struct {
+	Title string
+	Head  []string
+	Rows  [][]string
+}
+
+// Tables returns the description as tables of texts: its columns and, if they are described by the values of a
+// category, a table with a column for each of these values.
+func (d *Description) Tables() []Table {
+	level := fmt.Sprintf("%v%% interval", tidy(100*d.Level))
+	all := Table{"All rows", []string{"column", "of it", "value", level}, nil}
+	for _, c := range d.Columns {
+		name := c.Name
+		add := func(of, value, interval string) {
+			all.Rows = append(all.Rows, []string{name, of, value, interval})
+			name = ""
+		}
+		for _, l := range c.Levels {
+			add(l.Name, c.number(math.Round(l.Count.Estimate), 9)+" ("+share(l.Share.Estimate)+")", l.Share.between(share))
+		}
+		if c.Missing == nil {
+			continue
+		}
+		add("missing", share(c.Missing.Estimate), c.Missing.between(share))
+		if c.Mean == nil && c.Quantiles == nil {
+			add("numbers", "none above the noise", "")
+		}
+		for _, q := range c.Quantiles {
+			add(quantileName(q.Share), c.show(q.Estimate), q.between(c.show))
+		}
+		if c.Mean != nil {
+			add("mean", c.show(c.Mean.Estimate), c.Mean.between(c.show))
+		}
+		if c.Spread != nil {
+			plain := func(x float64) string { return c.number(x, 4) }
+			add("standard deviation", plain(c.Spread.Estimate), c.Spread.between(plain))
+		}
+		if c.Mean != nil {
+			add("clamped to", c.show(c.Within[0])+" to "+c.show(c.Within[1]), "")
+		}
+		if c.Beyond != nil {
+			add("far beyond", share(c.Beyond.Estimate), c.Beyond.between(share))
+		}
+		if c.Bounds != nil {
+			add("bounds for a fit", c.show(c.Bounds[0])+" to "+c.show(c.Bounds[1]), "")
+		}
+	}
+	if d.By == "" {
+		return []Table{all}
+	}
+	return []Table{all, d.grouped()}
+}
+
+// grouped returns the table with a column for each value of the category By that has rows above the noise.
+func (d *Description) grouped() Table {
+	t := Table{Title: "By " + d.By, Head: []string{"column", "of it"}}
+	var groups []Level
+	for _, c := range d.Columns {
+		for _, l := range c.Levels {
+			if c.Name == d.By && l.Columns != nil {
+				groups = append(groups, l)
+				t.Head = append(t.Head, d.By+" = "+l.Name)
+			}
+		}
+	}
+	if len(groups) == 0 {
+		return t
+	}
+	rows := []string{"rows", ""}
+	for _, g := range groups {
+		rows = append(rows, whole(g.Count.Estimate)+" ("+g.Count.between(whole)+")")
+	}
+	t.Rows = append(t.Rows, rows)
+	for i, c := range groups[0].Columns {
+		cells := func(column, of string, cell func(Column) string) {
+			row := []string{column, of}
+			for _, g := range groups {
+				row = append(row, cell(g.Columns[i]))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+		if c.Levels == nil {
+			cells(c.Name, "mean", func(c Column) string {
+				if c.Mean == nil {
+					return "-"
+				}
+				return c.show(c.Mean.Estimate) + " (" + c.Mean.between(c.show) + ")"
+			})
+		}
+		name := c.Name
+		for k, l := range c.Levels {
+			cells(name, l.Name, func(c Column) string {
+				s := c.Levels[k].Share
+				return share(s.Estimate) + " (" + s.between(share) + ")"
+			})
+			name = ""
+		}
+	}
+	return t
+}
+
+// Text returns the tables as aligned text.
+func (d *Description) Text() string {
+	var b strings.Builder
+	for i, t := range d.Tables() {
+		if i > 0 {
+			fmt.Fprintf(&b, "\n%s\n", safetext.Text(t.Title))
+		}
+		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		for _, row := range append([][]string{t.Head}, t.Rows...) {
+			for i := range row {
+				row[i] = safetext.Text(row[i])
+			}
+			fmt.Fprintln(w, strings.TrimRight(strings.Join(row, "\t"), "\t"))
+		}
+		_ = w.Flush() // writing to a strings.Builder never fails
+	}
+	return b.String()
+}
+
+// between shows the interval of a value.
+func (v Value) between(show func(float64) string) string { return show(v.Low) + " to " + show(v.High) }
+
+// show writes a number of the column for readers: a date as a day, other numbers with four digits.
+func (c Column) show(x float64) string {
+	if math.Abs(x) >= autobounds.Number {
+		return "no end"
+	}
+	if c.Kind == dataset.Date.String() {
+		return dataset.ShowDay(math.Floor(x))
+	}
+	return c.number(x, 4)
+}
+
+// number writes a number with so many significant digits, and whole numbers below 10^9 with all of theirs.
+func (Column) number(x float64, digits int) string {
+	if x == math.Trunc(x) && math.Abs(x) < 1e9 {
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits, 64), 64)
+	if a := math.Abs(rounded); a >= 1e-4 && a < 1e9 {
+		return strconv.FormatFloat(rounded, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(rounded, 'g', -1, 64)
+}
+
+func share(x float64) string { return strconv.FormatFloat(100*x, 'f', 1, 64) + "%" }
+
+func whole(x float64) string { return strconv.FormatFloat(math.Round(x), 'f', 0, 64) }
+
+func quantileName(q float64) string {
+	if q == .5 {
+		return "median"
+	}
+	return strconv.FormatFloat(tidy(100*q), 'f', -1, 64) + "% quantile"
+}

@@ -1,0 +1,342 @@
+// Package means computes answers from a model and a reference population: adjusted means, which are the means of
+// predictions if every row of the population had one value of a category, and average marginal effects of numbers.
+//
+// The population must be public, or stated by the user: nothing of a private table is read, and the answers cost no
+// privacy. For a model with confidence intervals each answer has one, by the delta method: the answer's gradient in
+// the weights is a contrast of them, whose released standard error has sampling and privacy noise. An interval of a
+// mean is made on the scale of the score, the log-odds or the logarithm of a rate, and so stays in its range.
+package means
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/model"
+)
+
+// Answer is an adjusted mean, a difference of two of them, or an average marginal effect.
+type Answer struct {
+	Column string `json:"column"`
+	// Level is the value of a category, and Against the value whose mean was subtracted; empty for a mean. Both are
+	// empty for a number, whose effect is of one unit more.
+	Level    string  `json:"level,omitempty"`
+	Against  string  `json:"against,omitempty"`
+	Estimate float64 `json:"estimate"`
+	// Low and High are the ends of the interval. They are nil without one, and Reason says why.
+	Low    *float64 `json:"low,omitempty"`
+	High   *float64 `json:"high,omitempty"`
+	Reason string   `json:"reason,omitempty"`
+}
+
+// Answers are the answers of a model over a population.
+type Answers struct {
+	// Of is the predicted quantity, such as the probability of "yes".
+	Of string `json:"of"`
+	// Rows is the number of rows of the population. Rows that cannot be read do not count.
+	Rows  int     `json:"rows"`
+	Level float64 `json:"level,omitempty"`
+	// Short is true if rows of the population have levels or columns that the formula of the fit lacks. They count as
+	// the reference level or are left out, and the intervals are of the means of that shorter formula.
+	Short bool `json:"short,omitempty"`
+	// Mean is the mean prediction over the population as it is.
+	Mean Answer   `json:"mean"`
+	List []Answer `json:"answers"`
+}
+
+// Population is a public population: the names of its columns and its rows.
+type Population struct {
+	Header []string
+	Rows   [][]string
+}
+
+// asker answers questions of one model over one population.
+type asker struct {
+	m       *model.Model
+	output  model.Output
+	of      *dataset.Map
+	people  Population
+	at      map[string]int
+	fit     *inference.Fit
+	along   func(weights []float64, constant float64) inference.Interval
+	hidden  []int
+	weights []float64
+}
+
+// Of returns the adjusted means of the levels of categories, their differences from the first level, and the average
+// marginal effects of numbers, for the named columns; for all categories and numbers if none is named.
+func Of(ctx context.Context, m *model.Model, people Population, columns []string) (*Answers, error) {
+	a, err := newAsker(m, people)
+	if err != nil {
+		return nil, err
+	}
+	out := &Answers{Of: a.quantity()}
+	whole, rows, err := a.mean(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	if out.Rows = rows; rows == 0 {
+		return nil, errors.New("means: population: must have a row that the model can read")
+	}
+	if a.fit != nil {
+		out.Level = a.fit.Level
+	}
+	out.Mean = a.answer(Answer{}, whole, true, "")
+	out.Short = a.fit != nil && slices.ContainsFunc(a.fit.Dropped, func(j int) bool { return whole.gradient[j] != 0 })
+	schema := m.Schema()
+	if len(columns) == 0 {
+		for _, c := range schema.Columns() {
+			if c.Kind == dataset.Category || c.Kind == dataset.Number {
+				columns = append(columns, c.Name)
+			}
+		}
+	}
+	for _, name := range columns {
+		i := slices.IndexFunc(schema.Columns(), func(c dataset.Column) bool { return c.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("means: %s: must be a column of the model", strconv.Quote(name))
+		}
+		var list []Answer
+		switch c := schema.Columns()[i]; c.Kind {
+		case dataset.Category:
+			list, err = a.levels(ctx, c)
+		case dataset.Number:
+			list, err = a.slope(ctx, c)
+		default:
+			err = fmt.Errorf("means: %s: must be a category or a number, and is a column of kind %v", strconv.Quote(name), c.Kind)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.List = append(out.List, list...)
+	}
+	return out, nil
+}
+
+func newAsker(m *model.Model, people Population) (*asker, error) {
+	output, err := m.Output()
+	if err != nil {
+		return nil, err
+	}
+	if !m.Linear() || output != model.Probability && output != model.Rate && output != model.Value {
+		return nil, fmt.Errorf("means: loss %s: must be that of a linear model of a number, a count or the probability of two "+
+			"classes", m.Loss().Name())
+	}
+	a := &asker{m: m, output: output, people: people, at: map[string]int{}, weights: m.Weights()}
+	if a.of, err = m.Schema().BindUnlabelled(people.Header); err != nil {
+		return nil, err
+	}
+	for i, name := range people.Header {
+		a.at[strings.TrimSpace(name)] = i
+	}
+	if text := m.Inference(); text != nil {
+		if a.fit, err = inference.Parse(text); err != nil {
+			return nil, err
+		}
+		a.along, a.hidden = a.fit.Contrasts(), hidden(m.Schema(), a.fit)
+	}
+	return a, nil
+}
+
+// hidden returns the features of curves of which the fit's formula lacks a knot or the level for missing numbers: no
+// combination with one of them has an interval.
+func hidden(s *dataset.Schema, f *inference.Fit) (list []int) {
+	for _, h := range s.Hats() {
+		if !h.Curve() {
+			continue
+		}
+		if missing := h.Axes[0].Missing; !f.Has(missing) {
+			list = append(list, missing)
+		}
+		var knots []int
+		whole := true
+		for i := range h.Width {
+			knots = append(knots, h.First+i)
+			whole = whole && (h.First+i == h.Reference() || f.Has(h.First+i))
+		}
+		if !whole {
+			list = append(list, knots...)
+		}
+	}
+	return list
+}
+
+// quantity names what the model predicts.
+func (a *asker) quantity() string {
+	target := a.m.Schema().Target()
+	switch {
+	case a.output == model.Probability:
+		return "the probability of " + target.Column + " = " + target.Classes[1]
+	case a.output == model.Rate && target.Exposure.Column != "":
+		return "the expected " + target.Column + " per unit of " + target.Exposure.Column
+	}
+	return "the expected " + target.Column
+}
+
+// mean is the mean of predictions with its gradient in the model's weights.
+type mean struct {
+	value    float64
+	gradient []float64
+}
+
+// minus returns the difference of two means times a factor.
+func (m mean) minus(other mean, factor float64) mean {
+	d := mean{factor * (m.value - other.value), make([]float64, len(m.gradient))}
+	for j := range d.gradient {
+		d.gradient[j] = factor * (m.gradient[j] - other.gradient[j])
+	}
+	return d
+}
+
+// mean returns the mean prediction over the population's rows, each changed by change, which says whether the row
+// counts. A nil change leaves rows as they are.
+func (a *asker) mean(ctx context.Context, change func(cells []string) bool) (out mean, rows int, err error) {
+	out.gradient = make([]float64, a.of.Dim())
+	x := make([]float32, a.of.Dim())
+	changed := make([]string, len(a.people.Header))
+	for _, cells := range a.people.Rows {
+		if err := ctx.Err(); err != nil {
+			return out, 0, err
+		}
+		copy(changed, cells)
+		if len(cells) != len(changed) || change != nil && !change(changed) {
+			continue
+		}
+		if _, ok := a.of.Encode(x, changed); !ok {
+			continue
+		}
+		var z float64
+		for j, v := range x {
+			z += float64(v) * a.weights[j]
+		}
+		value, slope := a.predicted(z)
+		rows++
+		out.value += value
+		for j, v := range x {
+			out.gradient[j] += slope * float64(v)
+		}
+	}
+	for j := range out.gradient {
+		out.gradient[j] /= float64(max(rows, 1))
+	}
+	out.value /= float64(max(rows, 1))
+	return out, rows, nil
+}
+
+// predicted returns the prediction for a margin and its derivative.
+func (a *asker) predicted(z float64) (value, slope float64) {
+	schema := a.m.Schema()
+	target := schema.Target()
+	switch a.output {
+	case model.Probability:
+		p := 1 / (1 + math.Exp(-z))
+		return p, p * (1 - p)
+	case model.Rate:
+		value = math.Exp(z) * target.Rate()
+		slope = value
+	default:
+		value = schema.TargetFromUnit(z)
+		slope = schema.TargetFromUnit(1)/2 - schema.TargetFromUnit(-1)/2
+	}
+	if a.m.Clamped() && !(value >= target.Low && value <= target.High) {
+		return min(max(value, target.Low), target.High), 0
+	}
+	return value, slope
+}
+
+// levels returns the adjusted means of a category's values, and their differences from that of the first.
+func (a *asker) levels(ctx context.Context, c dataset.Column) (list []Answer, err error) {
+	var first mean
+	var differences []Answer
+	for i, level := range c.Categories {
+		m, _, err := a.mean(ctx, func(cells []string) bool {
+			cells[a.at[c.Name]] = level
+			return true
+		})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, a.answer(Answer{Column: c.Name, Level: level}, m, true, c.Name+"="+level))
+		if i == 0 {
+			first = m
+			continue
+		}
+		differences = append(differences,
+			a.answer(Answer{Column: c.Name, Level: level, Against: c.Categories[0]}, m.minus(first, 1), false,
+				c.Name+"="+level))
+	}
+	return append(list, differences...), nil
+}
+
+// slope returns the average marginal effect of a number: the mean derivative of the prediction in it, over the rows in
+// which it is known. Derivatives are differences over a thousandth of the range between its bounds, within them.
+func (a *asker) slope(ctx context.Context, c dataset.Column) ([]Answer, error) {
+	step := (c.High - c.Low) / 1000
+	at := func(share float64) (mean, error) {
+		m, _, err := a.mean(ctx, func(cells []string) bool {
+			x, err := strconv.ParseFloat(strings.TrimSpace(cells[a.at[c.Name]]), 64)
+			if err != nil || math.IsNaN(x) {
+				return false
+			}
+			x = min(max(x, c.Low), c.High)
+			from := min(max(x-step/2, c.Low), c.High-step)
+			cells[a.at[c.Name]] = strconv.FormatFloat(from+share*step, 'g', -1, 64)
+			return true
+		})
+		return m, err
+	}
+	low, err := at(0)
+	if err != nil {
+		return nil, err
+	}
+	high, err := at(1)
+	if err != nil {
+		return nil, err
+	}
+	return []Answer{a.answer(Answer{Column: c.Name}, high.minus(low, 1/step), false, c.Name)}, nil
+}
+
+// answer completes an answer by its estimate and, if the model has intervals, its interval. link is true for a mean,
+// whose interval is made on the scale of the score. feature names the feature that the answer is about, or is empty:
+// nothing is known of a feature that the fit's formula lacks.
+func (a *asker) answer(out Answer, m mean, link bool, feature string) Answer {
+	out.Estimate = m.value
+	if a.fit == nil {
+		out.Reason = "the fit has no intervals (inference: {level: 0.95} asks for them)"
+		return out
+	}
+	if slices.ContainsFunc(a.hidden, func(j int) bool { return m.gradient[j] != 0 }) {
+		out.Reason = "noise hides a part of a curve"
+		return out
+	}
+	if at := slices.Index(a.m.Schema().Features(), feature); slices.Contains(a.fit.Dropped, at) {
+		out.Reason = string(inference.Absent)
+		return out
+	}
+	gradient := slices.Clone(m.gradient)
+	for _, j := range a.fit.Dropped { // the weights of these features are 0 in the fit's formula
+		gradient[j] = 0
+	}
+	i := a.along(gradient, 0)
+	if i.State != inference.Reported {
+		out.Reason = string(i.State)
+		return out
+	}
+	half := inference.Quantile(a.fit.Level) * i.Error
+	low, high := m.value-half, m.value+half
+	switch {
+	case link && a.output == model.Probability && m.value > 0 && m.value < 1:
+		z, d := math.Log(m.value/(1-m.value)), half/(m.value*(1-m.value))
+		low, high = 1/(1+math.Exp(d-z)), 1/(1+math.Exp(-d-z))
+	case link && a.output == model.Rate && m.value > 0:
+		low, high = m.value*math.Exp(-half/m.value), m.value*math.Exp(half/m.value)
+	}
+	out.Low, out.High = &low, &high
+	return out
+}

@@ -1,0 +1,229 @@
+package means_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/means"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/model"
+)
+
+// beta and covariance are those of age, south, east and the intercept. The level west is not in the formula.
+var (
+	beta       = []float64{1, -2, .5, .25}
+	covariance = [4][4]float64{{.04, .03, -.01, 0}, {.03, .09, .02, .01}, {-.01, .02, .05, 0}, {0, .01, 0, .03}}
+)
+
+// withIntervals returns a model of ill by age, from 0 to 10, and region, with a fit that has intervals of level .9.
+func withIntervals(t *testing.T, target dataset.Target, l loss.Loss) *model.Model {
+	t.Helper()
+	schema, err := dataset.New(dataset.Definition{
+		Columns: []dataset.Column{
+			{Name: "age", Kind: dataset.Number, Low: 0, High: 10},
+			{Name: "region", Kind: dataset.Category, Categories: []string{"north", "south", "east", "west"}},
+			{Name: "day", Kind: dataset.Public, Values: []string{"1"}},
+		},
+		Target: target,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fit := &inference.Fit{
+		Level: .9, Method: inference.Wald, Records: 1000, Reach: 2, LeastCurvature: 5,
+		Columns: []inference.Column{{Feature: 0}, {Feature: 2}, {Feature: 3}, {Feature: schema.Dim() - 1, Kept: true}},
+		Dropped: []int{4}, Beta: beta,
+		Sampling:       []float64{.02, .01, 0, 0, .03, .01, 0, .04, 0, .02},
+		Metric:         []float64{1, 0, 0, 0, 1, 0, 0, 1, 0, 1},
+		LeastDirection: []float64{.2, -1, .6, .9},
+	}
+	for i := range 4 {
+		fit.Covariance = append(fit.Covariance, covariance[i][i:]...)
+	}
+	text, err := fit.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := make([]float64, schema.Dim())
+	for i, c := range fit.Columns {
+		w[c.Feature] = beta[i]
+	}
+	m, err := model.New(model.Params{
+		Software: "a test", Complete: true, Loss: l, Regularizer: loss.None(), Schema: schema, Weights: w, Inference: text,
+		Privacy: model.Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne},
+			Neighbour: "a table with one row replaced by any other", Certificate: "certificate.json"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+var classes = dataset.Target{Column: "ill", Kind: dataset.Category, Classes: []string{"no", "yes"}}
+
+// byHand is the mean prediction over rows of an age and a region, from the coefficients b. The divisor of rows is the
+// root of 3: a number, a category and the intercept.
+func byHand(link func(float64) float64, b []float64, ages []float64, regions []string) float64 {
+	sum := 0.
+	for i := range ages {
+		z := b[0]*(ages[i]/5-1) + b[3]
+		switch regions[i] {
+		case "south":
+			z += b[1]
+		case "east":
+			z += b[2]
+		}
+		sum += link(z / math.Sqrt(3))
+	}
+	return sum / float64(len(ages))
+}
+
+// deviation is the standard error of a function of the coefficients, by numeric derivatives.
+func deviation(of func(b []float64) float64) float64 {
+	var gradient [4]float64
+	for j := range gradient {
+		high, low := append([]float64{}, beta...), append([]float64{}, beta...)
+		high[j] += 1e-5
+		low[j] -= 1e-5
+		gradient[j] = (of(high) - of(low)) / 2e-5
+	}
+	v := 0.
+	for i := range gradient {
+		for j := range gradient {
+			v += gradient[i] * gradient[j] * covariance[i][j]
+		}
+	}
+	return math.Sqrt(v)
+}
+
+const quantile = 1.6448536269514722 // of level .9
+
+// TestMeansByHand compares adjusted means, their differences, and marginal effects with formulas of their own: the
+// predictions are added up by hand, and standard errors follow from numeric derivatives in the coefficients.
+func TestMeansByHand(t *testing.T) {
+	logistic := func(z float64) float64 { return 1 / (1 + math.Exp(-z)) }
+	squared, err := loss.Squared(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cost := dataset.Target{Column: "cost", Kind: dataset.Number, Low: 0, High: 100}
+	for _, c := range []struct {
+		name   string
+		m      *model.Model
+		link   func(float64) float64
+		logits bool
+	}{
+		{"logistic", withIntervals(t, classes, loss.Logistic()), logistic, true},
+		{"squared", withIntervals(t, cost, squared), func(z float64) float64 { return 50*z + 50 }, false},
+	} {
+		ages, regions := []float64{1, 4, 9}, []string{"north", "south", "east"}
+		people := means.Population{Header: []string{"age", "region"},
+			Rows: [][]string{{"1", "north"}, {"4", " south"}, {"9", "east"}}}
+		got, err := means.Of(t.Context(), c.m, people, []string{"region", "age"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := func(region string) []string { return []string{region, region, region} }
+		at := func(regions []string, by float64) func(b []float64) float64 {
+			return func(b []float64) float64 {
+				moved := append([]float64{}, ages...)
+				for i := range moved {
+					moved[i] += by
+				}
+				return byHand(c.link, b, moved, regions)
+			}
+		}
+		less := func(f, g func(b []float64) float64, by float64) func(b []float64) float64 {
+			return func(b []float64) float64 { return (f(b) - g(b)) / by }
+		}
+		wants := []struct {
+			of   func(b []float64) float64
+			mean bool
+			none bool
+		}{
+			{of: at(all("north"), 0), mean: true}, {of: at(all("south"), 0), mean: true}, {of: at(all("east"), 0), mean: true},
+			{of: at(all("north"), 0), none: true}, // west counts as the reference level
+			{of: less(at(all("south"), 0), at(all("north"), 0), 1)}, {of: less(at(all("east"), 0), at(all("north"), 0), 1)},
+			{of: func([]float64) float64 { return 0 }, none: true},
+			{of: less(at(regions, .005), at(regions, -.005), .01)},
+		}
+		if len(got.List) != len(wants) || got.Rows != 3 || got.Level != .9 || got.Short {
+			t.Fatalf("%s: %+v", c.name, got)
+		}
+		compare := func(a means.Answer, of func(b []float64) float64, mean, none bool) {
+			value, half := of(beta), quantile*deviation(of)
+			if math.Abs(a.Estimate-value) > 1e-5*(1+math.Abs(value)) {
+				t.Errorf("%s: %+v: estimate must be %v", c.name, a, value)
+			}
+			if none {
+				if a.Low != nil || a.Reason != "not in the formula" {
+					t.Errorf("%s: %+v: must have no interval", c.name, a)
+				}
+				return
+			}
+			low, high := value-half, value+half
+			if mean && c.logits {
+				logit := func(b []float64) float64 { p := of(b); return math.Log(p / (1 - p)) }
+				z, d := logit(beta), quantile*deviation(logit)
+				low, high = logistic(z-d), logistic(z+d)
+			}
+			if a.Low == nil || math.Abs(*a.Low-low) > 1e-4*(1+math.Abs(low)) || math.Abs(*a.High-high) > 1e-4*(1+math.Abs(high)) {
+				t.Errorf("%s: %+v: interval must be %v to %v", c.name, a, low, high)
+			}
+		}
+		compare(got.Mean, at(regions, 0), true, false)
+		for i, w := range wants {
+			compare(got.List[i], w.of, w.mean, w.none)
+		}
+	}
+}
+
+// TestShortFormula: a population with a level that the formula lacks has means of the shorter formula, and says so.
+// Rows that are malformed do not count, and neither do unknown ages in the effect of age.
+func TestShortFormula(t *testing.T) {
+	m := withIntervals(t, classes, loss.Logistic())
+	rows := [][]string{{"5", "west"}, {"5", "north"}, {"5"}, {"", "north"}}
+	got, err := means.Of(t.Context(), m, means.Population{Header: []string{"age", "region"}, Rows: rows}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !got.Short || got.Rows != 3 || got.Mean.Low == nil {
+		t.Errorf("%+v: must be of the short formula, with 3 rows and an interval", got)
+	}
+	want := 1 / (1 + math.Exp(-.25/math.Sqrt(3))) // an unknown age is the midpoint, as 5 is
+	if math.Abs(got.Mean.Estimate-want) > 1e-6 {
+		t.Errorf("mean %v: must be %v", got.Mean.Estimate, want)
+	}
+}
+
+// TestMeansRefuse: faults of use name column and rule.
+func TestMeansRefuse(t *testing.T) {
+	m := withIntervals(t, classes, loss.Logistic())
+	people := means.Population{Header: []string{"age", "region", "day"}, Rows: [][]string{{"5", "north", "1"}}}
+	for want, try := range map[string]func() error{
+		`"height": must be a column of the model`: func() error {
+			_, err := means.Of(t.Context(), m, people, []string{"height"})
+			return err
+		},
+		`"day": must be a category or a number`: func() error {
+			_, err := means.Of(t.Context(), m, people, []string{"day"})
+			return err
+		},
+		"population: must have a row": func() error {
+			_, err := means.Of(t.Context(), m, means.Population{Header: people.Header}, nil)
+			return err
+		},
+		`column "region" of the schema`: func() error {
+			_, err := means.Of(t.Context(), m, means.Population{Header: []string{"age"}, Rows: [][]string{{"5"}}}, nil)
+			return err
+		},
+	} {
+		if err := try(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v: must contain %q", err, want)
+		}
+	}
+}

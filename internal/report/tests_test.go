@@ -1,0 +1,101 @@
+package report
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/model"
+)
+
+// TestWaldByHand compares the joint tests of columns with closed forms: for one coefficient the p-value is that of a
+// squared normal number, erfc(|b|/(s sqrt 2)); for two it is e^(-d/2), d by the inverse of a 2 x 2 matrix. Holm's
+// p-values are the smallest times 2 and the other one. A column without a coefficient in the formula has no test.
+func TestWaldByHand(t *testing.T) {
+	schema, err := dataset.New(dataset.Definition{
+		Columns: []dataset.Column{
+			{Name: "age", Kind: dataset.Number, Low: 0, High: 10},
+			{Name: "region", Kind: dataset.Category, Categories: []string{"north", "south", "east", "west"}},
+			{Name: "dose", Kind: dataset.Number, Low: 0, High: 1},
+		},
+		Target: dataset.Target{Column: "ill", Kind: dataset.Category, Classes: []string{"no", "yes"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := schema.Dim()
+	fit := &inference.Fit{
+		Level: .9, Method: inference.Wald, Records: 1000, Reach: 2, LeastCurvature: 5,
+		Columns:        []inference.Column{{Feature: 0}, {Feature: 2}, {Feature: 3}, {Feature: d - 1, Kept: true}},
+		Dropped:        []int{4, 6},
+		Beta:           []float64{.5, -.6, .5, .25},
+		Covariance:     []float64{.04, .03, -.01, 0, .09, .02, .01, .05, 0, .03},
+		Sampling:       []float64{.02, .01, 0, 0, .03, .01, 0, .04, 0, .02},
+		Metric:         []float64{1, 0, 0, 0, 1, 0, 0, 1, 0, 1},
+		LeastDirection: []float64{.2, -1, .6, .9},
+	}
+	text, err := fit.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := make([]float64, d)
+	for i, c := range fit.Columns {
+		w[c.Feature] = fit.Beta[i]
+	}
+	m, err := model.New(model.Params{
+		Software: "a test", Complete: true, Loss: loss.Logistic(), Regularizer: loss.None(), Schema: schema, Weights: w,
+		Inference: text, Privacy: model.Privacy{Neighbour: "a table with one row replaced by any other",
+			Guarantee:   account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne},
+			Certificate: "certificate.json"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := Tests(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pAge := math.Erfc(.5 / .2 / math.Sqrt2)
+	// The inverse of ((a, b), (b, c)) is ((c, -b), (-b, a))/(ac - bb).
+	const a, b, c, x, y = .09, .02, .05, -.6, .5
+	statistic := (c*x*x - 2*b*x*y + a*y*y) / (a*c - b*b)
+	pRegion := math.Exp(-statistic / 2)
+	if len(list) != 3 {
+		t.Fatalf("%+v", list)
+	}
+	near := func(got *float64, want float64) bool { return got != nil && math.Abs(*got-want) < 1e-12 }
+	if !near(list[0].P, pAge) || list[0].Terms != 1 || math.Abs(list[0].Statistic-6.25) > 1e-9 ||
+		!near(list[1].P, pRegion) || list[1].Terms != 2 || math.Abs(list[1].Statistic-statistic) > 1e-9 {
+		t.Errorf("%+v: p-values must be %v and %v", list, pAge, pRegion)
+	}
+	if !(pRegion < pAge) || !near(list[1].Holm, 2*pRegion) || !near(list[0].Holm, max(pAge, 2*pRegion)) {
+		t.Errorf("%+v: adjusted p-values must be %v and %v", list, max(pAge, 2*pRegion), 2*pRegion)
+	}
+	if list[2].Column != "dose" || list[2].P != nil || list[2].Reason != "not in the formula" {
+		t.Errorf("%+v: a column without a coefficient has no test", list[2])
+	}
+	for _, want := range []string{"age     1             6.25       0.0124   0.0124\n", "dose    0             -          -"} {
+		if shown := TestText(list); !strings.Contains(shown, want) {
+			t.Errorf("%s: must have %q", shown, want)
+		}
+	}
+}
+
+// TestHolm: adjusted p-values are no less than those of smaller ones, and at most 1.
+func TestHolm(t *testing.T) {
+	p := []float64{.04, .01, .6, .03}
+	var list []Test
+	for i := range p {
+		list = append(list, Test{P: &p[i]})
+	}
+	holm(list)
+	for i, want := range []float64{.09, .04, .6, .09} {
+		if got := *list[i].Holm; math.Abs(got-want) > 1e-12 {
+			t.Errorf("%v: adjusted to %v: must be %v", p[i], got, want)
+		}
+	}
+}

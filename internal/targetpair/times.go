@@ -1,0 +1,81 @@
+package targetpair
+
+import "math"
+
+// instants is the number of steps into which a time, as a share of the largest time, is divided.
+const instants = 1 << 22
+
+// JoinTimes encodes the time to an event of one record as one float64: the record is at risk from entry to exit, both
+// shares in [0, 1] of the largest time, and event says whether the event occurs at exit. The shares are rounded to
+// multiples of 2^-22. The result is a whole number below 2^47.
+func JoinTimes(entry, exit float64, event bool) float64 {
+	joined := 2 * (math.RoundToEven(entry*instants)*(2*instants) + math.RoundToEven(exit*instants))
+	if event {
+		joined++
+	}
+	return joined
+}
+
+// SplitTimes returns what JoinTimes encoded. The times are NaN for a number that JoinTimes cannot return.
+func SplitTimes(joined float64) (entry, exit float64, event bool) {
+	if !(joined >= 0 && joined < 4*instants*(instants+1)) || joined != math.Trunc(joined) {
+		return math.NaN(), math.NaN(), false
+	}
+	half := math.Floor(joined / 2)
+	event = joined != 2*half
+	entry = math.Floor(half / (2 * instants))
+	return entry / instants, (half - entry*(2*instants)) / instants, event
+}
+
+// Times says how the time to an event is modelled: the baseline hazard is constant in each interval between two cuts, from
+// time 0 to the last cut, which is the end. Increments are its integrals over the intervals. Without increments the
+// hazard is constant.
+type Times struct {
+	Cuts, Increments []float64
+}
+
+// End returns the end of the time that is modelled.
+func (t Times) End() float64 { return t.Cuts[len(t.Cuts)-1] }
+
+// Hazard returns the integral of the baseline hazard from 0 to a time, as a share of the integral from 0 to the end. The
+// probability of an event by this time is 1 - exp(-Hazard(time) exp(z)) for a record with the margin z.
+func (t Times) Hazard(time float64) float64 {
+	time = min(max(time, 0), t.End()) // NaN stays NaN
+	if len(t.Increments) == 0 {
+		return time / t.End()
+	}
+	sum, whole, from := 0., 0., 0.
+	for j, to := range t.Cuts {
+		whole += t.Increments[j]
+		sum += float64(t.Increments[j] * (min(max(time-from, 0), to-from) / (to - from)))
+		from = to
+	}
+	return min(sum/whole, 1)
+}
+
+// Carried returns the target of a loss of counts with exposures (Join) for a record whose times JoinTimes encoded. The
+// count is 1 if the event occurs, in an interval with a hazard above 0, and the exposure is the baseline hazard from entry to exit, as a share of the hazard
+// from 0 to the end. An exposure below Least counts as Least.
+func (t Times) Carried(joined float64) float64 {
+	entry, exit, event := SplitTimes(joined)
+	y := -1.
+	if event && t.rises(exit*t.End()) {
+		y = 1
+	}
+	share := t.Hazard(exit*t.End()) - t.Hazard(entry*t.End())
+	return Join(y, min(max(share, Least), 1), false) // NaN stays NaN
+}
+
+// rises reports whether the hazard is above 0 in the interval that ends with or after the time. Time 0 belongs to the
+// first interval.
+func (t Times) rises(time float64) bool {
+	for j, h := range t.Increments {
+		if time <= t.Cuts[j] || j == len(t.Cuts)-1 {
+			return h > 0
+		}
+	}
+	return true
+}
+
+// Least is the least exposure of a record with a time to an event: the rounding of an exposure.
+const Least = 1. / levels

@@ -1,0 +1,63 @@
+package targetpair_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
+	"pgregory.net/rapid"
+)
+
+// TestTimes tests that encoded times are read back to half of 2^-22, and that other numbers are no times.
+func TestTimes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		entry, exit := rapid.Float64Range(0, 1).Draw(t, "entry"), rapid.Float64Range(0, 1).Draw(t, "exit")
+		event := rapid.Bool().Draw(t, "event")
+		joined := targetpair.JoinTimes(entry, exit, event)
+		from, to, came := targetpair.SplitTimes(joined)
+		if math.Abs(from-entry) > 0x1p-23 || math.Abs(to-exit) > 0x1p-23 || came != event || joined >= 1<<48 {
+			t.Errorf("%v, %v, %v is read as %v, %v, %v", entry, exit, event, from, to, came)
+		}
+	})
+	for _, no := range []float64{-1, .5, math.NaN(), math.Inf(1), 1 << 50} {
+		if from, to, _ := targetpair.SplitTimes(no); from == from || to == to {
+			t.Errorf("%v is read as %v to %v", no, from, to)
+		}
+	}
+}
+
+// TestCarriedTimes compares exposures with sums over fine steps of the hazard. An event in an interval without a hazard
+// does not count.
+func TestCarriedTimes(t *testing.T) {
+	times := targetpair.Times{Cuts: []float64{10, 40, 100}, Increments: []float64{.5, 0, 1.5}}
+	rates := func(at float64) float64 {
+		switch {
+		case at < 10:
+			return .05
+		case at < 40:
+			return 0
+		}
+		return .025
+	}
+	for _, c := range [][3]float64{{0, 5, 1}, {0, 0, 1}, {2, 30, 1}, {2, 30, 0}, {0, 100, 1}, {35, 70, 1}, {0, 10, 1}, {12, 20, 0}} {
+		y, share := targetpair.Split(times.Carried(targetpair.JoinTimes(c[0]/100, c[1]/100, c[2] == 1)), false)
+		const steps = 1e5
+		want := 0.
+		for i := range int(steps) {
+			want += rates(c[0]+(c[1]-c[0])*(float64(i)+.5)/steps) * (c[1] - c[0]) / steps / 2
+		}
+		if math.Abs(share-max(want, targetpair.Least)) > 2e-5 {
+			t.Errorf("%v: exposure %v: want %v", c, share, want)
+		}
+		counted := c[2] == 1 && (c[1] <= 10 || c[1] > 40)
+		if (y == 1) != counted {
+			t.Errorf("%v: event counted: %v", c, y)
+		}
+	}
+	if h := (targetpair.Times{Cuts: []float64{4}}).Hazard(1); h != .25 {
+		t.Errorf("a constant hazard: %v", h)
+	}
+	if h := times.Hazard(1e9); h != 1 {
+		t.Errorf("after the end: %v", h)
+	}
+}

@@ -1,0 +1,254 @@
+package train
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/describe"
+)
+
+// described is a small table with what is true of it.
+type described struct {
+	text    string
+	numbers map[string][]float64 // of each number, the known ones
+	missing map[string]float64
+	shares  map[string]float64            // by column=value
+	means   map[string]map[string]float64 // of each number, by the values of sex
+}
+
+// madeUp returns a table of n rows: a number with two modes, a skewed one over three decades with many zeros, whole
+// numbers of which some are missing, dates, and a category. persons is the number of persons, each with a few rows.
+func madeUp(n, persons int) described {
+	r := rand.New(rand.NewPCG(1, 2))
+	d := described{numbers: map[string][]float64{}, missing: map[string]float64{}, shares: map[string]float64{},
+		means: map[string]map[string]float64{}}
+	var b strings.Builder
+	b.WriteString("weight,cost,visits,seen,sex,ill,person\n")
+	counts := map[string]float64{}
+	for i := range n {
+		sex := []string{"f", "m", "f"}[r.IntN(3)]
+		weight := 62 + 9*r.NormFloat64()
+		if sex == "m" {
+			weight += 20
+		}
+		weight = math.Round(10*weight) / 10
+		cost := 0.
+		if r.Float64() < .6 {
+			cost = math.Round(100 * math.Exp(4+1.2*r.NormFloat64()))
+		}
+		visits, cell := float64(r.IntN(12)), "NA"
+		if r.Float64() < .9 {
+			cell = fmt.Sprint(visits)
+			d.numbers["visits"] = append(d.numbers["visits"], visits)
+		}
+		day := 18000 + math.Floor(900*r.Float64())
+		ill := []string{"no", "yes", "no", "no"}[r.IntN(4)]
+		for name, x := range map[string]float64{"weight": weight, "cost": cost, "seen": day} {
+			d.numbers[name] = append(d.numbers[name], x)
+		}
+		counts["sex="+sex]++
+		counts["ill="+ill]++
+		counts["ill="+ill+" & "+sex]++
+		fmt.Fprintf(&b, "%v,%v,%s,%s,%s,%s,p%d\n", weight, cost, cell, dataset.ShowDay(day), sex, ill, i%persons)
+	}
+	for name, count := range counts {
+		if of, group, in := strings.Cut(name, " & "); in {
+			d.shares[of+" & "+group] = count / counts["sex="+group]
+		} else {
+			d.shares[name] = count / float64(n)
+		}
+	}
+	for name, list := range d.numbers {
+		d.missing[name] = 1 - float64(len(list))/float64(n)
+		slices.Sort(list)
+	}
+	d.text = b.String()
+	return d
+}
+
+// describeMadeUp describes a table under a schema without any bounds.
+func describeMadeUp(t *testing.T, d described, epsilon float64, more, relation string, records int) *Described {
+	t.Helper()
+	c := &Config{Reader: strings.NewReader(d.text), Table: "made up", describes: true}
+	text := `schema:
+  columns: {weight: {number: auto}, cost: {number: auto}, visits: {number: [0, 20]}, seen: {date: auto}, ` +
+		`sex: {category: [f, m]}` + more + `
+  target: {column: ill, classes: ["no", "yes"]}
+  missing: ["", NA]
+`
+	if err := c.decode([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	delta := 1e-6
+	c.Privacy = Privacy{Epsilon: &epsilon, Delta: &delta, Relation: relation, Records: records}
+	out, err := c.Describe(t.Context(), DescribeOptions{By: "sex", Level: .95, Options: Options{Software: "a test"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Certificate.Verify(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if out.Certificate.Algorithm().Name != describe.Name || out.Certificate.ModelSHA256() != sha(out.Text) ||
+		out.Charged > out.Budget.Charge() || out.Charged < out.Budget.Charge()*.999 {
+		t.Fatalf("%+v: the certificate must state the description and its charge", out.Certificate.Claim())
+	}
+	return out
+}
+
+// clampedMoments returns the mean and the standard deviation of numbers clamped to a range.
+func clampedMoments(list, within []float64) (mean, deviation float64) {
+	for _, x := range list {
+		mean += min(max(x, within[0]), within[1]) / float64(len(list))
+	}
+	for _, x := range list {
+		off := min(max(x, within[0]), within[1]) - mean
+		deviation += off * off / float64(len(list))
+	}
+	return mean, math.Sqrt(deviation)
+}
+
+// facts calls f with each released value of a description of d, its name and the truth: an interval of quantile q
+// holds the truth if it holds a number below or at which q of the numbers are.
+func facts(d described, out *Described, f func(name string, v describe.Value, holds bool, off float64)) {
+	exact := func(name string, v *describe.Value, truth float64) {
+		if v != nil {
+			f(name, *v, v.Low <= truth && truth <= v.High, v.Estimate-truth)
+		}
+	}
+	for _, c := range out.Columns {
+		for _, l := range c.Levels {
+			exact(c.Name+"="+l.Name, &l.Share, d.shares[c.Name+"="+l.Name])
+			for _, other := range l.Columns {
+				for _, k := range other.Levels {
+					exact(other.Name+"="+k.Name+" & "+l.Name, &k.Share, d.shares[other.Name+"="+k.Name+" & "+l.Name])
+				}
+			}
+		}
+		list := d.numbers[c.Name]
+		if list == nil {
+			continue
+		}
+		exact(c.Name+" missing", c.Missing, d.missing[c.Name])
+		if c.Mean != nil {
+			mean, deviation := clampedMoments(list, c.Within)
+			exact(c.Name+" mean", c.Mean, mean)
+			exact(c.Name+" deviation", c.Spread, deviation)
+		}
+		for _, q := range c.Quantiles {
+			from := list[max(int(math.Ceil(q.Share*float64(len(list))))-1, 0)]
+			to := list[min(int(q.Share*float64(len(list))), len(list)-1)]
+			f(fmt.Sprint(c.Name, " ", q.Share), q.Value, q.Low <= to && q.High >= from, q.Estimate-from)
+		}
+	}
+}
+
+// TestDescriptionIsTrue: with hardly any noise every value is that of the table: shares and clamped means to a
+// thousandth, and each interval holds the truth but for the table's rounding to the row map.
+func TestDescriptionIsTrue(t *testing.T) {
+	d := madeUp(3000, 3000)
+	out := describeMadeUp(t, d, 1e6, ", person: ignore}", "replace-one", 0)
+	seen := 0
+	facts(d, out, func(name string, v describe.Value, holds bool, off float64) {
+		seen++
+		wide := v.High - v.Low
+		if math.Abs(off) > .002+wide+.02*math.Abs(v.Estimate) {
+			t.Errorf("%s: %+v: off by %v", name, v, off)
+		}
+		if !holds && math.Abs(off) > .001 {
+			t.Errorf("%s: %+v does not hold the truth, %v away", name, v, off)
+		}
+	})
+	if seen < 40 {
+		t.Errorf("%d values were compared: must be all", seen)
+	}
+	for _, c := range out.Columns {
+		list := d.numbers[c.Name]
+		if list == nil {
+			continue
+		}
+		low, high := list[len(list)/100], list[len(list)-1-len(list)/100]
+		if c.Bounds == nil || c.Bounds[0] > low || c.Bounds[1] < high || c.Bounds[1]-c.Bounds[0] > 3*(high-low) {
+			t.Errorf("%s: bounds %v: must hold nearly all of %v to %v and not much more", c.Name, c.Bounds, low, high)
+		}
+	}
+}
+
+// TestIntervalsHoldTheTruth makes descriptions of one table with noise. Each interval of level .95 must hold the
+// table's own value in nearly as many of them. If it does in exactly .95, a value fails by chance with a probability
+// below 1e-8, by the binomial law; some hundred values are compared.
+func TestIntervalsHoldTheTruth(t *testing.T) {
+	runs := 100
+	if testing.Short() {
+		runs = 30
+	}
+	d := madeUp(2500, 2500)
+	missed, said := map[string]int{}, map[string]int{}
+	for range runs {
+		out := describeMadeUp(t, d, 4, ", person: ignore}", "replace-one", 0)
+		facts(d, out, func(name string, v describe.Value, holds bool, _ float64) {
+			if said[name]++; !holds {
+				missed[name]++
+			}
+		})
+	}
+	if said["weight 0.5"] < runs*9/10 || said["cost mean"] < runs/2 {
+		t.Errorf("%v: a description must find numbers of 2500 rows at epsilon 4", said)
+	}
+	for name, n := range said {
+		if k := missed[name]; tail(n, k, .05) < 1e-8 {
+			t.Errorf("%s: %d of %d intervals miss the truth", name, k, n)
+		}
+	}
+}
+
+// tail returns the probability of k or more of n events that have the probability p.
+func tail(n, k int, p float64) (sum float64) {
+	for i := k; i <= n; i++ {
+		a, _ := math.Lgamma(float64(n + 1))
+		b, _ := math.Lgamma(float64(i + 1))
+		c, _ := math.Lgamma(float64(n - i + 1))
+		sum += math.Exp(a - b - c + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+	}
+	return sum
+}
+
+// TestDescriptionOfPersons: with a unit the shares are of rows, and their number is released. Under add-or-remove the
+// declared number of records need not be that of the table.
+func TestDescriptionOfPersons(t *testing.T) {
+	d := madeUp(3000, 1000)
+	out := describeMadeUp(t, d, 1e6, "}\n  unit: {column: person, rows: 4}", "replace-one", 0)
+	if v := out.Rows; math.Abs(v.Estimate-3000) > 3 || v.Low > 3000 || v.High < 3000 {
+		t.Errorf("rows %+v: must be 3000", v)
+	}
+	facts(d, out, func(name string, v describe.Value, _ bool, off float64) {
+		if math.Abs(off) > .004+(v.High-v.Low)+.02*math.Abs(v.Estimate) {
+			t.Errorf("%s: %+v: off by %v", name, v, off)
+		}
+	})
+	if out.Certificate.Unit().Column != "person" {
+		t.Errorf("%+v: must be of persons", out.Certificate.Unit())
+	}
+	out = describeMadeUp(t, d, 1e6, ", person: ignore}", "add-or-remove", 2000)
+	if v := out.Rows; math.Abs(v.Estimate-3000) > 3 {
+		t.Errorf("rows %+v: must be 3000", v)
+	}
+}
+
+// TestDescriptionTravels: what a fit reads of a description's file is what was written.
+func TestDescriptionTravels(t *testing.T) {
+	out := describeMadeUp(t, madeUp(500, 500), 100, ", person: ignore}", "replace-one", 0)
+	var read Description
+	if err := json.Unmarshal(out.Text, &read); err != nil {
+		t.Fatal(err)
+	}
+	again, err := json.MarshalIndent(read, "", " ")
+	if err != nil || string(again)+"\n" != string(out.Text) {
+		t.Errorf("%v: the description is another one after reading", err)
+	}
+}

@@ -1,0 +1,219 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Shares of the budget by which a fit of the time to an event releases its baseline hazard: that of all records together,
+// that of a record of margin 0, and the pilot fit, whose margins the second needs.
+const marginalShare, baselineShare, pilotShare = .05, .02, .13
+
+// leastPiloted is the size n mu of a table, over the number of weights, from which on a fit of the time to an event makes
+// a pilot fit (lab/results/survival.md).
+const leastPiloted = 200
+
+// Hazards is the plan of the release of the baseline hazard of a fit of the time to an event. For each interval of
+// the time it releases the mean number of events in the interval, and the mean share of the interval for which records
+// were observed: their ratio is the hazard of all records together. Records with a large risk leave early, so that this
+// hazard falls where that of each record is constant, and effects would be too small with it. A pilot fit therefore
+// follows. The ratio of the events and the number that the pilot's model expects in the interval is the baseline hazard
+// (Breslow 1974).
+//
+// Each query is one about rows of a schema whose hazard is 0 outside of an interval: an event where the hazard is 0 does
+// not count. Events and observed shares are queries of a base rate (optimize.BaseRate). Expected numbers of events are
+// second derivatives of the loss along the intercept.
+type Hazards struct {
+	// Charge is the total charge of all releases, in units of mu^2, and Pilot the part of it for the pilot fit; 0 if
+	// there is none.
+	Charge, Pilot float64
+	marginal      optimize.BaseRate
+	baseline      float64 // charge
+}
+
+// hazards returns the plan of the release of the baseline hazard, and the problem with the budget that remains. The plan
+// is nil if the target is not the time to an event, or if it has one interval only.
+func (c *Config) hazards(p optimize.Problem, l loss.Loss) (*Hazards, optimize.Problem, error) {
+	t := c.Schema.Target()
+	if t.Event == "" || len(t.Cuts) < 2 {
+		return nil, p, nil
+	}
+	h := &Hazards{marginal: c.rate(l)}
+	whole := p.Budget.Charge()
+	h.marginal.Charge = marginalShare * whole
+	if sizeOf(p.Budget, p.Records) >= leastPiloted*float64(p.Dim()) {
+		h.Pilot, h.baseline = pilotShare*whole, baselineShare*whole
+	}
+	h.Charge = h.marginal.Charge + h.Pilot + h.baseline
+	if !h.marginal.Possible(p.Relation) {
+		return nil, p, errors.New("model: the time to an event needs rows with an intercept, and a loss of counts")
+	}
+	if left := 1 - h.Charge/(p.Mu*p.Mu); !(left > 0) {
+		return nil, p, errors.New("train: with the shares of the other releases no budget is left for the baseline hazard")
+	}
+	return h, c.without(p, h.Charge), nil
+}
+
+// Workload says which queries the releases make, without those of the pilot fit, for a number of intervals.
+func (h Hazards) Workload(p optimize.Problem, intervals int) (w optimize.Workload) {
+	for range intervals {
+		w = w.Plus(h.marginal.Workload(p.Relation))
+	}
+	if h.Pilot > 0 {
+		w = w.Count(query.CurvatureAlong, float64(intervals), 1)
+	}
+	return w
+}
+
+// hazarded returns the configuration and the head of a fit with the released baseline hazard, which it writes to the log.
+func (c *Config) hazarded(ctx context.Context, r *recorder, p *prepared, f *Fitted, h Header) (*Config, Header, error) {
+	schema, err := c.released(ctx, r, *p.planned.Hazards, p.start, p.loss, r.session.Refine)
+	if err == nil {
+		err = r.refined(schema)
+	}
+	if err != nil {
+		return c, h, err
+	}
+	f.Schema, h.Schema = schema, schema
+	return c.of(schema), h, nil
+}
+
+// released releases the baseline hazard by the plan h and returns the schema with it. It calls refine with each schema of
+// the rows about which the oracle is to answer from then on.
+func (c *Config) released(ctx context.Context, o optimize.Oracle, h Hazards, p optimize.Problem, l loss.Loss,
+	refine func(*dataset.Schema) error) (*dataset.Schema, error) {
+	rate, k := h.marginal, len(c.Schema.Target().Cuts)
+	rate.Charge /= float64(k)
+	events, observed := make([]float64, k), make([]float64, k)
+	sigma, all := 0., 0.
+	err := c.each(refine, func(j int) error {
+		of, err := rate.Ask(ctx, o, p)
+		if err == nil {
+			events[j], observed[j], sigma = of.Sums[0], of.Sums[1], of.Sigma
+			all += of.Sums[0]
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	hazards := increments(events, observed, sigma)
+	schema, err := withHazards(c.Schema, hazards)
+	if err == nil {
+		err = refine(schema)
+	}
+	if err != nil || h.Pilot == 0 {
+		return schema, err
+	}
+	time := 0.
+	for j, v := range hazards {
+		time += v * observed[j]
+	}
+	all = min(max(all, sigma), 1)
+	base, ok := rate.AtRate(all / min(max(time, sigma), 1))
+	if !ok {
+		return schema, nil
+	}
+	base.Curvature = all
+	pilot := p
+	pilot.Mu = math.Sqrt(h.Pilot)
+	plan, _, err := c.plan(ctx, rate.Begin(pilot, base), l)
+	if err != nil {
+		return schema, nil // it is planned from public and released numbers
+	}
+	found, err := plan.Run(ctx, o, func(optimize.Step) {})
+	if err != nil {
+		return nil, err
+	}
+	one := 1 / rate.Intercept
+	err = c.each(refine, func(j int) error {
+		w, v := slices.Clone(found.W), make([]float64, len(found.W))
+		last := len(w) - 1
+		w[last] += math.Log(hazards[j]) * one
+		v[last] = 1
+		q, err := query.New(h.baseline/float64(k), query.CurvatureAlongAt(o.All(), w, v, 0, mostExpected/(one*one)))
+		if err != nil {
+			return err
+		}
+		released, err := o.Ask(ctx, q)
+		if err == nil {
+			observed[j] = released.Mean[0] * one * one / hazards[j]
+			sigma = max(sigma, released.Sigma*one*one)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if schema, err = withHazards(c.Schema, increments(events, observed, sigma)); err == nil {
+		err = refine(schema)
+	}
+	return schema, err
+}
+
+// mostExpected is the largest expected number of events of a record in an interval that the release of the baseline hazard
+// counts: larger ones count as this number.
+const mostExpected = 1
+
+// each calls ask for each interval of the time, after the rows were refined to those of the schema whose hazard is 0 outside
+// of the interval.
+func (c *Config) each(refine func(*dataset.Schema) error, ask func(interval int) error) error {
+	for j := range c.Schema.Target().Cuts {
+		only := make([]float64, len(c.Schema.Target().Cuts))
+		only[j] = 1
+		schema, err := withHazards(c.Schema, only)
+		if err == nil {
+			err = refine(schema)
+		}
+		if err == nil {
+			err = ask(j)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// increments returns the integrals of the hazard over intervals, with sum 1, from released means of the events and
+// of the observed share of each interval, or of its sum over records weighted by their hazard ratios, whose noise has the standard deviation sigma. To each interval it adds as many
+// events as two standard deviations of the noise, at the hazard of all intervals together: a hazard that noise would
+// make negative or infinite is near the mean hazard then.
+func increments(events, observed []float64, sigma float64) []float64 {
+	const prior = 2
+	var all, time float64
+	for j := range events {
+		all, time = all+events[j], time+observed[j]
+	}
+	mean := max(all, sigma) / max(time, sigma)
+	out, sum := make([]float64, len(events)), 0.
+	for j := range out {
+		more := prior * sigma
+		out[j] = (max(events[j], 0) + more) / (max(observed[j], 0) + more/mean)
+		sum += out[j]
+	}
+	for j := range out {
+		if out[j] /= sum; math.IsNaN(out[j]) {
+			out[j] = 1 / float64(len(out)) // without noise and without events
+		}
+	}
+	return out
+}
+
+// withHazards returns the schema with another baseline hazard of its target.
+func withHazards(s *dataset.Schema, hazards []float64) (*dataset.Schema, error) {
+	t := s.Target()
+	t.Hazards = hazards
+	changed, err := dataset.New(definition(s, s.Columns(), t))
+	if e, ok := s.Effects(); ok && err == nil {
+		return changed.WithEffects(e)
+	}
+	return changed, err
+}

@@ -1,0 +1,107 @@
+package loss
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/internal/repromath"
+)
+
+// gamma has the two knees of the loss in the residual r: clipped below lower and above upper.
+type gamma struct{ clip, least, lower, upper float64 }
+
+// newGamma returns half of the gamma deviance of a positive number v at the mean e^z, with a capped slope. Its
+// parameters are the cap and the least number (see [LeastValue]).
+//
+// Numbers and means are fractions of the largest possible number: the target y in [-1, 1] encodes v = least +
+// (1-least)(1+y)/2, and least is the ratio of the bounds of the target, between 1e-12 and 1. With r = z - ln v, the
+// logarithm of mean over number, the half deviance is
+//
+//	psi(r) = r + e^-r - 1, with the slope 1 - e^-r = 1 - v/e^z,
+//
+// the relative residual. The loss continues psi linearly where the slope is beyond [-clip, clip], as the loss of Huber
+// does. It is a function of the logarithms alone, so bounds that are far apart make no record's gradient longer.
+//
+//	slope: in [-clip, min(clip, 1)]
+//	curvature: e^-r = 1 - slope where the slope is not capped, which is in [0, 1 + clip], and 0 where it is capped
+//	initial gap: psi is at least 0, and at z = 0 largest for v = least
+//
+// A cap lowers the fitted mean where numbers above (1 + clip) times the mean occur: they count as (1 + clip) times it.
+func newGamma(clip, least float64) (RankOne, error) {
+	if err := checkScale("gamma", "clip", clip); err != nil {
+		return nil, err
+	}
+	if !(least >= leastRatio && least < 1) {
+		return nil, fmt.Errorf("loss: gamma: least = %v: must be between %v and 1, and less than that: the lower bound of "+
+			"the target over the upper, of which the lower must be above 0", least, leastRatio)
+	}
+	g := gamma{clip: clip, least: least, lower: -logarithm(1 + clip), upper: math.Inf(1)}
+	if clip < 1 {
+		g.upper = -logarithm(1 - clip)
+	}
+	return g, nil
+}
+
+// leastRatio is the smallest ratio of the bounds of a positive target.
+const leastRatio = 1e-12
+
+// Rate returns e^z, the mean at the margin z as a fraction of the largest number.
+func (gamma) Rate(z float64) float64 { return repromath.Exp(z) }
+
+// LeastValue returns the ratio of the bounds of a positive number. The best constant of the loss has a margin in [log
+// of the ratio, 0].
+func (g gamma) LeastValue() float64 { return g.least }
+
+func (g gamma) Name() string { return format("gamma", g.clip, g.least) }
+func (gamma) Target() Target { return Real }
+
+func (g gamma) Constants() Constants {
+	return Constants{
+		Lipschitz: g.clip, Curvature: CurvatureInterval{0, 1 + g.clip}, HessianLipschitz: math.Inf(1),
+		InitialGap: g.value(-logarithm(g.least)),
+	}
+}
+
+// residual returns r = z - ln v.
+func (g gamma) residual(z, y float64) float64 {
+	v := math.FMA((1-g.least)/2, 1+y, g.least)
+	if !(v > 0) {
+		return math.NaN()
+	}
+	return z - logarithm(v)
+}
+
+func (g gamma) value(r float64) float64 {
+	c := clamp(r, g.lower, g.upper)
+	e := repromath.Exp(-c)
+	v := c + (e - 1)
+	if beyond := r - c; beyond < 0 || beyond > 0 { // not if r and a knee are infinite
+		v += float64(beyond * (1 - e))
+	}
+	return max(v, 0)
+}
+
+func (g gamma) Values(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		dst[i] = g.value(g.residual(z[i], y[i]))
+	}
+}
+
+func (g gamma) Slopes(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		dst[i] = clamp(1-repromath.Exp(-clamp(g.residual(z[i], y[i]), g.lower, g.upper)), -g.clip, g.clip)
+	}
+}
+
+func (g gamma) Curvatures(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		r := g.residual(z[i], y[i])
+		dst[i] = repromath.Exp(-r)
+		if r < g.lower || r > g.upper {
+			dst[i] = 0
+		}
+	}
+}
