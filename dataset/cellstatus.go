@@ -32,28 +32,28 @@ func (c *ColumnMap) Status(cell string) (x float64, status string) {
 	case asClass:
 		_, known := c.classes[cell]
 		return 0, listedFate(known, cell, c.missing)
+	case asTime, asEvent:
+		return c.Text(cell), c.fate(cell)
 	case asFilter:
 		return 0, listedFate(slices.Contains(c.listed, cell), cell, c.missing)
-	case asTime, asEvent:
-		return c.timeFate(cell)
 	}
 	return 0, ""
 }
 
-// timeFate returns the number in a trimmed cell of a time or an event, and how the row map treats the cell.
-func (c *ColumnMap) timeFate(cell string) (x float64, status string) {
-	x = c.Text(cell)
+// fate returns how the row map treats a trimmed cell of a time or of an event.
+func (c *ColumnMap) fate(cell string) string {
+	x := c.Text(cell)
 	switch absent := listedFate(true, cell, c.missing); {
 	case absent == cellstatus.Absent:
-		return 0, absent
+		return absent
 	case c.use == asEvent:
-		return 0, listedFate(x == x, cell, c.missing)
+		return listedFate(x == x, cell, c.missing)
 	case !(x >= 0):
-		return x, cellstatus.Unread
-	case x > c.interval.high:
-		return x, cellstatus.Above
+		return cellstatus.Unread
+	case x > c.high:
+		return cellstatus.Above
 	}
-	return x, cellstatus.Read
+	return cellstatus.Read
 }
 
 // listedFate returns how the row map treats (the fate of) a cell that must be a listed value. known

@@ -75,8 +75,7 @@ func (m *Map) bindColumns() {
 	}
 	for i, at := range m.times {
 		c := &m.columns[at]
-		c.interval = s.target.interval()
-		if c.use = asTime; i == 0 {
+		if c.use, c.high = asTime, s.target.High; i == 0 {
 			c.use = asEvent
 			_, c.value = s.target.eventColumn()
 		}
@@ -196,8 +195,8 @@ func (c *ColumnMap) number(x float64) float64 {
 	return c.interval.unit(x)
 }
 
-// event returns 1 if a trimmed cell says that the event occurred, 0 if it says that the record was only observed, and
-// NaN otherwise.
+// event returns 1 if a trimmed cell says that the event occurred, 0 if it says that the record was only observed, and NaN
+// otherwise.
 func (c *ColumnMap) event(cell string) float64 {
 	x, number := parse(cell, c.missing)
 	switch {
