@@ -2,13 +2,11 @@ package dataset
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/cellstatus"
 )
 
-// CellStatuses calls the function each for every cell of a row that [Map.Encode] reads, and for the cell of the
-// row filter's public column. It passes the column's name, the trimmed cell and its fate, one of
+// Status returns how the map reads a trimmed cell, and the cell's number or date in days if it has one. It is one of
 //
 //   - read: a number or date within its bounds, or a listed value;
 //   - missing: the cell is missing;
@@ -19,82 +17,43 @@ import (
 //     time after the end, which counts as observed until the end without an event;
 //   - other: not a listed value; becomes "other" or, in the target, makes the row malformed.
 //
-// If the row does not have as many cells as the header, CellStatuses does not call each, and returns false.
-//
-// The results reveal records. They are for checks of tables that the caller may look at. No private
-// computation may depend on them.
-func (m *Map) CellStatuses(cells []string, each func(column, cell string, fate string)) (whole bool) {
-	if m.schema == nil || len(cells) != m.cells {
-		return false
-	}
-	s := m.schema
-	next := 0
-	for _, c := range s.columns {
-		switch {
-		case c.Kind == Public && m.where >= 0 && c.Name == s.filter.Column:
-			cell := strings.TrimSpace(cells[m.where])
-			each(c.Name, cell, listedFate(slices.Contains(c.Values, cell), cell, s.missing))
-		case c.width() > 0:
-			in := &m.inputs[next]
-			next++
-			cell := strings.TrimSpace(cells[in.cell])
-			each(c.Name, cell, in.fate(cell, s.missing))
+// It is empty for a column that the map does not read. The results reveal records. They are for checks of
+// tables that the caller may look at. No private computation may depend on them.
+func (c *ColumnMap) Status(cell string) (x float64, status string) {
+	switch c.use {
+	case asNumber, asShare:
+		return c.interval.fate(cell, c.missing)
+	case asLevel:
+		known := c.in.levels == nil
+		if !known {
+			_, known = c.in.levels[cell]
 		}
+		return 0, listedFate(known, cell, c.missing)
+	case asClass:
+		_, known := c.classes[cell]
+		return 0, listedFate(known, cell, c.missing)
+	case asFilter:
+		return 0, listedFate(slices.Contains(c.listed, cell), cell, c.missing)
+	case asTime, asEvent:
+		return c.timeFate(cell)
 	}
-	if m.target < 0 {
-		return true
-	}
-	t := &s.target
-	cell := strings.TrimSpace(cells[m.target])
-	if t.timed() {
-		for i, at := range append([]int{m.target}, m.times...) {
-			name := append([]string{t.Column}, t.times()...)[i]
-			each(name, strings.TrimSpace(cells[at]), m.columns[at].fate(strings.TrimSpace(cells[at]), t.High))
-		}
-		return true
-	}
-	if _, known := m.columns[m.target].classes[cell]; t.Kind == Category {
-		each(t.Column, cell, listedFate(known, cell, s.missing))
-	} else {
-		bounds := t.interval()
-		each(t.Column, cell, bounds.fate(cell, s.missing))
-	}
-	if m.beside >= 0 {
-		bounds := interval{low: 0, high: 1} // bounds of a weight
-		if e := t.Exposure; e != (Exposure{}) {
-			bounds = interval{low: e.Low, high: e.High}
-		}
-		cell := strings.TrimSpace(cells[m.beside])
-		each(t.beside(), cell, bounds.fate(cell, s.missing))
-	}
-	return true
+	return 0, ""
 }
 
-func (in *input) fate(cell string, missing []string) string {
-	switch {
-	case in.other == 0:
-		return in.interval.fate(cell, missing)
-	case in.levels == nil:
-		return listedFate(true, cell, missing)
-	}
-	_, known := in.levels[cell]
-	return listedFate(known, cell, missing)
-}
-
-// fate returns how the row map treats a trimmed cell of a time, whose end is given, or of an event.
-func (c *ColumnMap) fate(cell string, end float64) string {
-	x := c.Text(cell)
+// timeFate returns the number in a trimmed cell of a time or an event, and how the row map treats the cell.
+func (c *ColumnMap) timeFate(cell string) (x float64, status string) {
+	x = c.Text(cell)
 	switch absent := listedFate(true, cell, c.missing); {
 	case absent == cellstatus.Absent:
-		return absent
+		return 0, absent
 	case c.use == asEvent:
-		return listedFate(x == x, cell, c.missing)
+		return 0, listedFate(x == x, cell, c.missing)
 	case !(x >= 0):
-		return cellstatus.Unread
-	case x > end:
-		return cellstatus.Above
+		return x, cellstatus.Unread
+	case x > c.interval.high:
+		return x, cellstatus.Above
 	}
-	return cellstatus.Read
+	return x, cellstatus.Read
 }
 
 // listedFate returns how the row map treats (the fate of) a cell that must be a listed value. known
@@ -109,18 +68,18 @@ func listedFate(known bool, cell string, missing []string) string {
 	return cellstatus.Unlisted
 }
 
-func (n *interval) fate(cell string, missing []string) string {
+func (n *interval) fate(cell string, missing []string) (x float64, status string) {
 	x, ok := n.read(cell, missing)
 	switch {
 	case ok && x < n.low:
-		return cellstatus.Below
+		return x, cellstatus.Below
 	case ok && x > n.high:
-		return cellstatus.Above
+		return x, cellstatus.Above
 	case ok:
-		return cellstatus.Read
+		return x, cellstatus.Read
 	}
 	if f := listedFate(true, cell, missing); f == cellstatus.Absent {
-		return f
+		return 0, f
 	}
-	return cellstatus.Unread
+	return 0, cellstatus.Unread
 }

@@ -25,7 +25,8 @@ schema:
   where: split=train
   missing: ["", "?"]
 `)
-	m := mustBind(t, s, "years", "age", "seen", "work", "town", "note", "split", "y")
+	header := []string{"years", "age", "seen", "work", "town", "note", "split", "y"}
+	m := mustBind(t, s, header...)
 	for cells, want := range map[string]string{
 		"1,5,2020-05-05,state,x,n,train,3":   "age read, seen read, work read, town read, split read, y read, years read",
 		"0,-1,2019-12-31,State,,n,dev,-3":    "age below, seen below, work other, town missing, split other, y below, years below",
@@ -33,20 +34,25 @@ schema:
 		"?, ?,,, x ,n,test,":                 "age missing, seen missing, work missing, town read, split read, y missing, years missing",
 		"x,1e,1.1.2020,other,x,n,train,NaN ": "age unreadable, seen unreadable, work other, town read, split read, y unreadable, years unreadable",
 	} {
-		var got []string
-		if !m.CellStatuses(strings.Split(cells, ","), func(column, _, f string) { got = append(got, column+" "+f) }) {
-			t.Errorf("%s: not whole", cells)
+		got := map[string]string{}
+		for i, cell := range strings.Split(cells, ",") {
+			_, got[header[i]] = m.Column(i).Status(strings.TrimSpace(cell))
 		}
-		if strings.Join(got, ", ") != want {
-			t.Errorf("%s: %s: want %s", cells, strings.Join(got, ", "), want)
+		if got["note"] != "" {
+			t.Errorf("%s: the map reads a column that it ignores", cells)
+		}
+		for _, cell := range strings.Split(want, ", ") {
+			if name, status, _ := strings.Cut(cell, " "); got[name] != status {
+				t.Errorf("%s: %s %s: want %s", cells, name, got[name], status)
+			}
 		}
 	}
-	if m.CellStatuses([]string{"1"}, nil) || new(Map).CellStatuses(nil, nil) {
-		t.Error("a row that is not whole")
+	if x, status := m.Column(1).Status("-12.5"); x != -12.5 || status != cellstatus.Below {
+		t.Errorf("number %v, %s", x, status)
 	}
 }
 
-// TestCellStatusesAreTheMaps tests that a cell's fate agrees with its features. The test fails if CellStatuses and
+// TestCellStatusesAreTheMaps tests that a cell's fate agrees with its features. The test fails if Status and
 // Encode read a cell differently.
 func TestCellStatusesAreTheMaps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -59,7 +65,9 @@ func TestCellStatusesAreTheMaps(t *testing.T) {
 		row := make([]float32, s.Dim())
 		_, ok := m.Encode(row, cells)
 		fates := map[string]string{}
-		m.CellStatuses(cells, func(column, _, f string) { fates[column] = f })
+		for i, name := range fullHeader(s) {
+			_, fates[name] = m.Column(i).Status(strings.TrimSpace(cells[i]))
+		}
 		if f := fates[s.target.Column]; ok == (f == cellstatus.Absent || f == cellstatus.Unread || f == cellstatus.Unlisted && s.target.Kind == Category) {
 			t.Fatalf("target %v, row taken: %v", f, ok)
 		}

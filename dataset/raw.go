@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/stillpoint-dp/stillpoint/internal/autobounds"
 )
 
 // rawColumn, rawTarget, rawExposure, rawUnit and rawSchema are the common content of the YAML and
@@ -164,7 +166,9 @@ func (r rawColumn) column() (Column, error) {
 	case r.Transform != Log1p.String():
 		return Column{}, &fieldError{field + ".transform", strconv.Quote(r.Transform), "must be log1p or absent"}
 	default:
-		c.Transform = Log1p
+		if c.Transform = Log1p; autobounds.Are(c.Low, c.High, false) {
+			c.Low = 0 // number: auto
+		}
 	}
 	return c, nil
 }

@@ -25,8 +25,9 @@ type ColumnMap struct {
 	interval        // of a number or date, and of a target that is a number
 	in       *input // the input of a category or hash
 	classes  map[string]float64
-	target   *Target // the target whose weight or exposure the column is
-	value    string  // the value of the filter
+	target   *Target  // the target whose weight or exposure the column is
+	value    string   // the value of the filter
+	listed   []string // the public values of the filter's column
 	missing  []string
 }
 
@@ -74,6 +75,7 @@ func (m *Map) bindColumns() {
 	}
 	for i, at := range m.times {
 		c := &m.columns[at]
+		c.interval = s.target.interval()
 		if c.use = asTime; i == 0 {
 			c.use = asEvent
 			_, c.value = s.target.eventColumn()
@@ -81,11 +83,16 @@ func (m *Map) bindColumns() {
 	}
 	if m.beside >= 0 {
 		c := &m.columns[m.beside]
-		c.use, c.target = asShare, &s.target
+		c.use, c.target, c.interval = asShare, &s.target, interval{low: 0, high: 1} // bounds of a weight
+		if e := s.target.Exposure; e != (Exposure{}) {
+			c.interval.low, c.interval.high = e.Low, e.High
+		}
 	}
 	if m.where >= 0 {
 		c := &m.columns[m.where]
 		c.use, c.value = asFilter, s.filter.Value
+		public, _ := s.column(s.filter.Column)
+		c.listed = public.Values
 	}
 }
 

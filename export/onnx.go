@@ -102,10 +102,16 @@ func (g *graph) node(kind string, inputs []string, out string, attributes ...any
 	g.nodes.bytes(graphNode, m)
 }
 
-// row adds a constant of shape [1, len(values)] to the graph and returns its name. number adds a constant
-// of shape [1, 1].
-func (g *graph) row(values []float64) string { return g.matrix(1, values) }
-func (g *graph) number(x float64) string     { return g.row([]float64{x}) }
+// row adds a constant of shape [1, len(values)] to the graph and returns its name. If its values are equal, the shape
+// is [1, 1], which stands for a row of any length and which runtimes read faster. number adds a constant of shape
+// [1, 1].
+func (g *graph) row(values []float64) string {
+	if !slices.ContainsFunc(values, func(x float64) bool { return x != values[0] }) {
+		values = values[:1]
+	}
+	return g.matrix(1, values)
+}
+func (g *graph) number(x float64) string { return g.row([]float64{x}) }
 
 // matrix adds a constant matrix with the given number of rows and the given values, row after row, and
 // returns its name.
@@ -131,9 +137,14 @@ func (g *graph) sum() string {
 	if len(numbers) > 0 {
 		var v string
 		v, missing = g.numbers(numbers)
-		norm := g.norm(numbers, v, missing)
-		one = g.float32(g.op("Div", []string{g.number(g.share), norm}))
-		x = g.float32(g.op("Div", []string{v, norm}))
+		if order := g.squares(numbers); g.neverLong(len(order)) {
+			one = g.number(float64(float32(g.share)))
+			x = g.float32(v)
+		} else {
+			norm := g.norm(numbers, v, missing, order)
+			one = g.float32(g.op("Div", []string{g.number(g.share), norm}))
+			x = g.float32(g.op("Div", []string{v, norm}))
+		}
 		z = g.op("MatMul", []string{x, g.table(at(numbers))})
 	}
 	constants := g.table([]int{g.intercept()})
@@ -232,8 +243,13 @@ func (g *graph) numbers(columns []column) (u, missing string) {
 		isLog := g.op("Equal", []string{g.row(logs), g.number(float64(dataset.Log1p))})
 		t = g.op("Where", []string{isLog, g.clamp(g.log1p(t), from, to), t})
 	}
-	share := g.op("Div", []string{g.op("Sub", []string{t, g.row(from)}), g.row(width)})
-	u = g.op("Sub", []string{g.op("Mul", []string{g.number(2), share}), g.number(1)})
+	if slices.ContainsFunc(from, func(x float64) bool { return x != 0 }) {
+		t = g.op("Sub", []string{t, g.row(from)})
+	}
+	if slices.ContainsFunc(width, func(x float64) bool { return x != 1 }) {
+		t = g.op("Div", []string{t, g.row(width)})
+	}
+	u = g.op("Sub", []string{g.op("Mul", []string{g.number(2), t}), g.number(1)})
 	u = g.op("Where", []string{missing, g.number(0), u})
 	return g.op("Div", []string{u, g.number(g.scale)}), missing
 }
@@ -264,28 +280,11 @@ func (g *graph) log1p(x string) string {
 	return g.op("Add", []string{g.op("Log", []string{v}), g.op("Div", []string{rest, v})})
 }
 
-// norm adds the nodes that compute max(1, ||x||) for each row x, of shape [rows, 1]. The row's features are
-// divided by this number. v names the features of the number and date columns, and missing the mask of
-// missing cells. The squares are added in the order of the columns, then of the interactions, with the
-// intercept last. The operator CumSum adds them in that order. The square of a category, of an interaction
-// of categories and of the intercept is 1/S^2, with S the schema's scale.
-func (g *graph) norm(columns []column, v, missing string) string {
-	squares := g.op("Mul", []string{v, v})
-	if len(indicated(columns)) > 0 { // a missing cell has u = 0 and the square of its indicator
-		var own []float64
-		for _, c := range columns {
-			square := 0.0
-			if c.Indicator {
-				square = float64(g.share * g.share)
-			}
-			own = append(own, square)
-		}
-		squares = g.op("Where", []string{missing, g.row(own), squares})
-	}
-	rows := g.op("Concat", []string{g.op("Shape", []string{v}, "start", 0, "end", 1), g.index(1)}, "axis", 0)
-	constant := g.op("Expand", []string{g.number(float64(g.share * g.share)), rows})
+// squares returns the order in which the squares of a row's features are added: the columns, then the interactions, with
+// the intercept last. It names the square of a number or date by its index in columns, and each other square, which is
+// 1/S^2, by len(columns).
+func (g *graph) squares(columns []column) (order []int64) {
 	numbers := int64(len(columns))
-	var order []int64
 	next := int64(0)
 	for _, c := range g.columns {
 		if c.number() {
@@ -307,6 +306,45 @@ func (g *graph) norm(columns []column, v, missing string) string {
 	for range same {
 		order = append(order, numbers)
 	}
+	return order
+}
+
+// neverLong reports whether every row has the same features, as float32, with and without the division by max(1, ||x||).
+// Each of the given number of squares is at most that of 1/S. Rounding is monotone, so that their sum is at most that of
+// as many squares of 1/S. If this sum exceeds 1 by rounding alone, only rows exceed 1 whose numbers are all within
+// n^2 2^-50 of their bounds; the features of these must round to the same float32.
+func (g *graph) neverLong(squares int) bool {
+	sum, n := 0., float64(squares)
+	for range squares {
+		sum += float64(g.share * g.share)
+	}
+	if sum <= 1 {
+		return true
+	}
+	least := g.share * (1 - n*n*0x1p-50)
+	return sum <= 1+n*0x1p-50 && float32(least/math.Sqrt(sum)) == float32(g.share)
+}
+
+// norm adds the nodes that compute max(1, ||x||) for each row x, of shape [rows, 1]. The row's features are
+// divided by this number. v names the features of the number and date columns, and missing the mask of
+// missing cells. The squares are added in the given order of [graph.squares]. The operator CumSum adds them in that
+// order. The square of a category, of an interaction
+// of categories and of the intercept is 1/S^2, with S the schema's scale.
+func (g *graph) norm(columns []column, v, missing string, order []int64) string {
+	squares := g.op("Mul", []string{v, v})
+	if len(indicated(columns)) > 0 { // a missing cell has u = 0 and the square of its indicator
+		var own []float64
+		for _, c := range columns {
+			square := 0.0
+			if c.Indicator {
+				square = float64(g.share * g.share)
+			}
+			own = append(own, square)
+		}
+		squares = g.op("Where", []string{missing, g.row(own), squares})
+	}
+	rows := g.op("Concat", []string{g.op("Shape", []string{v}, "start", 0, "end", 1), g.index(1)}, "axis", 0)
+	constant := g.op("Expand", []string{g.number(float64(g.share * g.share)), rows})
 	terms := g.op("Gather", []string{g.op("Concat", []string{squares, constant}, "axis", 1), g.index(order...)}, "axis", 1)
 	sums := g.op("CumSum", []string{terms, g.index(1)})
 	sum := g.op("Gather", []string{sums, g.index(int64(len(order) - 1))}, "axis", 1)

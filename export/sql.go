@@ -124,8 +124,10 @@ func (s *query) check(keep []string) error {
 // results returns the names of the query's prediction columns, such as probability and class.
 func (s *query) results() []string {
 	switch s.output {
-	case model.Value, model.Rate, model.Risk:
+	case model.Value, model.Rate:
 		return []string{"prediction"}
+	case model.Risk:
+		return []string{"risk"}
 	case model.Probabilities:
 		var names []string
 		for _, c := range s.target.Classes {

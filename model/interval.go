@@ -1,6 +1,8 @@
 package model
 
 import (
+	"fmt"
+
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
 )
 
@@ -13,13 +15,22 @@ type Interval struct{ Low, High float64 }
 // The function returns nil for a row without a stated interval. It computes the interval of the row's score,
 // a linear combination of the weights, and converts both ends to predictions, since the prediction increases
 // with the score. intervals returns an error if the model has no intervals.
-func (m *Model) intervals(o Output, l margins) (func(x []float32) *Interval, error) {
+func (m *Model) intervals(o Output, l margins, horizons ...float64) (func(x []float32) *Interval, error) {
 	if m.inference == nil {
 		return nil, errNoIntervals
 	}
 	contrast := m.contrasts()
 	scale := func(z float64) float64 { return m.inUnits(l, z) }
-	if o == Probability {
+	switch o {
+	case Risk:
+		by := m.schema.Target().High
+		if len(horizons) > 1 {
+			return nil, fmt.Errorf("horizon: %d times: must be one time, for which the interval is stated", len(horizons))
+		} else if len(horizons) == 1 {
+			by = horizons[0]
+		}
+		scale = func(z float64) float64 { return risk(m.times(), z, by) }
+	case Probability:
 		scale = func(z float64) float64 { return probability(l, z) }
 	}
 	row := make([]float64, m.schema.Dim())

@@ -142,7 +142,7 @@ func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []s
 	}
 	interval := func([]float32) *Interval { return nil }
 	if opts.Intervals {
-		if interval, err = m.intervals(o, l); err != nil {
+		if interval, err = m.intervals(o, l, opts.Horizons...); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -47,6 +47,10 @@ func outline(p train.Planned, verbose bool) string {
 		b.add("ranks", "%.2g%% of the budget places the knots of %s, more of them where rows are many (train.ranks: off)",
 			100*ranking(p), safetext.Text(strings.Join(p.Ranks.Columns, ", ")))
 	}
+	if h := p.Hazards; h != nil {
+		b.add("hazard", "%.2g%% of the budget releases the baseline hazard, of which %.2g%% a pilot fit",
+			100*h.Charge/p.Budget.Charge(), 100*h.Pilot/p.Budget.Charge())
+	}
 	switch {
 	case p.Base != nil:
 		b.add("start", "%.2g%% of the budget releases the best constant, at which the fit begins: steps and charges "+

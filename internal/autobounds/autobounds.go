@@ -2,7 +2,7 @@
 // date: auto. They are public and so wide that they say nothing about the column. A fit with them would be noise.
 package autobounds
 
-// Number is the upper bound of such a number, and -Number the lower bound. The row map places a number within these
+// Number is the upper bound of such a number, and -Number the lower bound, or 0 with transform: log1p. The row map places a number within these
 // bounds to within 2^-13.
 const Number = 1 << 40
 
@@ -17,5 +17,5 @@ func Are(low, high float64, date bool) bool {
 	if date {
 		return low == First && high == Last
 	}
-	return low == -Number && high == Number
+	return (low == -Number || low == 0) && high == Number
 }

@@ -1,4 +1,4 @@
-// Package cellstatus names how the row map of package dataset treats a cell (dataset.Map.CellStatuses).
+// Package cellstatus names how the row map of package dataset treats a cell (dataset.ColumnMap.Status).
 package cellstatus
 
 const (

@@ -30,6 +30,9 @@ func Schema(s *dataset.Schema, by string) (*dataset.Schema, error) {
 		d := dataset.Column{Name: c.Name, Kind: c.Kind}
 		switch c.Kind {
 		case dataset.Number, dataset.Date:
+			if Auto(c) && c.Kind == dataset.Number { // only around 0 are small numbers told apart
+				c.Low = -c.High
+			}
 			d.Low, d.High, d.Layout, d.Indicator = c.Low, c.High, c.Layout, true
 			d.Knots = firstKnots(c)
 			d.Curve = len(d.Knots)

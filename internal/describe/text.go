@@ -126,11 +126,15 @@ func (d *Description) Text() string {
 			for i := range row {
 				row[i] = safetext.Text(row[i])
 			}
-			fmt.Fprintln(w, strings.TrimRight(strings.Join(row, "\t"), "\t"))
+			fmt.Fprintln(w, strings.Join(row, "\t"))
 		}
 		_ = w.Flush() // writing to a strings.Builder never fails
 	}
-	return b.String()
+	lines := strings.Split(b.String(), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n")
 }
 
 // between shows the interval of a value.

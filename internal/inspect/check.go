@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/internal/cellstatus"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
@@ -99,24 +98,20 @@ func Check(ctx context.Context, paths []string, as dataset.CSV, s *dataset.Schem
 			return fmt.Errorf("%s: %w", strings.Join(paths, ", "), err)
 		}
 		header = len(r.Header())
-		return table.For(r, m)
+		t.bind(m, r.Header())
+		return table.Look(r, m)
+	}, func(columns []table.Cells, n int) {
+		t.rows(columns, n)
 	}, func(cells []string) {
-		if !m.Keep(cells) {
-			t.report.LeftOut++
-			m.CellStatuses(cells, t.leftOut)
+		if len(cells) == header {
+			t.row(m.Keep(cells), cells)
 			return
 		}
 		t.report.Rows++
-		t.silent = false
-		if !m.CellStatuses(cells, t.cell) {
-			t.report.Malformed++
-			if len(cells) == header+1 && cells[header] == "" {
-				t.ended++
-			}
-			t.silent = true
-		}
-		if t.silent {
-			t.report.Silent++
+		t.report.Malformed++
+		t.report.Silent++
+		if len(cells) == header+1 && cells[header] == "" {
+			t.ended++
 		}
 	})
 	if err != nil {
@@ -127,9 +122,10 @@ func Check(ctx context.Context, paths []string, as dataset.CSV, s *dataset.Schem
 }
 
 // each reads the rows of a table, which consists of the files paths. It calls begin once with the open
-// table, and then f with the cells of each row. It stops at the first error and returns it.
+// table, and then rows with the next n rows by their columns, or row with the cells of one row. It stops at the first
+// error and returns it.
 func each(ctx context.Context, paths []string, as dataset.CSV, begin func(*table.Reader) error,
-	f func(cells []string)) error {
+	rows func(columns []table.Cells, n int), row func(cells []string)) error {
 	r, err := table.Open(paths, as)
 	if err != nil {
 		return err
@@ -139,29 +135,35 @@ func each(ctx context.Context, paths []string, as dataset.CSV, begin func(*table
 		return err
 	}
 	for i := 0; ; i++ {
-		if i%4096 == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
+		columns, n, err := r.Columns()
+		if err == nil && (n > 0 || i%4096 == 0) {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			rows(columns, n)
+			continue
 		}
 		cells, ok, err := r.Next()
 		if err != nil || !ok {
 			return err
 		}
-		f(cells)
+		row(cells)
 	}
 }
 
 // tally counts the cells of a table by the way in which the schema reads them.
 type tally struct {
-	schema  *dataset.Schema
-	report  Report
-	columns map[string]*counted
-	order   []*counted
-	silent  bool // the current row contributes nothing to a fit
-	csv     dataset.CSV
-	open    int // records of which a quote is not closed
-	ended   int // rows with one empty cell more than the header, since they end in a delimiter
+	schema *dataset.Schema
+	report Report
+	order  []*counted
+	filter *counted // the column of the row filter; nil if there is none
+	marks  []mark   // of the current rows
+	csv    dataset.CSV
+	open   int // records of which a quote is not closed
+	ended  int // rows with one empty cell more than the header, since they end in a delimiter
 }
 
 // counted holds the counts of one column's cells.
@@ -172,26 +174,36 @@ type counted struct {
 	points spellings       // numbers with a decimal point in files of decimal commas
 	used   map[string]bool // the listed values that occur in cells
 	bounds struct{ low, high float64 }
+	lists  bool               // the schema lists the values of the column: a category, or a target with classes
+	number bool               // a number or a date, or a target that is a number
+	at     int                // the index of the column in the table
+	read   *dataset.ColumnMap // the map of its cells
 	suspects
 }
 
 func newTally(s *dataset.Schema, as dataset.CSV) *tally {
-	t := &tally{schema: s, csv: as, columns: map[string]*counted{}}
+	t := &tally{schema: s, csv: as}
 	add := func(name, kind string, c *dataset.Column) {
 		k := &counted{Column: Column{Name: name, Kind: kind}, column: c, odd: spellings{}, points: spellings{},
 			used: map[string]bool{}, suspects: newSuspects()}
 		if c != nil {
 			k.bounds.low, k.bounds.high = c.Low, c.High
+			k.number, k.lists = c.Kind == dataset.Number || c.Kind == dataset.Date, c.Kind == dataset.Category
 		} else if kind == "target" {
 			k.bounds.low, k.bounds.high = s.Target().Low, s.Target().High
+			k.number, k.lists = s.Target().Kind == dataset.Number, s.Target().Kind == dataset.Category
+		} else if k.bounds.high = 1; kind == "exposure" {
+			k.bounds.low, k.bounds.high = s.Target().Exposure.Low, s.Target().Exposure.High
 		}
-		t.columns[name] = k
 		t.order = append(t.order, k)
 	}
 	for _, c := range s.Columns() {
 		filters := c.Kind == dataset.Public && c.Name == s.Filter().Column
 		if c.Kind != dataset.Ignore && (c.Kind != dataset.Public || filters) {
 			add(c.Name, c.Kind.String(), &c)
+			if filters {
+				t.filter = t.order[len(t.order)-1]
+			}
 		}
 	}
 	target := s.Target()
@@ -211,66 +223,15 @@ func newTally(s *dataset.Schema, as dataset.CSV) *tally {
 	return t
 }
 
-// lists reports whether the schema lists the values of the column: a category, or a target with classes.
-func (k *counted) lists(s *dataset.Schema) bool {
-	if k.Kind == "target" {
-		return s.Target().Kind == dataset.Category
-	}
-	return k.Kind == dataset.Category.String()
-}
-
-// cell counts one cell of a column by its fate, the way in which the schema reads the cell. If the cell is
-// of the target, weight or exposure and cannot be read, cell marks the current row as silent.
-func (t *tally) cell(column, cell string, as string) {
-	k := t.columns[column]
-	if as != cellstatus.Absent {
-		text, _ := t.written(k, cell)
-		k.see(k, cell, text, as)
-	}
-	switch as {
-	case cellstatus.Read:
-		k.Read++
-		if k.lists(t.schema) {
-			k.used[cell] = true
-		}
-	case cellstatus.Absent:
-		k.Missing++
-	case cellstatus.Unread:
-		k.Unreadable++
-		if text, pointed := t.written(k, cell); pointed {
-			k.points.add(text)
-		} else {
-			k.odd.add(text)
-		}
-	case cellstatus.Below:
-		k.Below++
-	case cellstatus.Above:
-		k.Above++
-	case cellstatus.Unlisted:
-		k.Other++
-		k.odd.add(cell)
-	}
-	if lost := as == cellstatus.Absent || as == cellstatus.Unread || as == cellstatus.Unlisted; lost && k.column == nil {
-		t.silent = true
+// bind finds the columns in a table with the given header, to which m is bound.
+func (t *tally) bind(m *dataset.Map, header []string) {
+	for _, k := range t.order {
+		k.at = slices.IndexFunc(header, func(name string) bool { return strings.TrimSpace(name) == k.Name })
+		k.read = m.Column(k.at)
 	}
 }
 
-// written returns the text of a cell in the file, and whether it is no number for its decimal point.
-func (t *tally) written(k *counted, cell string) (text string, pointed bool) {
-	if k.column != nil && k.column.Kind != dataset.Number || k.lists(t.schema) {
-		return cell, false // cells that no dialect rewrites
-	}
-	return t.csv.Written(cell)
-}
-
-// leftOut handles a cell of a row that the filter leaves out. It counts the cell only if it is in the
-// filter's column and is not one of the column's public values.
-func (t *tally) leftOut(column, cell string, as string) {
-	if column == t.schema.Filter().Column && as != cellstatus.Read {
-		t.cell(column, cell, as)
-	}
-}
-
+// finish returns the report.
 func (t *tally) finish() *Report {
 	t.report.Table = t.whole()
 	for _, k := range t.order {

@@ -50,7 +50,7 @@ func Codebook(ctx context.Context, path string, as dataset.CSV, from string) (ma
 			return errors.New("codebook: must have a column name, variable, column or field, with a row for each column of the table")
 		}
 		return nil
-	}, func(cells []string) {
+	}, nil, func(cells []string) {
 		get := func(what string) string {
 			if i := at[what]; i >= 0 && i < len(cells) {
 				return strings.TrimSpace(cells[i])

@@ -29,7 +29,7 @@ func Draft(ctx context.Context, path string, as dataset.CSV, name string) (colum
 			seen = append(seen, newSeen(strings.TrimSpace(h)))
 		}
 		return nil
-	}, func(cells []string) {
+	}, nil, func(cells []string) {
 		if len(cells) != len(seen) {
 			return
 		}

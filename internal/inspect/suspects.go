@@ -5,7 +5,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -17,9 +16,11 @@ import (
 
 // suspects summarises the cells of a column. The summary shows problems that no single cell shows.
 type suspects struct {
-	n      int    // cells that are not missing
-	first  string // the first cell that is not missing
-	varies bool
+	n     int    // cells that are not missing
+	first string // the first cell that is not missing
+	// firstBits are the bits of its number.
+	firstBits uint64
+	varies    bool
 
 	numbers      int       // cells that are numbers within or beyond the bounds
 	clamped      spellings // cells beyond the bounds
@@ -41,42 +42,63 @@ const enough, few = 20, 5
 
 func newSuspects() suspects { return suspects{clamped: spellings{}, rising: true} }
 
-// threeDigits matches a number that may have a thousands separator: 1.234 for 1234.
-var threeDigits = regexp.MustCompile(`^[-+]?[0-9]{1,3}\.[0-9]{3}$`)
-
 // see adds a cell of the column k to the summary. The cell is not missing. text is the cell as the file has it. as
-// is the way in which the schema reads it.
-func (s *suspects) see(k *counted, cell, text string, as string) {
+// is the way in which the schema reads it, and x its number.
+func (s *suspects) see(k *counted, cell, text string, x float64, as string) {
 	s.n++
 	if s.n == 1 {
-		s.first = text
+		s.first, s.firstBits = text, math.Float64bits(x)
 	}
 	s.varies = s.varies || text != s.first
 	if as == cellstatus.Below || as == cellstatus.Above {
 		s.clamped.add(text)
 	}
-	if k.column != nil && k.column.Kind == dataset.Date {
+	switch {
+	case !k.number:
+	case k.column != nil && k.column.Kind == dataset.Date:
 		s.day(k.column, cell, as)
-		return
+	case as == cellstatus.Unread || math.IsInf(x, 0) && strings.ContainsAny(cell, "0123456789"):
+		s.rising = false // no number, or one that is too large
+	default:
+		point := strings.IndexByte(cell, '.')
+		s.count(x, x == math.Trunc(x), point >= 0, point >= 0 && threeDigits(cell, point))
 	}
-	x, err := strconv.ParseFloat(cell, 64)
-	if err != nil || as == cellstatus.Unread {
-		s.rising = false
-		return
-	}
-	s.rising = s.rising && x == math.Trunc(x) && (s.numbers == 0 || x > s.last)
+}
+
+// count adds a number to the summary. whole reports whether it is an integer, pointed whether its text has a point,
+// and grouped whether the text has exactly three digits after the point and one to three before.
+func (s *suspects) count(x float64, whole, pointed, grouped bool) {
+	s.rising = s.rising && whole && (s.numbers == 0 || x > s.last)
 	if s.numbers == 0 {
 		s.start = x
 	}
 	s.largest = max(s.largest, math.Abs(x))
 	s.last = x
 	s.numbers++
-	if strings.Contains(cell, ".") {
+	if pointed {
 		s.pointed++
-		if threeDigits.MatchString(cell) {
-			s.grouped++
-		}
 	}
+	if grouped {
+		s.grouped++
+	}
+}
+
+// threeDigits reports whether a number with its point at the given index may have a thousands separator: 1.234 for
+// 1234. It has then one to three digits before the point and exactly three after it.
+func threeDigits(number string, point int) bool {
+	units, rest := number[:point], number[point+1:]
+	if units != "" && (units[0] == '-' || units[0] == '+') {
+		units = units[1:]
+	}
+	notDigit := func(r rune) bool { return r < '0' || r > '9' }
+	return len(units) >= 1 && len(units) <= 3 && len(rest) == 3 && strings.IndexFunc(units, notDigit) < 0 &&
+		strings.IndexFunc(rest, notDigit) < 0
+}
+
+// thousandths reports whether the shortest decimal of a number below 1000 has exactly three digits after the point.
+func thousandths(x float64) bool {
+	n := math.RoundToEven(x * 1000)
+	return n/1000 == x && math.Mod(n, 10) != 0
 }
 
 // day counts the dates of a column, and among them the dates that cannot be read with day and month

@@ -15,7 +15,7 @@ func DescriptionPage(table string, d *describe.Description, c *certificate.Certi
 		Lead: fmt.Sprintf("What was released of %s, with differential privacy. Intervals are of the table's own values at the "+
 			"level %s and cover the noise that protects its records.", table, percent(d.Level, false)),
 		Facts: []Fact{
-			{"Guarantee", fmt.Sprintf("epsilon %v, delta %v", claim.Epsilon, claim.Delta), claim.Text()},
+			{"Guarantee", claim.Text(), ""},
 			{"Protects", c.Unit().Protects(c.Filter(), claim.Relation), ""},
 			{"Records", Number(float64(c.Records())), ""},
 		},

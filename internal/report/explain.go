@@ -544,7 +544,10 @@ func rates(m *model.Model) bool {
 // ratesOf names the quantity that a model of rates predicts: the expected value of the target column, per
 // unit of the exposure if the target has an exposure column.
 func ratesOf(t dataset.Target) string {
-	if t.Exposure.Column == "" {
+	switch {
+	case t.Event != "":
+		return "the hazard of " + t.Event
+	case t.Exposure.Column == "":
 		return "the expected " + t.Column
 	}
 	return "the expected " + t.Column + " per unit of " + t.Exposure.Column

@@ -187,6 +187,9 @@ func (f *Fit) Page(ctx context.Context) (Page, error) {
 		if s, ok := f.interactions(); ok {
 			page.Sections = append(page.Sections, s)
 		}
+		if s, ok := f.survival(); ok {
+			page.Sections = append(page.Sections, s)
+		}
 		if s, ok := f.quality(); ok {
 			page.Sections = append(page.Sections, s)
 		}

@@ -261,7 +261,7 @@ var withoutColumn = map[string]string{
 	"dataset/schema.go":            "ignore, public",
 	"dataset/shape.go":             "ignore, public, date",
 	"dataset/encode.go":            "ignore, public, category, hash",
-	"dataset/cellstatus.go":        "ignore, number, hash, date",
+	"dataset/reading.go":           "ignore, hash",
 	"dataset/curve.go":             "ignore, public, category, hash",
 	"dataset/interaction.go":       "ignore, public",
 	"dataset/term.go":              "ignore, public, hash",

@@ -108,7 +108,7 @@ var layers = map[string]struct {
 		"dataset", "optimize",
 		"curator/simulate", "internal/train"},
 		others: []string{"gonum.org/v1/gonum"}},
-	"internal/report": {local: []string{"account/mechanism", "internal/describe", "internal/spline", "internal/synthetic", "internal/inference", "internal/regularfile", "account",
+	"internal/report": {local: []string{"account/mechanism", "internal/targetpair", "internal/describe", "internal/spline", "internal/synthetic", "internal/inference", "internal/regularfile", "account",
 		"model", "certificate", "dataset", "internal/runrecord", "internal/ledgerfile", "internal/safetext"},
 		others: []string{"gonum.org/v1/gonum"}},
 	"model": {local: []string{"model/contrast", "internal/targetpair", "internal/inference", "account", "internal/vector", "internal/regularfile",
@@ -174,6 +174,8 @@ var randomness = []string{"math/rand", "math/rand/v2", "crypto/rand"}
 // the package's row of layers.
 var testLocal = map[string][]string{
 	"cmd/stillpoint":       {"optimize", "optimize/choose"},
+	"internal/means":       {"account", "loss"},
+	"internal/report":      {"loss"},
 	"internal/table":       {"dataset"},
 	"loss":                 {"internal/losscheck", "losstest"},
 	"internal/testloss":    {"internal/losscheck", "losstest"},
@@ -210,6 +212,7 @@ var testLocal = map[string][]string{
 	"internal/fitting": {"account"},
 	"examples/service": {"account", "curator", "optimize", "optimize/choose", "internal/crashsafe"},
 	"examples/loss":    {"losstest"},
+	"internal/report":  {"loss"},
 	"export":           {"account"},
 	"internal/runfolder": {"internal/durable/durabletest", "budget/stores", "internal/budgetstore/sqlite", "curator",
 		"loss", "model", "query"},

@@ -2,6 +2,7 @@ package runrecord
 
 import (
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -124,6 +125,35 @@ func (l Trace) Settled() Trace {
 func (l Trace) ChosenAmong(count int) Trace {
 	l.Weights, l.Chosen = nil, max(count, l.Chosen)
 	return l.Settled()
+}
+
+// Then returns the trace of a run that began at the result of the run of l, and of which next is the trace. Neither run
+// may have momentum, scales or rounds.
+func (l Trace) Then(next Trace) Trace {
+	A, B := l.Steps(), next.Steps()
+	out := Trace{Start: l.Start, Chosen: next.Chosen, Move: max(l.Move, next.Move), Unstated: l.Unstated || next.Unstated,
+		Weights: append(l.eachWeight(A), next.eachWeight(B)[1:]...), Rounds: []int{A, A + B}}
+	for _, x := range []struct {
+		trace Trace
+		steps int
+	}{{l, A}, {next, B}} {
+		for t := range x.steps {
+			out.Back, out.Keep = append(out.Back, column(x.trace.Back, t, 1)), append(out.Keep, column(x.trace.Keep, t, 0))
+			out.Noise = append(out.Noise, column(x.trace.Noise, t, 0))
+			out.StepSizes = append(out.StepSizes, column(x.trace.StepSizes, t, 0))
+		}
+	}
+	return out.Settled()
+}
+
+// eachWeight returns the weights of the run's T+1 points in the result.
+func (l Trace) eachWeight(T int) []float64 {
+	if l.Weights != nil {
+		return slices.Clone(l.Weights)
+	}
+	weights := make([]float64, T+1)
+	weights[T] = 1
+	return weights
 }
 
 // WithoutNoise returns the trace of a result whose noise it cannot express.

@@ -79,6 +79,7 @@ func (p *parquetFile) chunk() (Chunk, error) {
 	p.group++
 	rows := &groupRows{file: p.file, left: g.Rows()}
 	rows.row, rows.columns = make([]string, len(p.source.Columns)), make([]*column, len(p.source.Columns))
+	look := false
 	for i := range p.source.Columns {
 		if !p.uses(i) {
 			continue
@@ -89,13 +90,19 @@ func (p *parquetFile) chunk() (Chunk, error) {
 			return nil, p.file.parquetFault(err)
 		}
 		rows.columns[i] = &column{reader: r, batch: &rows.batch, spell: spellerOf(c.Type), spare: &rows.spare}
-		if p.rows != nil {
-			of := p.rows(i)
+		if p.rows == nil {
+			continue
+		}
+		of := p.rows(i)
+		if _, look = of.(looked); !look || of.Number() && counts(c.Type) {
 			rows.columns[i].read, rows.columns[i].none = readingsOf(c.Type, of), of.Text("")
 		}
 	}
-	if p.rows == nil {
+	switch {
+	case p.rows == nil:
 		return rows, nil
+	case look:
+		return &lookedRows{rows, make([]Cells, len(rows.columns))}, nil
 	}
 	return &typedRows{rows, make([][]float64, len(rows.columns))}, nil
 }
@@ -163,6 +170,12 @@ type column struct {
 	readings []float64  // readings of the batch, missing values included
 	entries  []float64  // readings of the dictionary
 	spare    *[]float64 // memory for entries, shared by the columns of a group
+
+	// The following fields are used if cells are looked at.
+	held, listed parquet.Values // the values of the batch and of the dictionary whose numbers are readings and entries
+	order        []int32        // by row of the batch: the number of values in the rows before
+	kept         []int32        // memory for index
+	marks        []bool         // memory for present
 }
 
 // next returns the next cell of the batch.

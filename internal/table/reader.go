@@ -28,6 +28,7 @@ type Reader struct {
 
 	ajar int   // files that ended within quotes, of those that Next has read
 	rows Chunk // the chunk that Next reads; nil before the first and after the last
+	text bool  // whether Next has read rows of the chunk, so that all its rows are read as texts
 	err  error // repeated by every call; io.EOF at the end of the table
 }
 
@@ -138,6 +139,15 @@ func For[C Column](r *Reader, m Map[C]) error {
 	return r.open[0].use(r.uses, r.typed)
 }
 
+// Look declares the map by which cells are looked at, one by one. It does what For does, but chunks may be ByColumn, and
+// none is Typed.
+func Look[C Column](r *Reader, m Map[C]) error {
+	r.uses = m.Reads()
+	r.spell = m.Respell(r.as.Respelled())
+	r.typed = func(i int) Column { return looked{m.Column(i)} }
+	return r.open[0].use(r.uses, r.typed)
+}
+
 // Use declares which cells of a row are read, for callers that do not encode rows. The Reader may leave all
 // other cells empty. Use must be called before the first row is read. It returns an error if a Parquet column
 // that is read is nested or of a type without a text form.
@@ -165,6 +175,7 @@ func (r *Reader) Next() (cells []string, ok bool, err error) {
 			continue
 		}
 		cells, ok, err := r.rows.Next()
+		r.text = ok
 		if ok {
 			return cells, true, nil
 		}
@@ -180,8 +191,15 @@ func (r *Reader) Next() (cells []string, ok bool, err error) {
 }
 
 // Readings returns the readings of the next n rows of a table whose cells have types, as Typed.Readings does for a
-// chunk. n is 0 if the next row, if there is one, can be read by Next alone.
-func (r *Reader) Readings() (columns [][]float64, n int, err error) {
+// chunk. n is 0 if the next row, if there is one, must be read by Next.
+func (r *Reader) Readings() (columns [][]float64, n int, err error) { return rowsOf(r, Typed.Readings) }
+
+// Columns returns the next n rows of a table whose cells have types, as ByColumn.Columns does for a chunk. n is 0 if
+// the next row, if there is one, must be read by Next.
+func (r *Reader) Columns() (columns []Cells, n int, err error) { return rowsOf(r, ByColumn.Columns) }
+
+// rowsOf returns the next rows as the method of says, or none if the current chunk does not have it.
+func rowsOf[C Chunk, T any](r *Reader, of func(C) (T, int, error)) (columns T, n int, err error) {
 	for r.err == nil {
 		if r.rows == nil {
 			if r.rows, r.err = r.Chunk(); r.err == io.EOF {
@@ -189,19 +207,19 @@ func (r *Reader) Readings() (columns [][]float64, n int, err error) {
 			}
 			continue
 		}
-		typed, is := r.rows.(Typed)
-		if !is {
-			return nil, 0, nil
+		chunk, is := r.rows.(C)
+		if !is || r.text {
+			return columns, 0, nil
 		}
-		if columns, n, err = typed.Readings(); n > 0 {
+		if columns, n, err = of(chunk); n > 0 {
 			return columns, n, nil
 		}
 		r.rows, r.err = nil, err
 	}
 	if r.err == io.EOF {
-		return nil, 0, nil
+		return columns, 0, nil
 	}
-	return nil, 0, r.err
+	return columns, 0, r.err
 }
 
 // Unclosed returns the number of records with a quote that is not closed, of those that Next has returned: at the end

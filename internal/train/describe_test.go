@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/describe"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 )
 
 // described is a small table with what is true of it.
@@ -77,7 +81,7 @@ func describeMadeUp(t *testing.T, d described, epsilon float64, more, relation s
 	t.Helper()
 	c := &Config{Reader: strings.NewReader(d.text), Table: "made up", describes: true}
 	text := `schema:
-  columns: {weight: {number: auto}, cost: {number: auto}, visits: {number: [0, 20]}, seen: {date: auto}, ` +
+  columns: {weight: {number: auto}, cost: {number: auto, transform: log1p}, visits: {number: [0, 20]}, seen: {date: auto}, ` +
 		`sex: {category: [f, m]}` + more + `
   target: {column: ill, classes: ["no", "yes"]}
   missing: ["", NA]
@@ -97,6 +101,9 @@ func describeMadeUp(t *testing.T, d described, epsilon float64, more, relation s
 	if out.Certificate.Algorithm().Name != describe.Name || out.Certificate.ModelSHA256() != sha(out.Text) ||
 		out.Charged > out.Budget.Charge() || out.Charged < out.Budget.Charge()*.999 {
 		t.Fatalf("%+v: the certificate must state the description and its charge", out.Certificate.Claim())
+	}
+	if e := out.Entry; e.Fit != 1 || e.Epsilon != epsilon || e.Algorithm != describe.Name || out.Description.Table != "made up" {
+		t.Fatalf("%+v: must be the first fit of the table", e)
 	}
 	return out
 }
@@ -250,5 +257,55 @@ func TestDescriptionTravels(t *testing.T) {
 	again, err := json.MarshalIndent(read, "", " ")
 	if err != nil || string(again)+"\n" != string(out.Text) {
 		t.Errorf("%v: the description is another one after reading", err)
+	}
+}
+
+// TestBoundsOfADescription: a fit that names a description has its bounds where it states none, and keeps those that
+// it states. Its record names the description by its digest and budget.
+func TestBoundsOfADescription(t *testing.T) {
+	out := describeMadeUp(t, madeUp(2000, 2000), 50, ", person: ignore}", "replace-one", 0)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, DescriptionFile), out.Text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(dir, "fit.yaml")
+	text := `
+data: people.csv
+described: describe.json
+schema:
+  columns: {weight: {number: auto}, visits: {number: [0, 30]}, seen: {date: auto}, sex: {category: [f, m]}}
+  target: {column: cost, number: auto}
+model: {loss: squared(1)}
+privacy: {epsilon: 1, delta: 1e-6, relation: replace-one}
+`
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := ReadConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	released := map[string][]float64{}
+	for _, column := range out.Columns {
+		released[column.Name] = column.Bounds
+	}
+	for _, column := range c.Schema.Columns() {
+		want := released[column.Name]
+		if column.Name == "visits" {
+			want = []float64{0, 30}
+		}
+		if want != nil && (column.Low != want[0] || column.High != want[1]) {
+			t.Errorf("%s: bounds %v to %v: must be %v", column.Name, column.Low, column.High, want)
+		}
+	}
+	if target := c.Schema.Target(); target.Low != released["cost"][0] || target.High != released["cost"][1] {
+		t.Errorf("target %+v: must have the bounds %v", target, released["cost"])
+	}
+	want := &runrecord.Described{SHA256: sha(out.Text), Columns: []string{"cost", "seen", "weight"}, Epsilon: 50, Delta: 1e-6}
+	if !reflect.DeepEqual(c.described, want) {
+		t.Errorf("%+v: must be %+v", c.described, want)
+	}
+	if !slices.Equal(unbounded(c.Schema), nil) {
+		t.Errorf("%v are left without bounds", unbounded(c.Schema))
 	}
 }

@@ -124,7 +124,7 @@ func (c *Config) released(ctx context.Context, o optimize.Oracle, h Hazards, p o
 	base.Curvature = all
 	pilot := p
 	pilot.Mu = math.Sqrt(h.Pilot)
-	plan, _, err := c.plan(ctx, rate.Begin(pilot, base), l)
+	plan, _, err := c.Train.Plan(ctx, rate.Begin(pilot, base))
 	if err != nil {
 		return schema, nil // it is planned from public and released numbers
 	}

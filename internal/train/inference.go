@@ -74,6 +74,10 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 // both as shares of the largest count, and so above 1 only where the rate exceeds every possible count.
 const mostCountClip = 1
 
+// timesLoss is the default loss of the time to an event, whose derivative is the expected number of events minus 0 or 1: a
+// record may be expected to have several.
+const timesLoss = "poisson-rate(" + hazardClip + ",1.52587890625e-05)"
+
 // curvatureOf returns the form of the second derivative of a loss in the score: Logistic, Flat (constant) or
 // Exponential. The algorithm optimize/onestep needs it for confidence intervals. For a loss whose intervals
 // have not been validated (lab/results/inference.md) curvatureOf returns an error.
@@ -85,7 +89,7 @@ func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 	case loss.IsSquared(row), loss.IsHuber(row):
 		return onestep.Flat, nil
 	case loss.Counts(row):
-		if clip := row.Constants().Lipschitz; clip > mostCountClip {
+		if clip := row.Constants().Lipschitz; clip > mostCountClip && row.Name() != timesLoss {
 			return 0, fmt.Errorf("inference: loss %s: clip = %v: must be at most %d, since the clip is in units of the largest "+
 				"count: a larger clip only adds noise", row.Name(), clip, mostCountClip)
 		}

@@ -33,6 +33,7 @@ var algorithms = []algorithm{
 	{"nesterov", firstorder.Nesterov{}},
 	{"spiderboost", firstorder.SpiderBoost{}},
 	{"storm", firstorder.STORM{}},
+	{"warm", firstorder.Warm{}},
 	{"dp-sgd", firstorder.SGD{}},
 	{"dp-adam", firstorder.Adam{}},
 	{"one-pass-sgd", onepass.SGD{}},

@@ -24,7 +24,8 @@ func TestEveryTheoremPromises(t *testing.T) {
 		"strongly-convex": "low-rank(5)",
 	}
 	for _, name := range train.Algorithms() {
-		if !slices.Contains(train.SettingsOf(name), "theorem") {
+		// The settings of warm follow from a forecast, which is no bound.
+		if !slices.Contains(train.SettingsOf(name), "theorem") || name == "warm" {
 			continue
 		}
 		extras := []string{""}

@@ -59,6 +59,8 @@ import (
 //     found by measurement: M = 3, D = 2 alpha/M, and G1^2 = (.03 L0)^2 plus the square of the noise's
 //     norm. The theorems' G1 >= L0 and their result, a random block's mean, were measured to be far worse.
 //   - D of Theorem 4.1 is set to alpha (b/L0)^2. With this correction D has the unit of a length.
+//   - Prefix sums of single-pass have the noise of the square-root Toeplitz matrix, also with Theorem. The paper's is
+//     the tree's, which Prefix: tree gives: its variance is 4 times as large on average for 64 items, 6 times for 1024.
 //   - The numbers s come from public random bits.
 //   - If parameters are restricted to a set, x and z are projected on it.
 //   - With Look, several blocks are drawn, and [optimize.NormSelection] privately chooses one block by the norm of

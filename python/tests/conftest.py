@@ -4,6 +4,7 @@ import csv
 import json
 import random
 import re
+import signal
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -22,6 +23,9 @@ try:
     hypothesis.settings.load_profile("default")
 except ImportError:
     pass
+
+# A process that a script starts in the background ignores interrupts, and so do its children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parent.parent / "examples"

@@ -17,15 +17,6 @@ from stillpoint import StillpointClassifier, _command
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals are sent to a thread")
 
-
-@pytest.fixture(autouse=True)
-def interrupts_arrive():
-    """A process that a script starts in the background ignores interrupts, and so do its children."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 coin = np.random.default_rng(5)
 X = coin.normal(size=(900, 2))
 Y = np.where(X[:, 0] > 0, "yes", "no")

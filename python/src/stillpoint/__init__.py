@@ -18,6 +18,7 @@ from stillpoint._fit import Fit, FitWarning, fit, spent
 
 if TYPE_CHECKING:
     from stillpoint._estimators import NewTableWarning, SpentWarning, StillpointClassifier, StillpointRegressor
+    from stillpoint._survival import StillpointSurvival
 
 __all__ = [
     "ConfigurationError",
@@ -28,6 +29,7 @@ __all__ = [
     "StillpointClassifier",
     "StillpointError",
     "StillpointRegressor",
+    "StillpointSurvival",
     "fit",
     "plot_curves",
     "spent",
@@ -36,14 +38,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in {"NewTableWarning", "SpentWarning", "StillpointClassifier", "StillpointRegressor"}:
+    if name in {"NewTableWarning", "SpentWarning", "StillpointClassifier", "StillpointRegressor", "StillpointSurvival"}:
         try:
-            from stillpoint import _estimators
+            from stillpoint import _estimators, _survival
         except ModuleNotFoundError as error:
             package = (error.name or "").partition(".")[0]
             if package not in ("sklearn", "numpy"):
                 raise
             raise ImportError(f"stillpoint.{name} needs {package}: pip install 'stillpoint-dp[sklearn]'") from error
 
-        return getattr(_estimators, name)
+        return getattr(_survival if name == "StillpointSurvival" else _estimators, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/internal/means"
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
+)
+
+// TestMeansInWords compares printed answers to the letter.
+func TestMeansInWords(t *testing.T) {
+	x := func(v float64) *float64 { return &v }
+	got := meansText(&means.Answers{
+		Of: "the probability of ill = yes", Rows: 37, Level: .9, Short: true,
+		Mean: means.Answer{Estimate: .24688, Low: x(.21), High: x(.28125)},
+		List: []means.Answer{
+			{Column: "sex", Level: "f", Estimate: .125, Low: x(.11), High: x(.13)},
+			{Column: "sex", Level: "m", Against: "f", Estimate: -.0625, Reason: "withheld"},
+			{Column: "age", Estimate: .5, Low: x(.375), High: x(.625)},
+		},
+	}, []profilePrediction{{Profile: "age=40", Prediction: .3125, Low: x(.25), High: x(.4375)}})
+	const want = `Mean prediction (the probability of ill = yes) over 37 rows of the population: 0.2469
+
+profile prediction 90% interval
+age=40 0.3125 0.25 to 0.4375
+
+column of it estimate 90% interval
+all mean 0.2469 0.21 to 0.2812
+sex mean for f 0.125 0.11 to 0.13
+sex m less f -0.0625 -
+age effect of one unit more 0.5 0.375 to 0.625
+The intervals are of the SHORT formula of the fit: levels that it lacks count as the reference level.
+no interval: withheld
+`
+	if words := spaceText.ReplaceAllString(got, " "); words != want {
+		t.Errorf("got\n%s\nwant\n%s", words, want)
+	}
+}
+
+// TestDescribedInWords compares the lines below a printed description to the letter.
+func TestDescribedInWords(t *testing.T) {
+	b := budgetOf(t, .75)
+	d := &runfolder.Described{Folder: "told", Described: &train.Described{Budget: b, Charged: b.Charge() / 4}}
+	d.Level = .9
+	const want = "column  of it  value  90% interval\n\nbudget    epsilon 0.75, delta 1e-06, replace-one: 25% spent\n" +
+		"folder    told\n"
+	if got := describedText(t.Context(), d); got != want {
+		t.Errorf("got %q: must be %q", got, want)
+	}
+}
+
+// TestProfilesArePredictions: the prediction for a profile is that of the command predict for the same row.
+func TestProfilesArePredictions(t *testing.T) {
+	for _, c := range []struct{ loss, target, column string }{
+		{"logistic", `{column: y, classes: ["0", "1"]}`, "probability"},
+		{"squared(1)", "{column: y, number: [0, 2]}", "prediction"},
+	} {
+		dir := t.TempDir()
+		var rows strings.Builder
+		rows.WriteString("x,y\n")
+		for i := range 200 {
+			fmt.Fprintf(&rows, "%d,%d\n", i%50, i%50/25)
+		}
+		config := fmt.Sprintf("data: t.csv\nschema:\n  columns: {x: {number: [0, 50]}}\n  target: %s\nmodel: {loss: %s, family: lines}\n"+
+			"privacy: {epsilon: 50, delta: 1e-3, relation: replace-one}\n", c.target, c.loss)
+		for name, text := range map[string]string{"t.csv": rows.String(), "t.yaml": config, "new.csv": "x\n31\n"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		do := func(args ...string) string {
+			t.Helper()
+			var out, failures strings.Builder
+			if code := run(t.Context(), args, &console{out: &out, err: &failures}); code != 0 {
+				t.Fatalf("%v: %s", args, failures.String())
+			}
+			return out.String()
+		}
+		do("fit", filepath.Join(dir, "t.yaml"), "--out", filepath.Join(dir, "r"), "--anyway")
+		table, err := csv.NewReader(strings.NewReader(do("predict", filepath.Join(dir, "r", "model.json"),
+			filepath.Join(dir, "new.csv")))).ReadAll()
+		if err != nil || table[0][0] != c.column {
+			t.Fatalf("%v: %v", err, table)
+		}
+		var got struct {
+			Profiles []profilePrediction
+			Mean     means.Answer
+		}
+		if err := json.Unmarshal([]byte(do("means", filepath.Join(dir, "r"), "--profile", "x=31", "--json")), &got); err != nil {
+			t.Fatal(err)
+		}
+		want, err := strconv.ParseFloat(table[1][0], 64)
+		if err != nil || len(got.Profiles) != 1 || math.Abs(got.Profiles[0].Prediction-want) > 1e-6 ||
+			math.Abs(got.Mean.Estimate-want) > 1e-6 {
+			t.Errorf("%s: %v: %+v: must be %v", c.loss, err, got, want)
+		}
+	}
+}

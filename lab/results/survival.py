@@ -1,0 +1,211 @@
+"""Measures fits of the time to an event and writes survival.md.
+
+    python3 survival.py STILLPOINT [--out survival.md]
+
+needs numpy, pandas, lifelines, scikit-learn and SurvSet. Simulated tables have the log hazard ratios 1.2 and .7. The
+real tables are those of SurvSet 0.2.11 (its docs name the source of each); a third of their rows, drawn once, is for
+testing. Each figure of a private fit is the mean over SEEDS fits, with the standard deviation between fits.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import tempfile
+
+import numpy as np
+import pandas as pd
+from lifelines import CoxPHFitter
+from lifelines.utils import concordance_index
+
+SEEDS = 5
+
+
+def simulated(n, seed, rate):
+    r = np.random.default_rng(seed)
+    sex, age = r.integers(0, 2, n), np.clip(r.normal(60, 10, n), 30, 90)
+    at = r.exponential(1, n) / (rate * np.exp(1.2 * sex + 0.07 * (age - 60)))
+    until = r.uniform(1, 3, n)
+    died = at <= until
+    return pd.DataFrame({"age": age.round(3), "sex": np.where(sex, "m", "f"),
+                         "time": (365 * np.minimum(at, until)).round(2), "event": died.astype(int)})
+
+
+def fit(program, folder, table, columns, target, epsilon, more=""):
+    (folder / "t.csv").write_text(table.to_csv(index=False))
+    (folder / "t.yaml").write_text("data: t.csv\nschema:\n  columns:\n" + "".join(f"    {c}\n" for c in columns)
+                                   + f"  target: {target}\n{more}"
+                                   + f"privacy: {{epsilon: {epsilon}, delta: 1e-6, relation: replace-one}}\n")
+    subprocess.run(f"rm -rf m && {program} fit t.yaml --out m --anyway", shell=True, cwd=folder, check=True, capture_output=True)
+
+
+def coefficients(program, folder):
+    shown = subprocess.run([program, "coefficients", "m"], cwd=folder, check=True, capture_output=True, text=True).stdout
+    age = float(re.search(r"^age .*more\s+(\S+)", shown, re.M)[1]) * 10
+    return float(re.search(r"^sex=m\s+sex=f\s+(\S+)", shown, re.M)[1]), age
+
+
+def evaluated(program, folder, table):
+    (folder / "test.csv").write_text(table.to_csv(index=False))
+    out = subprocess.run([program, "evaluate", "m/model.json", "test.csv", "--json"], cwd=folder, check=True,
+                         capture_output=True, text=True).stdout
+    return json.loads(out)
+
+
+def scores(program, folder, table, column):
+    (folder / "test.csv").write_text(table.to_csv(index=False))
+    out = subprocess.run([program, "predict", "m/model.json", "test.csv"], cwd=folder, check=True, capture_output=True,
+                         text=True).stdout.splitlines()
+    at = out[0].split(",").index(column)
+    return np.array([float(line.split(",")[at]) for line in out[1:]])
+
+
+def spread(values):
+    return f"{np.mean(values):.3f} ± {np.std(values):.3f}"
+
+
+def shown_simulated(program, folder):
+    lines = ["| persons | events | true | without privacy (Cox) | epsilon 1 | baseline hazard, largest error |",
+             "|---|---|---|---|---|---|"]
+    for n in (20_000, 100_000):
+        for rate in (0.03, 0.1, 0.3):
+            found, cox, worst, events = [], [], [], []
+            for seed in range(SEEDS):
+                t = simulated(n, seed, rate)
+                fit(program, folder, t, ["age: {number: [30, 90]}", "sex: {category: [f, m]}"],
+                    "{time: time, event: event, cuts: [180, 365, 730, 1095]}", 1, "model: {family: lines}\n")
+                found.append(coefficients(program, folder))
+                hazards = json.loads((folder / "m/model.json").read_text())["schema"]["target"]["hazards"]
+                worst.append(np.abs(np.cumsum(hazards) - np.array([180, 365, 730, 1095]) / 1095).max())
+                events.append(t.event.mean())
+                if seed < 1:
+                    c = CoxPHFitter().fit(t.assign(sex=(t.sex == "m") * 1.0), "time", "event").params_
+                    cox.append((c.sex, 10 * c.age))
+            f = np.array(found)
+            lines.append(f"| {n:,} | {np.mean(events):.0%} | 1.2, .7 | {cox[0][0]:.3f}, {cox[0][1]:.3f} | "
+                         f"{spread(f[:, 0])}, {spread(f[:, 1])} | {np.mean(worst):.3f} |")
+            print(lines[-1], flush=True)
+    return lines
+
+
+# The columns of each table, the end of the time that is modelled, and the bounds of its numbers, which are round numbers
+# around what is plausible. Other columns are categories with the values of the table.
+TABLES = {
+    "flchain": (["num_age", "num_creatinine", "num_flc_grp", "fac_sex"], 5000,
+                {"num_age": [50, 100], "num_creatinine": [0, 5], "num_flc_grp": [1, 10]}),
+    "support2": (["num_age", "num_num_co", "num_meanbp", "num_hrt", "num_temp", "fac_sex", "fac_dzgroup", "fac_ca"], 1800,
+                 {"num_age": [18, 100], "num_num_co": [0, 9], "num_meanbp": [0, 200], "num_hrt": [0, 250],
+                  "num_temp": [32, 42]}),
+    "prostateSurvival": (["fac_grade", "fac_stage", "fac_ageGroup"], 120, {}),
+    "rott2": (["num_age", "num_nodes", "num_progesterone", "num_estrogen", "fac_meno", "fac_hormon", "fac_chemo",
+               "fac_grade", "fac_tsize"], 200,
+              {"num_age": [20, 100], "num_nodes": [0, 40], "num_progesterone": [0, 5000], "num_estrogen": [0, 3500]}),
+    "hdfail": (["num_temp", "fac_rsc", "fac_rer", "fac_psc"], 2000, {"num_temp": [10, 60]}),
+}
+
+
+def real(name):
+    from SurvSet.data import SurvLoader
+    return SurvLoader().load_dataset(ds_name=name)["df"]
+
+
+def shown_real(program, folder):
+    lines = ["| table | rows to fit | events | Cox, no privacy | epsilon 1 | epsilon 3 | logistic yes/no at half of the time, "
+             "epsilon 1 | integrated Brier score at 1 |", "|---|---|---|---|---|---|---|---|"]
+    for name, of in TABLES.items():
+        use, end, bounds = of
+        t = real(name)
+        t = t[["time", "event", *use]].copy()
+        columns = []
+        for c in use:
+            if c in bounds:
+                columns.append(f"{c}: {{number: {bounds[c]}}}")
+            else:
+                t[c] = t[c].astype(str)
+                levels = sorted(t[c].unique())
+                columns.append(f"{c}: {{category: {json.dumps(levels)}}}")
+        r = np.random.default_rng(7)
+        held = r.random(len(t)) < 1 / 3
+        train, test = t[~held], t[held]
+        wide = pd.get_dummies(t[use].fillna(t[use].median(numeric_only=True)), drop_first=True, dtype=float)
+        cox = CoxPHFitter(penalizer=1e-4).fit(wide[~held].assign(time=np.maximum(train.time, 1e-6), event=train.event),
+                                               "time", "event")
+        best = concordance_index(test.time, -cox.predict_partial_hazard(wide[held]), test.event)
+        private = {}
+        brier = []
+        for epsilon in (1, 3):
+            private[epsilon] = []
+            for _ in range(SEEDS):
+                fit(program, folder, train, columns, f"{{time: time, event: event, number: [0, {end}]}}", epsilon)
+                m = evaluated(program, folder, test)
+                private[epsilon].append(m["concordance"])
+                if epsilon == 1:
+                    brier.append(m["integrated_brier"])
+        half, yes = end / 2, []
+        known = (train.time >= half) | (train.event == 1)
+        for _ in range(SEEDS):
+            fit(program, folder, train[known].assign(y=np.where((train.time <= half) & (train.event == 1), "yes", "no")[known]),
+                columns + ["time: ignore", "event: ignore"], "{column: y, classes: [\"no\", \"yes\"]}", 1,
+                "model: {loss: logistic}\n")
+            s = scores(program, folder, test, "probability")
+            yes.append(concordance_index(test.time, -s, test.event))
+        lines.append(f"| {name} | {len(train):,} | {train.event.mean():.0%} | {best:.3f} | {spread(private[1])} | "
+                     f"{spread(private[3])} | {spread(yes)} | {np.mean(brier):.3f} |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def shown_intervals(program, folder):
+    covered, widths = {"age": [], "sex=m": []}, {"age": [], "sex=m": []}
+    for seed in range(60):
+        fit(program, folder, simulated(20_000, 1000 + seed, 0.1), ["age: {number: [30, 90]}", "sex: {category: [f, m]}"],
+            "{time: time, event: event, cuts: [180, 365, 730, 1095]}", 1, "inference: {level: 0.95}\n")
+        out = subprocess.run([program, "coefficients", "m"], cwd=folder, check=True, capture_output=True, text=True).stdout
+        for term, true in (("age", 0.07), ("sex=m", 1.2)):
+            m = re.search(rf"^{term} .*?(-?[0-9.]+) to (-?[0-9.]+)", out, re.M)
+            if m:
+                covered[term].append(float(m[1]) <= true <= float(m[2]))
+                widths[term].append(float(m[2]) - float(m[1]))
+    return [f"{t}: {sum(c)} of {len(c)} covered, mean width {np.mean(widths[t]):.4f}" for t, c in covered.items()]
+
+
+def shown_marginal():
+    """Estimates without noise, with the hazard of all records together and after one and two updates of it."""
+    lines, cuts = [], np.array([180, 365, 730, 1095])
+    for rate in (0.1, 0.3):
+        t = simulated(200_000, 1, rate)
+        x = np.c_[(t.sex == "m") * 1.0, (t.age - 60) / 10, np.ones(len(t))]
+        low = np.r_[0, cuts[:-1]]
+        shares = (np.clip(t.time.to_numpy()[:, None], low, cuts) - low) / (cuts - low)
+        died = t.event.to_numpy().astype(float)
+        events = np.bincount(np.minimum(np.searchsorted(cuts, t.time), 3), died, 4)
+        hazard, w = events / shares.sum(0), np.zeros(3)
+        for update in range(3):
+            for _ in range(30):
+                rise = shares @ hazard * np.exp(x @ w)
+                w += np.linalg.solve(x.T @ (x * rise[:, None]), x.T @ (died - rise))
+            lines.append(f"{t.event.mean():.0%} events, {update} updates: {w[0]:.3f}, {w[1]:.3f}")
+            hazard = events / (shares * np.exp(x @ w)[:, None]).sum(0)
+    return lines
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("program")
+    p.add_argument("--out", default="survival.md")
+    p.add_argument("--intervals", action="store_true", help="print the coverage of intervals alone (15 minutes)")
+    p.add_argument("--marginal", action="store_true", help="print estimates without noise alone")
+    a = p.parse_args()
+    program = str(pathlib.Path(a.program).resolve())
+    with tempfile.TemporaryDirectory() as folder:
+        if a.intervals or a.marginal:
+            print("\n".join(shown_marginal() if a.marginal else shown_intervals(program, pathlib.Path(folder))))
+            return
+        text = "\n".join(shown_real(program, pathlib.Path(folder))) + "\n\n"
+        text += "\n".join(shown_simulated(program, pathlib.Path(folder))) + "\n"
+    pathlib.Path(a.out).write_text(text)
+
+
+if __name__ == "__main__":
+    main()

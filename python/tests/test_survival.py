@@ -1,0 +1,72 @@
+"""StillpointSurvival: true effects, its predictions beside the command's, and refusals."""
+
+import csv
+import io
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from stillpoint import StillpointSurvival
+from stillpoint._command import command
+
+
+@pytest.fixture(scope="module")
+def people():
+    r = np.random.default_rng(3)
+    n = 20_000
+    X = pd.DataFrame({"age": r.uniform(30, 90, n).round(1), "sex": np.where(r.random(n) < 0.5, "m", "f")})
+    at = r.exponential(1, n) / (0.1 * np.exp(0.05 * (X.age - 60) + 0.7 * (X.sex == "m")))
+    until = r.uniform(1, 3, n)
+    y = np.empty(n, dtype=[("died", bool), ("years", float)])
+    y["died"], y["years"] = at < until, np.minimum(at, until)
+    return X, y
+
+
+def model(folder, **more):
+    return StillpointSurvival(
+        cuts=[0.5, 1, 2, 3], epsilon=20, delta=1e-6, relation="replace-one", folder=folder, table="people", family="lines",
+        bounds={"age": (18, 100)}, categories={"sex": ["f", "m"]}, progress=False, **more,
+    )  # fmt: skip
+
+
+def test_true_effects(people, tmp_path):
+    X, y = people
+    m = model(tmp_path / "fits").fit(X, y)
+    two = pd.DataFrame({"age": [50.0, 60, 50], "sex": ["f", "f", "m"]})
+    score = m.predict(two)
+    assert score[1] - score[0] == pytest.approx(0.5, abs=0.06)
+    assert score[2] - score[0] == pytest.approx(0.7, abs=0.08)
+    survival = m.predict_survival_function(two)
+    assert survival.shape == (3, 5) and np.all(survival[:, 0] == 1) and np.all(np.diff(survival) < 0)
+    true = np.exp(-3 * 0.1 * np.exp(np.array([-0.5, 0, 0.2])))
+    assert survival[:, -1] == pytest.approx(true, abs=0.03)
+    at = np.linspace(0, 3, 3001)
+    curves = m.predict_survival_function(two, at)
+    assert m.restricted_mean(two) == pytest.approx(((curves[:, 1:] + curves[:, :-1]) / 2 * 0.001).sum(axis=1), rel=1e-4)
+    pairs, right = 0, 0.0
+    few, of = X[:400], y[:400]
+    s = m.predict(few)
+    for i in range(400):
+        for j in range(400):
+            if of["died"][i] and (of["years"][j] > of["years"][i] or of["years"][j] == of["years"][i] and not of["died"][j]):
+                pairs += 1
+                right += (s[i] > s[j]) + 0.5 * (s[i] == s[j])
+    assert m.score(few, of) == pytest.approx(right / pairs, abs=1e-12)
+    file = tmp_path / "model.json"
+    file.write_bytes(m._model)
+    (tmp_path / "new.csv").write_text(two.to_csv(index=False))
+    printed = subprocess.run([command(), "predict", str(file), str(tmp_path / "new.csv"), "--horizon", "3"], check=True,
+                             capture_output=True, text=True).stdout  # fmt: skip
+    rows = list(csv.DictReader(io.StringIO(printed)))
+    assert [float(r["score"]) for r in rows] == pytest.approx(score, abs=1e-12)
+    assert [float(r["risk=3"]) for r in rows] == pytest.approx(1 - survival[:, -1], abs=1e-12)
+
+
+def test_refusals(people, tmp_path):
+    X, y = people
+    with pytest.raises(ValueError, match="structured array"):
+        model(tmp_path / "fits").fit(X, y["years"])
+    with pytest.raises(ValueError, match="last cut"):
+        model(tmp_path / "fits").fit(X, y).predict_survival_function(X[:2], [4])
