@@ -228,6 +228,9 @@ def oracle_tidy(m):
     c = m.contrast(part, {"age": 2, "bmi": 1}, None)
     assert c.noise_sd == pytest.approx(math.sqrt(0.16 + 0.09 + 0.04), rel=1e-12) and c.noise == "part of the way"
     assert m.contrast(part, {"bmi": 1}, None).noise == "estimated"
+    carrier = {"state": "reported", "reason": "also carries x2 (correlation 0.94)", "reference": "x1=a"}
+    assert m._against(carrier) == "against x1=a, also carries x2 (correlation 0.94)"
+    assert m._against({**carrier, "reference": None, "intercept": True}) == "also carries x2 (correlation 0.94)"
     t = m.tidy(part, None)
     assert t["steps_sd"] == [0.0567, None] and t["share"] == [0.876, 0.99]
     c = m.contrast(late, {"age": 2}, None)
