@@ -53,6 +53,8 @@ func grounds(t *testing.T) []ground {
 		v := score + r.NormFloat64()
 		return float64(len(slices.DeleteFunc([]float64{0, 1.5}, func(cut float64) bool { return v <= cut })))
 	}
+	four := func(score float64) float64 { return three(score) + math.Floor(2*r.Float64()) }
+	cost := func(score float64) float64 { return 2*min(math.Exp(score+r.NormFloat64()-5), 1) - 1 }
 	poisson := func(rate float64) float64 { // a count, as a target between -1 for 0 and 1 for 20
 		k, p := 0., r.Float64()
 		for ; p > math.Exp(-rate) && k < 20; k++ {
@@ -78,6 +80,9 @@ func grounds(t *testing.T) []ground {
 		{"two classes, one rare with a weight", "weighted(logistic,1,10)", two(-4)},
 		{"two classes, not convex", "tanh", two(0)},
 		{"three classes", "softmax(3)", three},
+		{"ordered classes", "ordered(3)", three},
+		{"ordered classes, not convex", "ordered(4)", four},
+		{"costs", "gamma(5,0.0001)", cost},
 		{"counts", "poisson(5)", count},
 		{"exposures", "poisson-rate(5,0.002)", exposed},
 		{"numbers", "huber(0.1)", number},
