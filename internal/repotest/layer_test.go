@@ -212,7 +212,6 @@ var testLocal = map[string][]string{
 	"internal/fitting": {"account"},
 	"examples/service": {"account", "curator", "optimize", "optimize/choose", "internal/crashsafe"},
 	"examples/loss":    {"losstest"},
-	"internal/report":  {"loss"},
 	"export":           {"account"},
 	"internal/runfolder": {"internal/durable/durabletest", "budget/stores", "internal/budgetstore/sqlite", "curator",
 		"loss", "model", "query"},
