@@ -34,9 +34,7 @@ func command(t *testing.T, dir string) (string, error) {
 }
 
 // TestService runs the example service. It predicts for a patient of 81 in the heart ward, where
-// all such patients came back. Over repeated fits the predicted probability had mean .76 and a
-// standard deviation below .01 from the noise. It is at most one half with probability below
-// 1e-100.
+// all such patients came back. Of twelve fits, seven printed a probability of .99 and five of 1.00.
 func TestService(t *testing.T) {
 	dir := t.TempDir()
 	out, err := command(t, dir)
@@ -48,7 +46,7 @@ func TestService(t *testing.T) {
 		t.Fatalf("printed %q", lines)
 	}
 	var p float64
-	said := regexp.MustCompile(`^a patient of 81 in the heart ward comes back with probability (0\.\d\d)$`).FindStringSubmatch(lines[1])
+	said := regexp.MustCompile(`^a patient of 81 in the heart ward comes back with probability ([01]\.\d\d)$`).FindStringSubmatch(lines[1])
 	if said == nil {
 		t.Fatalf("printed %q", lines[1])
 	}

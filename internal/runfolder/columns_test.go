@@ -124,6 +124,8 @@ func briefly(algorithm string) train.Settings {
 		return train.Settings{"rounds": 2, "steps": 12}
 	case "tree-spider":
 		return train.Settings{"rounds": 2}
+	case "warm":
+		return train.Settings{"share": .4}
 	}
 	return train.Settings{"steps": 12}
 }

@@ -613,8 +613,6 @@ REASONS = [
     Reason("families.md", "", None, "lab/results/families.py makes it, of 1174 fits, with tables of other packages"),
     Reason("losses.md", "", None, "losses.py makes its fits and its tables again, in ten minutes"),
     Reason("describe.md", "", None, "lab/results/describe.py prints its tables, in four minutes"),
-    Reason("describe.md", "", None, "lab/results/describe.py prints its tables, in four minutes"),
-    Reason("losses.md", "", None, "losses.py makes its fits and its tables again, in ten minutes"),
     Reason("audit.md", "", None, "go test ./internal/audit -v prints them, and its tests hold them to their bounds"),
     *reasons("cost.md", "go test -run Golden ./account compares them, at every change", "Golden values"),
     *reasons("cost.md", TIME, "Speed and width", "Reservations a second",
