@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/autobounds"
@@ -57,11 +58,21 @@ func Schema(s *dataset.Schema, by string) (*dataset.Schema, error) {
 	return dataset.New(def)
 }
 
-// ofTarget returns the target, and the column of its exposure or weight, as columns.
+// ofTarget returns the target, and the columns of its exposure, weight, event and entry, as columns.
 func ofTarget(t dataset.Target) []dataset.Column {
 	list := []dataset.Column{{Name: t.Column, Kind: t.Kind, Low: t.Low, High: t.High, Categories: t.Classes}}
 	if e := t.Exposure; e.Column != "" {
 		list = append(list, dataset.Column{Name: e.Column, Kind: dataset.Number, Low: e.Low, High: e.High})
+	}
+	if event, value, given := strings.Cut(t.Event, "="); event != "" { // of the time to an event
+		levels := []string{"0", "1"}
+		if given {
+			levels = []string{strings.TrimSpace(value)}
+		}
+		list = append(list, dataset.Column{Name: strings.TrimSpace(event), Kind: dataset.Category, Categories: levels})
+	}
+	if t.Entry != "" {
+		list = append(list, dataset.Column{Name: t.Entry, Kind: dataset.Number, High: t.High})
 	}
 	if t.Weight != "" {
 		list = append(list, dataset.Column{Name: t.Weight, Kind: dataset.Number, High: 1})
