@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
@@ -102,11 +101,7 @@ func (c *Config) stated(l loss.Loss) (*Base, error) {
 		if ok = ok && s.Rate != nil && *s.Rate > 0 && !math.IsInf(*s.Rate, 0); !ok {
 			return nil, rule("rate, a number above 0")
 		}
-		most := 1.
-		if target.Exposure != (dataset.Exposure{}) {
-			most = target.Exposure.High
-		}
-		out, ok = b.AtRate(*s.Rate * most / target.High)
+		out, ok = b.AtRate(*s.Rate / target.Rate())
 	case of.Target() == loss.Real:
 		if ok = ok && s.Value != nil && *s.Value >= target.Low && *s.Value <= target.High; !ok {
 			return nil, rule(fmt.Sprintf("value, a number in [%v, %v]", target.Low, target.High))

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/curator"
@@ -14,11 +15,12 @@ import (
 )
 
 // timesConfig returns the configuration of a fit of the time to an event of n simulated records with the hazard .3
-// exp(1.2 sex + .7 age), observed for 1 to 3 years.
-func timesConfig(t *testing.T, n int, epsilon float64, more string) *train.Config {
+// exp(1.2 sex + .7 age), observed for 1 to 3 years. In its text each first string of two changes is replaced by the
+// second.
+func timesConfig(t *testing.T, n int, epsilon float64, more string, changes ...string) *train.Config {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "people.yaml")
-	err := os.WriteFile(path, fmt.Appendf(nil, `
+	text := fmt.Sprintf(`
 data: people.csv
 schema:
   columns:
@@ -27,8 +29,8 @@ schema:
   target: {time: years, event: died, cuts: [0.5, 1, 2, 3]}
 model: {family: lines}
 privacy: {epsilon: %v, delta: 1e-6, relation: replace-one}
-%s`, epsilon, more), 0o600)
-	if err != nil {
+%s`, epsilon, more)
+	if err := os.WriteFile(path, []byte(strings.NewReplacer(changes...).Replace(text)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c, err := train.ReadConfig(path)
@@ -76,5 +78,30 @@ func TestHazardRatios(t *testing.T) {
 		if got := target.Hazards[j]; math.Abs(got-want) > .012 {
 			t.Errorf("hazard of interval %d: %v: want %v", j, got, want)
 		}
+	}
+}
+
+// TestTimesStateTheirBaseRate: a stated share of records with an event sets the effective size, and a stated rate, of
+// events from time 0 to the last cut, is where a fit begins.
+func TestTimesStateTheirBaseRate(t *testing.T) {
+	for share, ratio := range map[string]float64{"3]": 1, "3], share: 0.1": .4, "3], share: 0.5": 1} {
+		p, err := timesConfig(t, 20_000, 1, "", "3]}\nmodel", share+"}\nmodel").Plan(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := p.Outlook()
+		if want := ratio * p.Summary.Effective; math.Abs(o.Size-want) > 1e-6*want {
+			t.Errorf("%s: size %v: must be %v", share, o.Size, want)
+		}
+		if said := strings.Contains(o.Assumed, "an event for a quarter"); said != (share == "3]") {
+			t.Errorf("%s: assumes %q", share, o.Assumed)
+		}
+	}
+	f, err := timesConfig(t, 20_000, 1, "", "lines}", "lines, start: {rate: 0.5}}").Fit(t.Context(), train.Options{Software: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Base == nil || !f.Base.Public || math.Abs(f.Base.Margins[0]-math.Log(.5)) > 1e-12 {
+		t.Errorf("begins at %+v: must begin at the logarithm of .5", f.Base)
 	}
 }

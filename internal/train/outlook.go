@@ -56,6 +56,10 @@ func (p Planned) curvature() (ratio float64, assumed string) {
 	switch t := p.Schema.Target(); {
 	case t.Kind == dataset.Number && !counts:
 		return 1, ""
+	case t.Event != "" && len(t.Share) == 0:
+		return 1, "an event for a quarter of the records or more"
+	case t.Event != "":
+		return min(1, 4*t.Share[0]), ""
 	case len(t.Share) == 0 && counts:
 		return 1, "a mean count of a quarter of the largest or more"
 	case len(t.Share) == 0:
