@@ -114,7 +114,7 @@ func TestFitComparesWithAConstant(t *testing.T) {
 		if c := f.Compared; c != nil {
 			constant, _ := m.Constant(c.Margins)
 			want = c.Model(f.Result.W, constant)
-			if (c.Shrunk > 0) != !(c.Difference <= -c.Sigma) {
+			if v := c.Verdict(); v == optimize.Better && c.Shrunk != 0 || v == optimize.Worse && c.Shrunk != 1 {
 				t.Errorf("%s: shrunk by %v: %+v", name, c.Shrunk, c)
 			}
 		}
