@@ -31,7 +31,7 @@ type exported struct {
 // hashes is true.
 func anyExported(t *testing.T, hashes bool) *rapid.Generator[exported] {
 	return rapid.Custom(func(r *rapid.T) exported {
-		l, err := loss.Parse(rapid.SampledFrom([]string{"softmax(3)", "logistic", "huber(0.5)", "tanh", "softmax(4)",
+		l, err := loss.Parse(rapid.SampledFrom([]string{"softmax(3)", "logistic", "huber(0.5)", "tanh", "softmax(4)", "ordered(3)", "ordered(4)",
 			"network(3,tanh,softmax(3))"}).Draw(r, "loss"))
 		if err != nil {
 			r.Fatal(err)
