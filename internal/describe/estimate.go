@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/autobounds"
 )
 
 // quantiles are the shares of a column's numbers below its quantiles.
@@ -82,14 +83,37 @@ func (d *describing) group(g, groups int, size estimate) (list []Column) {
 			s, in := d.stages[len(d.stages)-1], d.found[c.Name]
 			all, variance := s.hatted(c.Name, true)
 			k := len(all) / groups
-			if in.seen && k == len(s.column(c.Name).Knots) {
+			if in.seen && !zeros(c, in) && k == len(s.column(c.Name).Knots) {
 				out.Within = []float64{in.low, in.high}
-				out.Mean = d.mean(s.column(c.Name).Knots, in, all[g*k:(g+1)*k], variance)
+				out.Mean = d.mean(s.column(c.Name).Knots, in, all[g*k:(g+1)*k], variance).widened(rounding(c))
 			}
 			list = append(list, out)
 		}
 	}
 	return list
+}
+
+// zeros reports whether only zeros were found in a column: smaller numbers than leastSeen are not told apart from 0 where
+// the bounds are left to a description.
+func zeros(c dataset.Column, in span) bool {
+	return Auto(c) && in.low >= -leastSeen && in.high <= leastSeen
+}
+
+// rounding is the largest distance between a number and what the row map stores of it, where its bounds are left to a
+// description. It is 0 for other columns, which are stored far better than noise lets numbers be told apart.
+func rounding(c dataset.Column) float64 {
+	if c.Kind == dataset.Number && Auto(c) {
+		return autobounds.Step / 2
+	}
+	return 0
+}
+
+// widened returns the value with the interval that also counts a rounding of each number by at most the given distance.
+func (v *Value) widened(rounding float64) *Value {
+	if v != nil {
+		v.Low, v.High = v.Low-rounding, v.High+rounding
+	}
+	return v
 }
 
 // column returns a column of the stage's schema.
@@ -116,15 +140,15 @@ func (d *describing) number(c dataset.Column, total estimate) Column {
 	}
 	last := d.stages[len(d.stages)-1]
 	masses, variance := last.hatted(c.Name, false)
-	only := Auto(c) && in.low >= -leastSeen && in.high <= leastSeen // only zeros were found
+	only := zeros(c, in)
 	if !only {
-		out.Mean = d.mean(last.column(c.Name).Knots, in, masses, variance)
+		out.Mean = d.mean(last.column(c.Name).Knots, in, masses, variance).widened(rounding(c))
 	}
 	fine := d.stages[1]
 	masses, variance = fine.hatted(c.Name, false)
 	knots := fine.column(c.Name).Knots
 	if !only {
-		out.Spread = d.spread(knots, in, masses, variance)
+		out.Spread = d.spread(knots, in, masses, variance).widened(rounding(c))
 	}
 	known := estimate{total.value - max(missing.value, 0), total.variance + missing.variance}
 	if known.value < 5*math.Sqrt(known.variance) {
@@ -132,7 +156,8 @@ func (d *describing) number(c dataset.Column, total estimate) Column {
 	}
 	f := cumulated(knots, masses, variance, known)
 	for _, q := range quantiles {
-		out.Quantiles = append(out.Quantiles, Quantile{q, f.quantile(q, d.z, in)})
+		v := f.quantile(q, d.z, in)
+		out.Quantiles = append(out.Quantiles, Quantile{q, *v.widened(rounding(c))})
 	}
 	p := f.outer()
 	low, high := f.quantile(p, d.z, in), f.quantile(1-p, d.z, in)

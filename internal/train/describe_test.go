@@ -22,8 +22,8 @@ type described struct {
 	text    string
 	numbers map[string][]float64 // of each number, the known ones
 	missing map[string]float64
-	shares  map[string]float64            // by column=value
-	means   map[string]map[string]float64 // of each number, by the values of sex
+	shares  map[string]float64              // by column=value
+	groups  map[string]map[string][]float64 // by the value of sex, of each number, the known ones
 }
 
 // madeUp returns a table of n rows: a number with two modes, a skewed one over three decades with many zeros, whole
@@ -31,7 +31,7 @@ type described struct {
 func madeUp(n, persons int) described {
 	r := rand.New(rand.NewPCG(1, 2))
 	d := described{numbers: map[string][]float64{}, missing: map[string]float64{}, shares: map[string]float64{},
-		means: map[string]map[string]float64{}}
+		groups: map[string]map[string][]float64{"f": {}, "m": {}}}
 	var b strings.Builder
 	b.WriteString("weight,cost,visits,seen,sex,ill,person\n")
 	counts := map[string]float64{}
@@ -50,11 +50,13 @@ func madeUp(n, persons int) described {
 		if r.Float64() < .9 {
 			cell = fmt.Sprint(visits)
 			d.numbers["visits"] = append(d.numbers["visits"], visits)
+			d.groups[sex]["visits"] = append(d.groups[sex]["visits"], visits)
 		}
 		day := 18000 + math.Floor(900*r.Float64())
 		ill := []string{"no", "yes", "no", "no"}[r.IntN(4)]
 		for name, x := range map[string]float64{"weight": weight, "cost": cost, "seen": day} {
 			d.numbers[name] = append(d.numbers[name], x)
+			d.groups[sex][name] = append(d.groups[sex][name], x)
 		}
 		counts["sex="+sex]++
 		counts["ill="+ill]++
@@ -135,6 +137,10 @@ func facts(d described, out *Described, f func(name string, v describe.Value, ho
 				for _, k := range other.Levels {
 					exact(other.Name+"="+k.Name+" & "+l.Name, &k.Share, d.shares[other.Name+"="+k.Name+" & "+l.Name])
 				}
+				if list := d.groups[l.Name][other.Name]; list != nil && other.Mean != nil {
+					mean, _ := clampedMoments(list, other.Within)
+					exact(other.Name+" mean & "+l.Name, other.Mean, mean)
+				}
 			}
 		}
 		list := d.numbers[c.Name]
@@ -182,6 +188,54 @@ func TestDescriptionIsTrue(t *testing.T) {
 		low, high := list[len(list)/100], list[len(list)-1-len(list)/100]
 		if c.Bounds == nil || c.Bounds[0] > low || c.Bounds[1] < high || c.Bounds[1]-c.Bounds[0] > 3*(high-low) {
 			t.Errorf("%s: bounds %v: must hold nearly all of %v to %v and not much more", c.Name, c.Bounds, low, high)
+		}
+	}
+}
+
+// TestSmallNumbersAreRounded: numbers near the step to which a number without bounds is rounded have a mean and
+// quantiles whose intervals hold the truth, alone and in a group, or none.
+func TestSmallNumbersAreRounded(t *testing.T) {
+	text, mean := "tiny,sex,ill\n", 0.
+	for i := range 3000 {
+		x := 5e-5 + 1e-9*float64(i)
+		text, mean = text+fmt.Sprintf("%v,%s,%s\n", x, []string{"f", "m"}[i%2], []string{"no", "yes"}[i/2%2]), mean+x/3000
+	}
+	for _, epsilon := range []float64{4, 20, 1000} {
+		delta := 1e-6
+		c := &Config{Reader: strings.NewReader(text), Table: "made up", describes: true,
+			Privacy: Privacy{Epsilon: &epsilon, Delta: &delta, Relation: "replace-one"}}
+		if err := c.decode([]byte("schema:\n  columns: {tiny: {number: auto}, sex: {category: [f, m]}}\n" +
+			"  target: {column: ill, classes: [\"no\", \"yes\"]}\n")); err != nil {
+			t.Fatal(err)
+		}
+		out, err := c.Describe(t.Context(), DescribeOptions{By: "sex", Level: .999, Options: Options{Software: "a test"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := 0
+		look := func(c describe.Column) {
+			if c.Name != "tiny" {
+				return
+			}
+			if seen++; c.Mean != nil && !(c.Mean.Low <= mean && mean <= c.Mean.High) {
+				t.Errorf("epsilon %v: mean %+v: must hold %v", epsilon, *c.Mean, mean)
+			}
+			for _, q := range c.Quantiles {
+				if !(q.Low <= 5.3e-5 && 5e-5 <= q.High) {
+					t.Errorf("epsilon %v: quantile %+v: must hold 5e-5", epsilon, q)
+				}
+			}
+		}
+		for _, c := range out.Columns {
+			look(c)
+			for _, l := range c.Levels {
+				for _, c := range l.Columns {
+					look(c)
+				}
+			}
+		}
+		if seen != 3 {
+			t.Errorf("%d places: must be the column and two groups", seen)
 		}
 	}
 }
