@@ -156,7 +156,7 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 	}
 	if slices.ContainsFunc(e.list, coefficient.part) {
 		how += " Where the rest is not small beside the noise, the noise alone and the share of the way stand beside the " +
-			"deviation. Columns that vary together, small budgets and few rows cause it."
+			"deviation. At a share above 100% the steps ended beyond that coefficient. Columns that vary together, small budgets and few rows cause it."
 	}
 	late := slices.DeleteFunc(slices.Clone(e.list), func(c coefficient) bool { return !c.late })
 	if len(late) > 0 {
