@@ -135,10 +135,10 @@ func (p probed) pass(ctx context.Context, kind query.Kind, rows row.Source) (flo
 }
 
 // A measurement generates up to pacedRows different rows, in about madeCells cells, and holds them as often as it
-// needs rows: as many as a pass of about paceWork products takes, between pacedRows and mostPaced. Passes over pairs of features are over leastPaced to mostPairs rows, until the times
-// of two differ by paceLeast nanoseconds. A pass is repeated until paceTime is over, at least leastTurns and at most
-// mostTurns times. paceScale is the number of grid steps in a unit of the sums. mostCurved replaces the curvature of
-// a loss that has no bound.
+// needs rows: as many as a pass of about paceWork products takes, between pacedRows and mostPaced. Passes over pairs of
+// features are over leastPaced to mostPairs rows, until the times of two differ by paceLeast nanoseconds. A pass is
+// repeated until paceTime is over, at least leastTurns and at most mostTurns times. paceScale is the number of grid
+// steps in a unit of the sums. mostCurved replaces the curvature of a loss that has no bound.
 const (
 	pacedRows  = 256
 	paceWork   = 1 << 19

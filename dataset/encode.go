@@ -236,8 +236,8 @@ func (m *Map) readTarget(cells *row) (target float64, ok bool) {
 }
 
 // readTimes returns the encoded time to an event (targetpair.JoinTimes). ok is false if the time or the entry is
-// negative, the event is missing, or the record was never at risk before the end of the time that is modelled: the entry is not
-// before the time, or not before the end.
+// negative, the event is missing, or the record was never at risk before the end of the time that is modelled: the
+// entry is not before the time, or not before the end.
 func (m *Map) readTimes(cells *row, time float64) (target float64, ok bool) {
 	event, entry, end := m.reading(cells, m.times[0]), 0., m.schema.target.High
 	if len(m.times) > 1 {

@@ -195,8 +195,8 @@ func (c *ColumnMap) number(x float64) float64 {
 	return c.interval.unit(x)
 }
 
-// event returns 1 if a trimmed cell says that the event occurred, 0 if it says that the record was only observed, and NaN
-// otherwise.
+// event returns 1 if a trimmed cell says that the event occurred, 0 if it says that the record was only observed, and
+// NaN otherwise.
 func (c *ColumnMap) event(cell string) float64 {
 	x, number := parse(cell, c.missing)
 	switch {

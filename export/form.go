@@ -212,9 +212,9 @@ func (f *form) layers() (above [][][]float64) {
 	return above
 }
 
-// ordered returns, for each ordered class, the thresholds above and below it, and the logarithm of 1 - e^-gap for the gap
-// between them. A class without one has infinite as its threshold, and then no gap. The logarithm of the
-// class's probability at the score z is
+// ordered returns, for each ordered class, the thresholds above and below it, and the logarithm of 1 - e^-gap for the
+// gap between them. A class without one has infinite as its threshold, and then no gap. The logarithm of the class's
+// probability at the score z is
 //
 //	gap - log(1 + e^(z - above)) - log(1 + e^(below - z)).
 func (f *form) ordered() (above, below, gap []float64) {

@@ -280,9 +280,9 @@ func (g *graph) log1p(x string) string {
 	return g.op("Add", []string{g.op("Log", []string{v}), g.op("Div", []string{rest, v})})
 }
 
-// squares returns the order in which the squares of a row's features are added: the columns, then the interactions, with
-// the intercept last. It names the square of a number or date by its index in columns, and each other square, which is
-// 1/S^2, by len(columns).
+// squares returns the order in which the squares of a row's features are added: the columns, then the interactions,
+// with the intercept last. It names the square of a number or date by its index in columns, and each other square,
+// which is 1/S^2, by len(columns).
 func (g *graph) squares(columns []column) (order []int64) {
 	numbers := int64(len(columns))
 	next := int64(0)
@@ -309,10 +309,10 @@ func (g *graph) squares(columns []column) (order []int64) {
 	return order
 }
 
-// neverLong reports whether every row has the same features, as float32, with and without the division by max(1, ||x||).
-// Each of the given number of squares is at most that of 1/S. Rounding is monotone, so that their sum is at most that of
-// as many squares of 1/S. If this sum exceeds 1 by rounding alone, only rows exceed 1 whose numbers are all within
-// n^2 2^-50 of their bounds; the features of these must round to the same float32.
+// neverLong reports whether every row has the same features, as float32, with and without the division by max(1,
+// ||x||). Each of the given number of squares is at most that of 1/S. Rounding is monotone, so that their sum is at
+// most that of as many squares of 1/S. If this sum exceeds 1 by rounding alone, only rows exceed 1 whose numbers are
+// all within n^2 2^-50 of their bounds; the features of these must round to the same float32.
 func (g *graph) neverLong(squares int) bool {
 	sum, n := 0., float64(squares)
 	for range squares {
@@ -391,10 +391,9 @@ func (g *graph) levels(columns []column) string {
 	return g.op("ReduceSum", []string{each, g.index(1)}, "keepdims", 0)
 }
 
-// network returns the margins of a network, or of ordered classes, computed from the weighted sums u over the features. For
-// other models it returns u. The factor 1/sqrt(units) of a layer is multiplied into the
-// weights above the layer, because a runtime would merge a separate factor into the matrix product as a
-// float32.
+// network returns the margins of a network, or of ordered classes, computed from the weighted sums u over the features.
+// For other models it returns u. The factor 1/sqrt(units) of a layer is multiplied into the weights above the layer,
+// because a runtime would merge a separate factor into the matrix product as a float32.
 func (g *graph) network(u string) string {
 	one := g.number(1)
 	if g.thresholds != nil {

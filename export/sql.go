@@ -28,8 +28,9 @@ type Query struct {
 // how cells are read and how closely the results agree with Predict. SQL returns an error if the dialect is
 // unknown, the table is empty, or a date layout or a name cannot be used in a query.
 //
-// The query needs the functions EXP, LN and SQRT, and for features of effects COS and SIN. SQLite has them only if it was built with its
-// mathematical functions. The query consists of steps, each a list of columns that are computed once:
+// The query needs the functions EXP, LN and SQRT, and for features of effects COS and SIN. SQLite has them only if it
+// was built with its mathematical functions. The query consists of steps, each a list of columns that are computed
+// once:
 //
 //	cell     numbers, days of dates and trimmed texts of categories
 //	hash, bucket  buckets of hash columns

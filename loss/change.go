@@ -16,8 +16,8 @@ import "math"
 //   - counts: the difference is linear in the count and in the exposure, and convex in the margin.
 //
 // Predictions of numbers are clamped to the target's bounds, and expected counts to the largest count, which makes no
-// loss larger. most is then the largest change for clamped predictions: the change without the clamp may be larger, but a
-// change that is cut at most is at least the change for the clamped prediction.
+// loss larger. most is then the largest change for clamped predictions: the change without the clamp may be larger, but
+// a change that is cut at most is at least the change for the clamped prediction.
 //
 // For several classes the loss is log sum_j exp(z_j - z_y), monotone in the differences of margins.
 //

@@ -40,8 +40,8 @@ func New(name string, params map[string]float64) (Loss, error) { return losses.n
 func Parse(name string) (Loss, error) { return ParseFor(name, 0) }
 
 // ParseFor makes the loss whose Name method returns name, as [Parse] does. It also accepts the name
-// "softmax" or "ordered" without a number, alone or inside another loss, if classes is above 0. This name means the loss
-// of the given number of classes.
+// "softmax" or "ordered" without a number, alone or inside another loss, if classes is above 0. This name means the
+// loss of the given number of classes.
 func ParseFor(name string, classes int) (Loss, error) {
 	switch {
 	case strings.HasPrefix(name, networkPrefix):

@@ -9,7 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/repromath"
 )
 
-// ordered is the loss of newOrdered. output is the softmax of its classes, with the weights of records if there are any.
+// ordered is the loss of newOrdered. output is the softmax of its classes, with the weights of records if there are
+// any.
 type ordered struct {
 	k       int
 	unit    float64
@@ -22,30 +23,30 @@ type ordered struct {
 //
 //	P(y >= c) = s(z - t_c) for thresholds 0 = t_1 < t_2 < ... < t_(K-1)
 //
-// The intercept of the row takes the place of t_1. The parameters are w and, after it, v_1, ..., v_(K-2), which give the
-// gaps between thresholds: t_(c+1) - t_c = log(1 + e^u) with u = unit v_c. Every gap is above 0 at all parameters, so the
-// thresholds are in order. Because 1 - e^-gap = s(u), the loss of class c is a sum of three terms,
+// The intercept of the row takes the place of t_1. The parameters are w and, after it, v_1, ..., v_(K-2), which give
+// the gaps between thresholds: t_(c+1) - t_c = log(1 + e^u) with u = unit v_c. Every gap is above 0 at all parameters,
+// so the thresholds are in order. Because 1 - e^-gap = s(u), the loss of class c is a sum of three terms,
 //
 //	log(1 + e^(z - t_(c+1))) + log(1 + e^(t_c - z)) + log(1 + e^-u),
 //
-// the first without a class above, the second without a class below, and the third with both. Let A = s(z - t_(c+1)) and
-// B = s(t_c - z), or 0 if the term is missing. Then
+// the first without a class above, the second without a class below, and the third with both. Let A = s(z - t_(c+1))
+// and B = s(t_c - z), or 0 if the term is missing. Then
 //
 //	d/dz = A - B, in (-1, 1)
 //	d/du_j = s(u_j) (B - A) for a gap j below c, and -A s(u) - (1 - s(u)) for the gap of c: in [-1, 1]
 //
-// With unit = 1/(2 sqrt(K-2)), the thresholds add at most 1/4 to the squared norm of a gradient, and rows of norm 1 add at
-// most 1: Lipschitz is sqrt(5)/2. For the Hessian let q be the vector (x, -unit s(u_j) for gaps j up to c), of squared norm
-// at most 5/4. The first two terms add at most 1/4 q q' each. The curvature of the gaps adds unit^2 s'(u_j) times B - A
-// for gaps below c and times 1 - A for the gap of c:
+// With unit = 1/(2 sqrt(K-2)), the thresholds add at most 1/4 to the squared norm of a gradient, and rows of norm 1 add
+// at most 1: Lipschitz is sqrt(5)/2. For the Hessian let q be the vector (x, -unit s(u_j) for gaps j up to c), of
+// squared norm at most 5/4. The first two terms add at most 1/4 q q' each. The curvature of the gaps adds unit^2
+// s'(u_j) times B - A for gaps below c and times 1 - A for the gap of c:
 //
 //	curvature: in [-unit^2/4, 5/8 + unit^2/4]; the lower bound is 0 for three classes, where no class has a gap below it
 //	and a class above it
 //
 // At 0 the loss of a class is a public number, and no loss is below 0: InitialGap is the largest of these numbers.
 //
-// The margins of a row are the logarithms of the probabilities of its classes, and the output loss is [Softmax]: the softmax
-// of logarithms of probabilities gives the probabilities.
+// The margins of a row are the logarithms of the probabilities of its classes, and the output loss is [Softmax]: the
+// softmax of logarithms of probabilities gives the probabilities.
 func newOrdered(classes float64) (Loss, error) {
 	l, err := newSoftmax(classes)
 	if err != nil {
@@ -138,8 +139,8 @@ func (o ordered) Constants() Constants {
 	return c
 }
 
-// class returns the class and the weight of a target. ok is false for a target that is none, and for parameters that are
-// not numbers.
+// class returns the class and the weight of a target. ok is false for a target that is none, and for parameters that
+// are not numbers.
 func (o ordered) class(c *cuts, y float64) (class int, weight float64, ok bool) {
 	weight = 1
 	if o.weights != nil {
@@ -299,8 +300,8 @@ func (o ordered) Forward(dst, z, v, y []float64) {
 	}
 }
 
-// Backward computes the gradients of a block of records: s, by which a record's row is multiplied, and rest, the gradient
-// in v (package curator/internal/engine).
+// Backward computes the gradients of a block of records: s, by which a record's row is multiplied, and rest, the
+// gradient in v (package curator/internal/engine).
 func (o ordered) Backward(s, rest, z, v, square, y []float64) {
 	o.checkBlock(len(s), z, v, y)
 	if len(rest) != len(y)*len(v) || len(square) != len(y) {
@@ -337,9 +338,9 @@ func (o ordered) Thresholds(w []float64, features int) []float64 {
 	return slices.Clone(c.at)
 }
 
-// constant writes to w, which is 0, the parameters at which every row has the probabilities e^z, divided by their sum. With
-// the sum p of the probabilities of the class c, below those of the lower classes and above those of the higher ones,
-// 1 - e^-gap = p/(p + below above), which is s(u) for u = ln p - ln(below above).
+// constant writes to w, which is 0, the parameters at which every row has the probabilities e^z, divided by their sum.
+// With the sum p of the probabilities of the class c, below those of the lower classes and above those of the higher
+// ones, 1 - e^-gap = p/(p + below above), which is s(u) for u = ln p - ln(below above).
 func (o ordered) constant(w []float64, features int, intercept float64, z []float64) {
 	below, above := make([]float64, o.k+1), make([]float64, o.k+1) // logarithms of sums of e^z
 	below[0], above[o.k] = math.Inf(-1), math.Inf(-1)
@@ -353,8 +354,8 @@ func (o ordered) constant(w []float64, features int, intercept float64, z []floa
 	}
 }
 
-// changes returns the range of the loss at a score in [low, high] minus the loss of the constant with the logarithms z of
-// the probabilities of the classes, up to a common number.
+// changes returns the range of the loss at a score in [low, high] minus the loss of the constant with the logarithms z
+// of the probabilities of the classes, up to a common number.
 func (o ordered) changes(v []float64, low, high float64, z []float64) (least, most float64) {
 	c := o.cuts(v)
 	defer cutsPool.Put(c)

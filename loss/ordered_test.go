@@ -52,8 +52,8 @@ func TestOrderedIsProportionalOdds(t *testing.T) {
 	}
 }
 
-// TestOrderedConstant: the constant weights give every row the wanted probabilities, also the smallest, and a record of a
-// class is counted by the change of the loss, as optimize.BaseRate does.
+// TestOrderedConstant: the constant weights give every row the wanted probabilities, also the smallest, and a record of
+// a class is counted by the change of the loss, as optimize.BaseRate does.
 func TestOrderedConstant(t *testing.T) {
 	for _, k := range []int{3, 4, 9} {
 		l := parse(t, "ordered("+strconv.Itoa(k)+")").(loss.Composed)
@@ -145,8 +145,8 @@ func TestClassWeightsMultiplyOdds(t *testing.T) {
 	}
 }
 
-// TestGammaIsTheDeviance compares the loss with the gamma deviance where the residual is not capped, and its slope with the
-// capped relative residual.
+// TestGammaIsTheDeviance compares the loss with the gamma deviance where the residual is not capped, and its slope with
+// the capped relative residual.
 func TestGammaIsTheDeviance(t *testing.T) {
 	const low, high, cap = 1., 1e7, 5.
 	l := parse(t, "gamma(5,1e-07)").(loss.RankOne)

@@ -93,9 +93,9 @@ func classWeights(l loss.Loss) []float64 {
 	return nil
 }
 
-// linked is a loss of counts or of positive numbers, whose prediction is a rate. Rate returns the expected count or number
-// at a margin, as a fraction of the largest possible one. With exposures, Rate is for the largest exposure. It may
-// exceed 1.
+// linked is a loss of counts or of positive numbers, whose prediction is a rate. Rate returns the expected count or
+// number at a margin, as a fraction of the largest possible one. With exposures, Rate is for the largest exposure. It
+// may exceed 1.
 type linked interface{ Rate(z float64) float64 }
 
 // target is a possible target y of a record. weight is proportional to its probability.

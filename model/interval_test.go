@@ -75,8 +75,9 @@ func TestChangesNameEachDroppedTerm(t *testing.T) {
 	}
 }
 
-// TestAbsorbedIsNamed tests that the change, the term that carries a dropped feature and its contrasts name both features
-// and their correlation, and that other terms say nothing of it. A file that names a carrier outside the formula is refused.
+// TestAbsorbedIsNamed tests that the change, the term that carries a dropped feature and its contrasts name both
+// features and their correlation, and that other terms say nothing of it. A file that names a carrier outside the
+// formula is refused.
 func TestAbsorbedIsNamed(t *testing.T) {
 	m := withIntervals(t, func(f *inference.Fit) {
 		f.Dropped, f.Absorbed = []int{4}, []inference.Absorbed{{Feature: 4, By: 0, Correlation: -.9449}}

@@ -51,9 +51,9 @@ type Metrics struct {
 	// Concordance is Harrell's index for the time to an event: of the pairs of rows of which one has the event while the
 	// other is still observed without it, the share in which the first has the larger predicted risk. A tie counts half.
 	Concordance *float64 `json:"concordance,omitempty"`
-	// IntegratedBrier is the mean Brier score of the predicted probability of no event by a time, over times up to the last
-	// one, with weights that make up for rows that were observed for a shorter time (Graf et al. 1999). It is set for the
-	// time to an event if every row was observed from time 0.
+	// IntegratedBrier is the mean Brier score of the predicted probability of no event by a time, over times up to the
+	// last one, with weights that make up for rows that were observed for a shorter time (Graf et al. 1999). It is set for
+	// the time to an event if every row was observed from time 0.
 	IntegratedBrier *float64 `json:"integrated_brier,omitempty"`
 	// Objective is the mean loss over the rows scored plus the regularizer. GradientNorm is the Euclidean
 	// norm of the objective's gradient at the weights. Both are computed on encoded rows and targets, as in

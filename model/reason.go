@@ -18,8 +18,8 @@ type Reason struct {
 	Text  string         `json:"text"`
 }
 
-// reason says in words why the interval i is not stated. If it is stated, reason says which dropped features the weights
-// also carry, of which has reports those that are not 0.
+// reason says in words why the interval i is not stated. If it is stated, reason says which dropped features the
+// weights also carry, of which has reports those that are not 0.
 func (m *Model) reason(i inference.Interval, has func(feature int) bool) string {
 	switch i.State {
 	case inference.Reported:
@@ -40,7 +40,8 @@ func (m *Model) reason(i inference.Interval, has func(feature int) bool) string 
 	return ""
 }
 
-// carried says in words which dropped features the columns with a weight also carry, as has tells; "" if there are none.
+// carried says in words which dropped features the columns with a weight also carry, as has tells; "" if there are
+// none.
 func (m *Model) carried(has func(feature int) bool) string {
 	var list []string
 	for _, a := range m.inference.Absorbed {

@@ -11,8 +11,8 @@ import (
 // The tests of this file compare shown texts to the letter, at numbers that were worked out by hand.
 
 // TestContrastsToTheLetter tests what a contrast with an interval says. Half a row is 1/sqrt(3) of the number from 0 to
-// 10, of the category and of the intercept; the coefficient 1 of the number is 1/5 for a year, less the square root of 3,
-// and its standard error .2/5. At 90% an interval is 1.644854 standard errors either way.
+// 10, of the category and of the intercept; the coefficient 1 of the number is 1/5 for a year, less the square root of
+// 3, and its standard error .2/5. At 90% an interval is 1.644854 standard errors either way.
 func TestContrastsToTheLetter(t *testing.T) {
 	m := withIntervals(t, nil)
 	c, err := m.Contrast("age")
@@ -98,8 +98,8 @@ func TestReliabilityToTheLetter(t *testing.T) {
 	}
 }
 
-// TestFormulaToTheLetter tests the formula of a fit that lacks one of three differences of a category, and the level in the
-// meaning of its intervals, which is not the usual one. A curve or level that is asked for is in the other formula.
+// TestFormulaToTheLetter tests the formula of a fit that lacks one of three differences of a category, and the level in
+// the meaning of its intervals, which is not the usual one. A curve or level that is asked for is in the other formula.
 func TestFormulaToTheLetter(t *testing.T) {
 	m := withIntervals(t, func(f *inference.Fit) { f.Allowance = .0123 })
 	c, err := m.Coefficients()

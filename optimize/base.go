@@ -31,8 +31,8 @@ import (
 //     margins.
 //
 // A record without a readable target contributes 0 to every query, as it does to every gradient. Shares of classes
-// therefore sum to the share of the records that are read, which is not public. This is why every class has a query, why
-// counts without exposures have a query for their exposure, and why the mean of numbers takes two queries.
+// therefore sum to the share of the records that are read, which is not public. This is why every class has a query,
+// why counts without exposures have a query for their exposure, and why the mean of numbers takes two queries.
 //
 // # Sensitivities
 //
@@ -332,8 +332,8 @@ func (b BaseRate) rate(ctx context.Context, o Oracle, p Problem) (Base, error) {
 	return out, nil
 }
 
-// mean releases the mean target: half of the difference of two answers, over their sum, which is the share of the records
-// that are read.
+// mean releases the mean target: half of the difference of two answers, over their sum, which is the share of the
+// records that are read.
 func (b BaseRate) mean(ctx context.Context, o Oracle, p Problem) (Base, error) {
 	zero, _ := b.weights([]float64{0})
 	var answers [2]query.Release
@@ -401,7 +401,8 @@ func (b BaseRate) AtRate(rate float64) (base Base, ok bool) {
 	return Base{Margins: []float64{z}, Curvature: mean, Gap: mean * (1 + max(0, -z)), Resolved: true}, true
 }
 
-// AtValue returns the base rate for a public prediction y in [-1, 1] of a loss of numbers. ok is false for other losses.
+// AtValue returns the base rate for a public prediction y in [-1, 1] of a loss of numbers. ok is false for other
+// losses.
 func (b BaseRate) AtValue(y float64) (base Base, ok bool) {
 	k, z := b.kind(account.ReplaceOne), y
 	if least := leastValue(b.Loss); least > 0 {

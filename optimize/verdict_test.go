@@ -402,10 +402,10 @@ var verdicts = []struct {
 // the constant. For every kind of loss and every kind of fit, for every loss and for all together, at most one of 40
 // verdicts may be a false "better", and at most one of 40 a false "worse". The test fails if a number of false verdicts
 // has a probability below 1e-9 at a rate of 1/40: it looks at less than 1,000 such numbers, so that it fails by chance
-// for less than one of a million choices of seeds. The seeds are fixed. A stated loss of the constant must be within two
-// deviations of its noise in 19 of 20 comparisons, and a share saved, which better fits alone have, in its interval in
-// nine of ten (of numbers and counts not below it), judged in the same way. With -long the test makes six times as many
-// comparisons, at more sizes, and prints the table of lab/results/outcome.md.
+// for less than one of a million choices of seeds. The seeds are fixed. A stated loss of the constant must be within
+// two deviations of its noise in 19 of 20 comparisons, and a share saved, which better fits alone have, in its interval
+// in nine of ten (of numbers and counts not below it), judged in the same way. With -long the test makes six times as
+// many comparisons, at more sizes, and prints the table of lab/results/outcome.md.
 func TestVerdictsAreTrue(t *testing.T) {
 	runs, sizes, epsilons := 8, []int{2000, 20000}, []float64{.5, 4}
 	switch {

@@ -93,8 +93,8 @@ func (d *describing) group(g, groups int, size estimate) (list []Column) {
 	return list
 }
 
-// zeros reports whether only zeros were found in a column: smaller numbers than leastSeen are not told apart from 0 where
-// the bounds are left to a description.
+// zeros reports whether only zeros were found in a column: smaller numbers than leastSeen are not told apart from 0
+// where the bounds are left to a description.
 func zeros(c dataset.Column, in span) bool {
 	return Auto(c) && in.low >= -leastSeen && in.high <= leastSeen
 }

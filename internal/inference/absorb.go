@@ -19,8 +19,8 @@ type Absorbed struct {
 const leastCorrelation, leastSeen = .5, 4
 
 // Absorb returns for each dropped feature the column of the formula that carries it, if there is one. moment is the
-// released second moment of all features, whose last one is the intercept, and sigma the standard deviation of the noise
-// in a diagonal entry.
+// released second moment of all features, whose last one is the intercept, and sigma the standard deviation of the
+// noise in a diagonal entry.
 func Absorb(moment mat.Symmetric, columns []Column, dropped []int, sigma float64) (list []Absorbed) {
 	last := moment.SymmetricDim() - 1
 	covariance := func(i, j int) float64 {

@@ -11,8 +11,8 @@ import (
 )
 
 // TestAbsorb compares the carrier of dropped features with correlations of rows that are drawn by hand: feature 2 is
-// feature 0 with another mean and half of the spread, up to noise; feature 3 is nobody's. The moments alone, without the
-// means, would name feature 1 for feature 3.
+// feature 0 with another mean and half of the spread, up to noise; feature 3 is nobody's. The moments alone, without
+// the means, would name feature 1 for feature 3.
 func TestAbsorb(t *testing.T) {
 	rows := [][]float64{{.4, .3, .1, .9, 1}, {-.2, .5, -.25, .8, 1}, {.6, .4, .25, .8, 1}, {-.8, .4, -.45, .9, 1}}
 	m := mat.NewSymDense(5, nil)

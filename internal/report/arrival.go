@@ -28,7 +28,8 @@ func (w *way) went(start []float64, variance float64) {
 	}
 }
 
-// vary returns the sum of the variances of the features over the rows that are read, from the second moment of all rows.
+// vary returns the sum of the variances of the features over the rows that are read, from the second moment of all
+// rows.
 func vary(rows *mat.SymDense, shared, share float64) float64 {
 	last := rows.SymmetricDim() - 1
 	sum := 0.
@@ -52,13 +53,14 @@ func (w *way) variance(i int) float64 {
 	return sum
 }
 
-// rest returns the mean square of the difference between linear functions of the model's weights, without noise, and the
-// same functions of the minimum, as a matrix: a row of factors of all weights for each function. The model has the share
-// kept of the way from the start to the end of the run.
+// rest returns the mean square of the difference between linear functions of the model's weights, without noise, and
+// the same functions of the minimum, as a matrix: a row of factors of all weights for each function. The model has the
+// share kept of the way from the start to the end of the run.
 //
 // Along a coordinate with the share f, the steps went f times the way to the minimum, plus noise. The square of the way
-// is estimated as its posterior mean. The prior is that all weights have the same variance, which follows from that of the
-// margins: where f is small, what the steps covered says little. Ways along different coordinates have independent signs.
+// is estimated as its posterior mean. The prior is that all weights have the same variance, which follows from that of
+// the margins: where f is small, what the steps covered says little. Ways along different coordinates have independent
+// signs.
 func (c *covariance) rest(rows [][]float64, kept float64) *mat.SymDense {
 	k, d := len(c.ways), len(c.ways[0].noise)
 	left := mat.NewDense(len(rows), k*d, nil)
@@ -101,8 +103,8 @@ func (c *covariance) along(factors []float64) (list []*mat.VecDense) {
 	return list
 }
 
-// share returns the share of a change of the minimum that reaches a linear function of the model, if the weight number own
-// alone changes at the minimum.
+// share returns the share of a change of the minimum that reaches a linear function of the model, if the weight number
+// own alone changes at the minimum.
 func (c *covariance) share(factors []float64, own int, kept float64) (share float64) {
 	d := len(c.ways[0].noise)
 	for n, at := range c.along(factors) {
@@ -114,12 +116,12 @@ func (c *covariance) share(factors []float64, own int, kept float64) (share floa
 	return share / factors[own]
 }
 
-// partBias is the least bias of a coefficient, in standard deviations of its noise, with which its share is stated beside
-// the noise.
+// partBias is the least bias of a coefficient, in standard deviations of its noise, with which its share is stated
+// beside the noise.
 const partBias = .6
 
-// arrive sets for each coefficient the share of the way that the steps covered, and adds the expected rest of the way to
-// its error and to the covariance. It does so only if the noise is estimated.
+// arrive sets for each coefficient the share of the way that the steps covered, and adds the expected rest of the way
+// to its error and to the covariance. It does so only if the noise is estimated.
 func (e *explanation) arrive(means []float64, sigma float64) {
 	k := e.noise
 	if e.how != estimated || k.lift.size > 0 || len(e.list) == 0 {
@@ -148,8 +150,8 @@ func (e *explanation) arrive(means []float64, sigma float64) {
 	}
 }
 
-// leastShare is the least share of the way with which a coefficient's error is stated. Below it are terms of rare levels,
-// which may have no minimum at all.
+// leastShare is the least share of the way with which a coefficient's error is stated. Below it are terms of rare
+// levels, which may have no minimum at all.
 const leastShare = .05
 
 // leastMean is the least mean of an indicator or hat, in standard deviations of its noise, with which the error of its
@@ -159,8 +161,8 @@ const leastMean = 2
 // arrivalReason says why the noise of a coefficient that has not arrived is not stated.
 const arrivalReason = "the noise hides how many rows tell of it, or of its reference: the value is noise"
 
-// errors returns the standard deviations and the covariance of linear functions of the model's weights, as of does, with
-// the expected rest of their ways.
+// errors returns the standard deviations and the covariance of linear functions of the model's weights, as of does,
+// with the expected rest of their ways.
 func (k carried) errors(list [][]dataset.Part) (sd []float64, covariance *mat.SymDense) {
 	sd, covariance, _ = k.of(list)
 	if covariance == nil || k.lift.size > 0 {

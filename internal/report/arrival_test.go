@@ -9,8 +9,8 @@ import (
 )
 
 // TestShareIsWhatReaches compares the stated share of a number with the change of a simulated run, almost without
-// noise, whose minimum has another weight for the number. After three steps the share of the second must be below .9; a term may have
-// its noise stated only if its value is within .6 deviations of the minimum.
+// noise, whose minimum has another weight for the number. After three steps the share of the second must be below .9; a
+// term may have its noise stated only if its value is within .6 deviations of the minimum.
 func TestShareIsWhatReaches(t *testing.T) {
 	for _, steps := range []int{3, 12} {
 		w := newBowl(t, 0)

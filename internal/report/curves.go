@@ -38,10 +38,10 @@ type CurvePoint struct {
 	X float64 `json:"x"`
 	// Effect is the value of the curve, in the unit of the coefficients.
 	Effect float64 `json:"effect"`
-	// Low and High are Effect minus and plus two standard deviations of the privacy noise, which count the expected rest of
-	// the way as those of Coefficient do. They are nil if no standard deviation is known. They do not include the sampling
-	// error, so they are not a confidence interval. If the curve has a Level they are the ends of a confidence interval, and
-	// nil where the fit states none.
+	// Low and High are Effect minus and plus two standard deviations of the privacy noise, which count the expected rest
+	// of the way as those of Coefficient do. They are nil if no standard deviation is known. They do not include the
+	// sampling error, so they are not a confidence interval. If the curve has a Level they are the ends of a confidence
+	// interval, and nil where the fit states none.
 	Low  *float64 `json:"low"`
 	High *float64 `json:"high"`
 	// Mass is the share of the rows around a knot, computed from the released means of the curve's basis

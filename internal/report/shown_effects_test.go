@@ -167,8 +167,8 @@ func TestIntervalsHaveTheirScales(t *testing.T) {
 	}
 }
 
-// TestJointTestsToTheLetter tests the table of joint tests: the statistic, both p-values, which differ, one too small to be
-// written, and a column without a test.
+// TestJointTestsToTheLetter tests the table of joint tests: the statistic, both p-values, which differ, one too small
+// to be written, and a column without a test.
 func TestJointTestsToTheLetter(t *testing.T) {
 	list := []Test{{Column: "age", Terms: 1, Statistic: 12.3456, P: new(.000442), Holm: new(.00094)},
 		{Column: "site", Terms: 5, Statistic: 99.5, P: new(3e-5), Holm: new(.00013)}, {Column: "town", Terms: 3, Reason: "noise"}}
@@ -183,8 +183,9 @@ No test is stated of town. The reason for the first: noise.
 	}
 }
 
-// TestDigitsOfIntervals tests the decimals of each number of a coefficient with an interval: the unit of the last is at most
-// a twentieth of the standard error; of a ratio, of the ratio times the error. Numbers above a billion have four digits.
+// TestDigitsOfIntervals tests the decimals of each number of a coefficient with an interval: the unit of the last is at
+// most a twentieth of the standard error; of a ratio, of the ratio times the error. Numbers above a billion have four
+// digits.
 func TestDigitsOfIntervals(t *testing.T) {
 	c := model.Coefficient{}
 	c.State, c.Estimate, c.Low, c.High, c.Error, c.Privacy = inference.Reported, .123456, -.23456, .34567, .04567, .347
@@ -209,7 +210,8 @@ func TestDigitsOfIntervals(t *testing.T) {
 	}
 }
 
-// TestLargestAreCounted tests the number of all coefficients in the titles of a chart and a table that show the largest.
+// TestLargestAreCounted tests the number of all coefficients in the titles of a chart and a table that show the
+// largest.
 func TestLargestAreCounted(t *testing.T) {
 	var e explanation
 	for i := range 3211 {

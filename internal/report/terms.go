@@ -27,9 +27,10 @@ type Coefficients struct {
 	// deviations are stated.
 	Beyond  int `json:"beyond_two_deviations"`
 	Counted int `json:"of"`
-	// Covariance is the covariance of the noise in the terms' values and of the expected rest of their ways, in the order of
-	// Terms, if Noise is "estimated"; entries of terms that have not arrived are nil. If Noise is "intervals", it is that of the errors of the estimates,
-	// by sampling and noise, with nil for terms without an interval. Otherwise it is nil.
+	// Covariance is the covariance of the noise in the terms' values and of the expected rest of their ways, in the order
+	// of Terms, if Noise is "estimated"; entries of terms that have not arrived are nil. If Noise is "intervals", it is
+	// that of the errors of the estimates, by sampling and noise, with nil for terms without an interval. Otherwise it is
+	// nil.
 	Covariance [][]*float64 `json:"covariance,omitempty"`
 	// Ratio names the quantity that the exponential of an effect multiplies: "odds" or "rate". It is "" if
 	// effects add up.
@@ -62,22 +63,23 @@ type Coefficient struct {
 	// Value is nil if the term is not in the formula of a fit with intervals.
 	Value *float64 `json:"value"`
 	// Deviation is the standard deviation of the privacy noise in Value, or an upper bound on it if Noise
-	// is "bounded". If Noise is "estimated", it is the root mean square of the noise and of the expected rest of the way to
-	// the fit without privacy. It is nil if State is "not stated" or "not arrived".
+	// is "bounded". If Noise is "estimated", it is the root mean square of the noise and of the expected rest of the way
+	// to the fit without privacy. It is nil if State is "not stated" or "not arrived".
 	Deviation *float64 `json:"noise_sd"`
 	// Steps is the standard deviation of the noise alone. It is nil unless State is "part of the way".
 	Steps *float64 `json:"steps_sd,omitempty"`
 	// State is "stated" if Deviation is, and hardly more than the noise, or "part of the way" if Deviation counts a rest
-	// that is not small beside the noise. It is "not stated", or "not arrived" if the steps hardly moved the term. For a fit
-	// with intervals it is the state of the interval. Reason says why neither Deviation nor an interval is stated.
+	// that is not small beside the noise. It is "not stated", or "not arrived" if the steps hardly moved the term. For a
+	// fit with intervals it is the state of the interval. Reason says why neither Deviation nor an interval is stated.
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"`
-	// Share is the share of a change of the minimum that reached Value; of a difference, the share of the side of which less
-	// did. It is nil unless Noise is "estimated".
+	// Share is the share of a change of the minimum that reached Value; of a difference, the share of the side of which
+	// less did. It is nil unless Noise is "estimated".
 	Share *float64 `json:"share,omitempty"`
 }
 
-// Noise returns the noise of the coefficient as displays show it: "0.45 (noise 0.2, 90% of the way)", "not arrived" or "-".
+// Noise returns the noise of the coefficient as displays show it: "0.45 (noise 0.2, 90% of the way)", "not arrived" or
+// "-".
 func (c Coefficient) Noise() string {
 	switch {
 	case c.State == stateNotArrived:

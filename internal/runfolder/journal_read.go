@@ -282,7 +282,8 @@ func (t *told) take(r record) error {
 		if t.weights != nil || r.Refined.Refines(t.head.Schema) != nil {
 			return errOrder
 		}
-		// Only a head that announces ranks, or whose target is a time, has another schema, and the number of weights is the head's.
+		// Only a head that announces ranks, or whose target is a time, has another schema, and the number of weights is the
+		// head's.
 		if len(t.head.Ranks) == 0 && r.Refined.Target().Event == "" || r.Refined.Dim() != t.head.Schema.Dim() {
 			return errOrder
 		}

@@ -123,8 +123,8 @@ func TestPositionHasItsNoise(t *testing.T) {
 	}
 }
 
-// TestPromiseToTheLetter tests what a plan says of a theorem: one that promises something, one that promises nothing at this
-// size, one whose start satisfies it, and one without a bound.
+// TestPromiseToTheLetter tests what a plan says of a theorem: one that promises something, one that promises nothing at
+// this size, one whose start satisfies it, and one without a bound.
 func TestPromiseToTheLetter(t *testing.T) {
 	p := Promise{Theorem: "Theorem 7", Of: "gradient", Bound: .012345, Start: .98765, From: 2345}
 	const head = "Theorem 7 bounds the gradient by "

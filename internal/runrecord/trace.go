@@ -120,8 +120,8 @@ func (l Trace) Settled() Trace {
 	return l
 }
 
-// ChosenAmong returns the trace of a result that was chosen by noisy scores among points of the run, at least as many as
-// count. Its noise is that of the last iterate, since no point has more.
+// ChosenAmong returns the trace of a result that was chosen by noisy scores among points of the run, at least as many
+// as count. Its noise is that of the last iterate, since no point has more.
 func (l Trace) ChosenAmong(count int) Trace {
 	l.Weights, l.Chosen = nil, max(count, l.Chosen)
 	return l.Settled()

@@ -139,8 +139,8 @@ func For[C Column](r *Reader, m Map[C]) error {
 	return r.open[0].use(r.uses, r.typed)
 }
 
-// Look declares the map by which cells are looked at, one by one. It does what For does, but chunks may be ByColumn, and
-// none is Typed.
+// Look declares the map by which cells are looked at, one by one. It does what For does, but chunks may be ByColumn,
+// and none is Typed.
 func Look[C Column](r *Reader, m Map[C]) error {
 	r.uses = m.Reads()
 	r.spell = m.Respell(r.as.Respelled())

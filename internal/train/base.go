@@ -126,8 +126,8 @@ func (c *Config) stated(l loss.Loss) (*Base, error) {
 	return &out, nil
 }
 
-// again plans the fit of the problem p once more, with the list of the plans that auto compared. The algorithm is that of
-// a plan that was made before the start was known, unless auto now puts preconditioned first.
+// again plans the fit of the problem p once more, with the list of the plans that auto compared. The algorithm is that
+// of a plan that was made before the start was known, unless auto now puts preconditioned first.
 func (c *Config) again(ctx context.Context, p optimize.Problem, l loss.Loss, before optimize.Plan) (optimize.Plan,
 	[]choose.Candidate, error) {
 	plan, list, err := c.plan(ctx, p, l)

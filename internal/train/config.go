@@ -367,9 +367,9 @@ func (c *Config) declared(r account.Relation) (float64, error) {
 	return float64(c.Privacy.Records), nil
 }
 
-// hazardLoss names the loss of the time to an event, which may be left out: minus the logarithm of the likelihood of the
-// times, that of counts of events with the integrated baseline hazards as exposures. hazardClip bounds by how many more
-// events than a record had the model may expect of it before its pull is clipped.
+// hazardLoss names the loss of the time to an event, which may be left out: minus the logarithm of the likelihood of
+// the times, that of counts of events with the integrated baseline hazards as exposures. hazardClip bounds by how many
+// more events than a record had the model may expect of it before its pull is clipped.
 const hazardLoss, hazardClip = "hazard", "3"
 
 // loss returns the loss of one record. It starts from model.loss and adds the number of classes, the smallest

@@ -45,8 +45,8 @@ var measuredLost = []struct{ size, half, most float64 }{
 	{800, .01, .05}, {400, .02, .1}, {200, .03, .15}, {100, .08, .25}, {60, .2, 1}, {30, .6, 1}, {15, .85, 1}, {0, 1.1, 1},
 }
 
-// curvature returns the ratio of the effective size M at the stated base rate to the effective size N. assumed says which
-// base rate the ratio is for if the schema states none.
+// curvature returns the ratio of the effective size M at the stated base rate to the effective size N. assumed says
+// which base rate the ratio is for if the schema states none.
 func (p Planned) curvature() (ratio float64, assumed string) {
 	if p.Schema == nil {
 		return 1, ""

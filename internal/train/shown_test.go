@@ -254,8 +254,8 @@ func TestStagesToTheLetter(t *testing.T) {
 	}
 }
 
-// TestReasonOfTheFamily tests why the rule takes a family: the effective size of its plan is beside the least for it, to
-// three digits. The richest whose size suffices is taken, and each richer one is named with its reason.
+// TestReasonOfTheFamily tests why the rule takes a family: the effective size of its plan is beside the least for it,
+// to three digits. The richest whose size suffices is taken, and each richer one is named with its reason.
 func TestReasonOfTheFamily(t *testing.T) {
 	for _, records := range []int{3000, 30_000, 400_000} {
 		c := config(t, records, "model: {loss: logistic}", "model: {loss: logistic, family: auto}")

@@ -15,8 +15,8 @@ type least struct {
 	variance *mat.SymDense // of the weights, by sampling
 }
 
-// own returns the least mean logistic loss over rows of text, by Newton's method. It shares the encoding of rows with the
-// product and nothing else. Weights along which rows do not differ stay about 0.
+// own returns the least mean logistic loss over rows of text, by Newton's method. It shares the encoding of rows with
+// the product and nothing else. Weights along which rows do not differ stay about 0.
 func own(s *dataset.Schema, header []string, rows [][]string) (least, error) {
 	m, err := s.Bind(header)
 	if err != nil {

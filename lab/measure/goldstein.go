@@ -11,9 +11,9 @@ import (
 
 // Goldstein bounds the distance from 0 to the Goldstein subdifferential of radius alpha at w (Goldstein
 // 1977): the convex hull of the gradients in the ball around w. It computes gradients of F, the mean loss
-// over the sample plus the regularizer, at w and at further points of the ball. It returns the point of least norm in the convex hull of these gradients. For any
-// choice of points at which F is differentiable, Norm of the result is an upper bound on the distance.
-// Lower and Gap of the result refer only to the hull of the computed gradients.
+// over the sample plus the regularizer, at w and at further points of the ball. It returns the point of least norm in
+// the convex hull of these gradients. For any choice of points at which F is differentiable, Norm of the result is an
+// upper bound on the distance. Lower and Gap of the result refer only to the hull of the computed gradients.
 //
 // Points come by turns from two sources. The first are points w - s alpha g/||g|| (Zhang et al. 2020; Davis et al.
 // 2022). Here g is the point of least norm in the hull of the gradients so far, and s is uniform in [0, 1]. If F falls

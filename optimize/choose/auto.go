@@ -213,8 +213,8 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 	return list, nil
 }
 
-// rare reports whether the released base rate is that of counts, or of classes of which one is so rare that the curvature
-// there is below leastCurved of its bound.
+// rare reports whether the released base rate is that of counts, or of classes of which one is so rare that the
+// curvature there is below leastCurved of its bound.
 func rare(p optimize.Problem) bool {
 	return p.Base != nil && p.Base.Curvature > 0 && p.RankOne && (p.Counts || p.Signal() < leastCurved*p.Effective())
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // Warm starts a method for stationary points at the result of gradient descent: a part of the budget goes to [GD], and
-// the rest to the method Then, which starts where GD ends (Lowy, Ullman and Wright 2024, How to Make the Gradients Small
-// Privately).
+// the rest to the method Then, which starts where GD ends (Lowy, Ullman and Wright 2024, How to Make the Gradients
+// Small Privately).
 //
 // Guarantee: mu-GDP. GD is charged Share of mu^2 and the method the rest. Its start is a released point. The paper
 // proves that the excess risk of the start replaces F0 in the method's bound. For SpiderBoost the gradient norm is then
@@ -57,8 +57,8 @@ func (f *Follower) UnmarshalText(text []byte) error {
 	return err
 }
 
-// warmPlan is the plan of a [Warm]. second is the method's plan from the problem's start, whose numbers the plan states.
-// A run makes the plan again, from the point to which first leads.
+// warmPlan is the plan of a [Warm]. second is the method's plan from the problem's start, whose numbers the plan
+// states. A run makes the plan again, from the point to which first leads.
 type warmPlan struct {
 	optimize.Settled
 	first, second optimize.Plan

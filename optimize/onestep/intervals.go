@@ -488,8 +488,8 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 	return fit, nil
 }
 
-// curvatureBetween returns the largest ratio of the third derivative's absolute value to the second derivative between two
-// margins.
+// curvatureBetween returns the largest ratio of the third derivative's absolute value to the second derivative between
+// two margins.
 func (r *state) curvatureBetween(from, to float64) float64 {
 	if r.Curvature == Exponential {
 		return 1

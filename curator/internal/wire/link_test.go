@@ -93,8 +93,8 @@ func TestRefinedDimension(t *testing.T) {
 	}
 }
 
-// TestARefusedFormIsNoAnswer tests that a question to a partition whose worker computes other features, or that is cancelled
-// while its worker is told of the form, is an error: a sum of zeros would be a wrong answer.
+// TestARefusedFormIsNoAnswer tests that a question to a partition whose worker computes other features, or that is
+// cancelled while its worker is told of the form, is an error: a sum of zeros would be a wrong answer.
 func TestARefusedFormIsNoAnswer(t *testing.T) {
 	for _, dim := range []int64{3, 4} {
 		for _, cancelled := range []bool{false, true} {
