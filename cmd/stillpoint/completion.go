@@ -157,6 +157,6 @@ func (m manCommand) Run(k *kong.Context, c *console) error {
 		}
 		n = n.Children[i]
 	}
-	_, err := fmt.Fprint(c.out, manual(k.Model, n))
+	_, err := fmt.Fprint(c.out, manual(n))
 	return err
 }
