@@ -14,16 +14,6 @@ type algorithmsCommand struct {
 	Name string `arg:"" optional:"" help:"Only this algorithm, or selected, the output rule."`
 }
 
-// Help returns the text that the help of the command prints below its flags.
-func (algorithmsCommand) Help() string {
-	return `Lists the values of train.algorithm and, for each, its settings, which stand beside it
-under train: in a configuration, with meaning and rule. The line "takes" names the losses
-of which the algorithm plans a fit with its defaults: it was found by planning. A setting
-that is left out follows its rule. Steps are counted, shares lie in (0, 1], and norms are
-after scaling, where rows have norm at most 1. L0 bounds the norm of a record's gradient, L1 its
-smoothness, F0 the initial gap; N is the effective number of records.`
-}
-
 func (a *algorithmsCommand) Run(ctx context.Context, c *console) error {
 	names := append(train.Algorithms(), "selected")
 	if a.Name != "" {

@@ -61,41 +61,6 @@ type fitCommand struct {
 	JSON      bool   `help:"Print JSON." name:"json"`
 }
 
-// Help returns the text that the help of the command prints below its flags.
-func (fitCommand) Help() string {
-	return `Reads the table into the curator, which alone sees rows; reserves the whole budget in
-DIR/ledger.jsonl on stable storage; trains; and writes DIR/model.json and
-DIR/certificate.json. Every printed number is public or was released with noise. --verbose
-and --json add the plan, the optimizer's numbers and the algorithms not chosen.
-
-Every fit charges a budget of its own, also on the same table: two fits at
-epsilon 1 are not one fit at epsilon 1. The summary states the cost of all fits in the
-output folders together. With budget: {store: ..., dataset: ...} in the configuration
-a fit is also charged to a registered dataset. If the cap of the dataset does not cover
-it, nothing is computed and the exit code is 3 (stillpoint budget --help).
-
---dry-run stops before the first release. It reads configuration and table, plans, and
-asks the folder and the store of budgets whether they would take the fit, with the exit
-codes of a fit. It prints nothing about records, charges nothing and writes nothing. Use
-stillpoint check to see whether cells are read as you mean them.
-
-A table too small for its budget is refused before anything is charged. If the effective
-size N, records times mu over the root of the number of weights, is below 30, a model is
-noise. --anyway, or STILLPOINT_ANYWAY=1, fits it all the same.
-
-With --shards N the rows are in N workers, in other processes or on other machines
-(stillpoint shard --help). The model is the same, to the bit, as that of one process with
-the whole table. The configuration names no data: and gives table: a name. The key, in the
-first line of standard input, is made for this fit alone (stillpoint shard --new-key). If
-the schema has a unit, the unit's cell must decide a row's partition; with --progress=json
-the fit names the column (event key) and then waits for its key. The fit prints its
-address, waits until all shards are ready, and waits again if one is lost.
-
-Ctrl-C ends the fit after the current step; the model reached by then is saved
-and certified as incomplete. A fit that is killed leaves a journal of its releases in DIR,
-from which stillpoint recover makes both files. A reservation stays in the ledger.`
-}
-
 func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	config, err := f.read()
 	if err != nil {
@@ -192,22 +157,6 @@ type planCommand struct {
 	JSON     bool `help:"Print JSON." name:"json"`
 	Verbose  bool `help:"Print the optimizer's numbers as well: steps, charges, predicted gradient norms, the algorithms not chosen." short:"v"`
 	Simulate bool `help:"Also run every candidate on generated rows of the same number and width, and compare."`
-}
-
-// Help returns the text that the help of the command prints below its flags.
-func (planCommand) Help() string {
-	return `Foresees a fit: the rows that count, the protected unit, the share of the possible gain that
-the noise will cost, a size that would halve it, the algorithm with the reason for its choice,
-time and memory. --verbose adds the steps, the division of the budget, the expected gradient
-norm, and the algorithms that were not chosen. The table is opened only to count its rows, which are public under
-replace-one; with privacy.records in the configuration it is not opened at all.
-
-Without train.algorithm every algorithm is planned. The plans are ranked by their
-predicted gradient norm over the table, or by the goal of train.goal (population,
-excess-risk), within train.passes passes over the table. The ranking uses public
-numbers alone. --simulate tries it on generated rows, never on the table.
-
-stillpoint algorithms NAME lists the settings of an algorithm.`
 }
 
 func (f *planCommand) Run(ctx context.Context, c *console) error {

@@ -9,15 +9,6 @@ import (
 
 type lossesCommand struct{}
 
-// Help returns the text that the help of the command prints below its flags.
-func (lossesCommand) Help() string {
-	return `Lists the values of model.loss by the kind of the target. Parameters are in units of the
-scaled target: numbers are scaled from their bounds to [-1, 1]. A loss with corners is
-smoothed by a known amount before it is fitted. A network takes any of them as its output:
-
-  loss: {network: {hidden: [16], activation: tanh, output: logistic}}`
-}
-
 func (lossesCommand) Run(c *console) error {
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "loss\ttarget\tconvex\tcorners\tfor")

@@ -34,29 +34,6 @@ const (
 	exitFault       = 134 // a fault in the program (128 + SIGABRT)
 )
 
-const description = `Train models on sensitive tables under differential privacy.
-
-A table, public facts about its columns and a privacy budget go in; a model, a
-certificate that anybody can recheck, and an honest summary come out.
-
-  stillpoint schema people.csv > people.yaml    draft a configuration
-  stillpoint check people.yaml sample.csv       how cells are read; not private
-  stillpoint plan people.yaml                   the algorithm, its cost and quality
-  stillpoint fit people.yaml                    train
-  stillpoint verify people-fit/certificate.json recheck the guarantee
-  stillpoint predict people-fit/model.json new.csv
-
-Exit codes: 0 done, 1 input at fault (a configuration, a table, a file), 2 wrong
-usage, 3 over budget, 4 certificate or model refused, 5 system at fault (a disk, a
-permission), 130 interrupted (the model so far is saved), 134 a fault in the program,
-which says nothing more since it may hold records.
-
-A program that drives this one passes --json and --progress=json: results are JSON on
-standard output; progress and errors are JSON on standard error, an object a line,
-whose "event" is reading, plan, step, stopping or error. An error has code, exit,
-message, charged and, where the message names them, field and rule. Lines without
-JSON come with exit codes from 128 on alone.`
-
 type commands struct {
 	Progress string `help:"Progress and errors on standard error: text, or json, an object a line." enum:"text,json" default:"text" placeholder:"text|json"`
 	// About is --version, which prints the same line as the command version.
@@ -143,12 +120,9 @@ func run(ctx context.Context, args []string, plain *console) int {
 	c.json = slices.Contains(args, "--progress=json")
 	var cmd commands
 	exit := -1
-	parser, err := kong.New(&cmd,
-		kong.Name("stillpoint"), kong.Description(description),
-		kong.Writers(c.out, c.err), kong.Exit(func(code int) { exit = code }),
-		kong.Vars{"version": versionLine()}, kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(c),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
-	)
+	parser, err := parserOf(&cmd, kong.Writers(c.out, c.err), kong.Exit(func(code int) { exit = code }),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(c),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}))
 	if err != nil {
 		fmt.Fprintln(c.err, "stillpoint:", err)
 		return exitFailed
