@@ -69,7 +69,8 @@ type evaluateCommand struct {
 	Where string `help:"Use only the rows with column=value, for example split=test." placeholder:"COLUMN=VALUE"`
 	JSON  bool   `help:"Print JSON." name:"json"`
 
-	Stationarity bool `help:"Also find the least eigenvalue of the objective's Hessian at the weights. NOT private either."`
+	Horizon      *float64 `help:"Measure events up to TIME, of a model of the time to an event, in place of the end of the time that is modelled." placeholder:"TIME"`
+	Stationarity bool     `help:"Also find the least eigenvalue of the objective's Hessian at the weights. NOT private either."`
 	csvFlags
 }
 
@@ -83,7 +84,11 @@ func (e *evaluateCommand) Run(ctx context.Context, c *console) error {
 	if e.Stationarity {
 		evaluate = m.EvaluateStationarity
 	}
-	metrics, err := evaluate(ctx, e.Data, e.Where)
+	var horizon []float64
+	if e.Horizon != nil {
+		horizon = append(horizon, *e.Horizon)
+	}
+	metrics, err := evaluate(ctx, e.Data, e.Where, horizon...)
 	if err != nil {
 		return err
 	}
