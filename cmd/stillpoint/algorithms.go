@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
@@ -69,4 +70,16 @@ func lossesOf(ctx context.Context, name string) (string, error) {
 		return "every loss but " + strings.Join(refuses, ", "), nil
 	}
 	return strings.Join(takes, ", "), nil
+}
+
+type lossesCommand struct{}
+
+func (lossesCommand) Run(c *console) error {
+	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "loss\ttarget\tconvex\tcorners\tfor")
+	yes := map[bool]string{true: "yes", false: "no"}
+	for _, l := range train.Losses() {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.Text, l.Target, yes[l.Convex], yes[l.Corners], l.Use)
+	}
+	return w.Flush()
 }

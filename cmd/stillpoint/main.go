@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"slices"
 
 	"github.com/alecthomas/kong"
@@ -170,3 +172,49 @@ func exitCode(err error) int {
 	}
 	return exitFailed
 }
+
+type versionCommand struct{}
+
+func (versionCommand) Run(c *console) error {
+	_, err := fmt.Fprintln(c.out, versionLine())
+	return err
+}
+
+// versionLine returns the version, the system and the version of Go.
+func versionLine() string {
+	return fmt.Sprintf("%s %s/%s %s", software(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+}
+
+// stamp is the version that the build sets, or "": go build -ldflags "-X main.stamp=v1.2.0".
+var stamp string
+
+// software returns the program's name and version. The version is the stamp if it is set, else the module's
+// version, else "devel" and the first 12 digits of the source revision.
+func software() string {
+	if stamp != "" {
+		return "stillpoint " + stamp
+	}
+	version, revision := "devel", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if v := info.Main.Version; v != "" && v != "(devel)" {
+			version = v
+		}
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" && version == "devel" && len(s.Value) >= 12 {
+				revision = " " + s.Value[:12]
+			}
+		}
+	}
+	return "stillpoint " + version + revision
+}
+
+// experimentCommand answers a command that the laboratory has now.
+type experimentCommand struct {
+	Arguments []string `arg:"" optional:"" help:"Ignored."`
+}
+
+// errMoved reports a command that is no command of this program any more.
+var errMoved = errors.New("experiment is a command of the laboratory, which the source holds: " +
+	"go run ./lab/cmd/lab experiment")
+
+func (*experimentCommand) Run() error { return errMoved }
