@@ -3,7 +3,7 @@
 //	go run ./lab/draw [-n N] [-seed S] [-class NAME] [-minutes M] [-python]
 //
 // draws N defects of the source, as many of each kind of place: shown numbers, statistics, faults of stores, state,
-// security settings, and bindings for Python and R. A quarter of them lies in lines that the last 50 commits changed.
+// security settings, and bindings for Python and R. Half of them lies in lines that the last 50 commits changed.
 // Each defect alone is put into the source by an overlay, and the tests of its package and of the packages that import
 // it directly are run with -short, until one fails. The program prints each defect with the test that caught it, or
 // that none did, and the rate of each class. With -keep it adds them to lab/draw/drawn.tsv. A defect in Python or R is
@@ -189,7 +189,7 @@ func (f flags) draw(s *source) error {
 	if err != nil {
 		return err
 	}
-	j := &judge{source: s, scratch: f.scratch, limit: 2 * time.Minute, patient: 45 * time.Second,
+	j := &judge{source: s, scratch: f.scratch, limit: 2 * time.Minute, patient: 90 * time.Second,
 		sound: map[string]bool{}}
 	if j.scratch, err = filepath.Abs(f.scratch); err != nil {
 		return err
