@@ -4,8 +4,8 @@
 //
 // draws N defects of the source, as many of each kind of place: shown numbers, statistics, faults of stores, state,
 // security settings, and bindings for Python and R. Half of them lies in lines that the last 50 commits changed.
-// Each defect alone is put into the source by an overlay, and the tests of its package and of the packages that import
-// it directly are run with -short, until one fails. The program prints each defect with the test that caught it, or
+// The defects are put into the source together by an overlay, each behind a switch, and for each the tests of its
+// package and of the packages that import it directly are run with -short, those that reach its function, until one fails. The program prints each defect with the test that caught it, or
 // that none did, and the rate of each class. With -keep it adds them to lab/draw/drawn.tsv. A defect in Python or R is
 // judged where these can be had, with -python.
 //
@@ -205,11 +205,22 @@ func (f flags) draw(s *source) error {
 	}
 	fmt.Printf("%d defects, -seed %d\n", f.n, f.seed)
 	rates, judged := map[string]tally{}, 0
-	for _, d := range draw(all, lately, 2*f.n, f.seed) {
+	list := draw(all, lately, f.n+f.n/2, f.seed)
+	together, fits, err := j.pool(list, until)
+	if err != nil {
+		return err
+	}
+	for i, d := range list {
 		if judged == f.n || time.Now().After(until) {
 			break
 		}
-		verdict, test, err := j.judge(d.site)
+		var verdict outcome
+		var test string
+		if fits[i] {
+			verdict, test, err = together.judge(i, d.site, s.importer[d.folder])
+		} else { // in no function, in a binding, or what does not compile
+			verdict, test, err = j.judge(d.site)
+		}
 		if err != nil {
 			return err
 		}

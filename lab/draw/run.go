@@ -49,15 +49,8 @@ func (j *judge) judge(d site) (outcome, string, error) {
 	case ".R":
 		return j.inR(d)
 	}
-	changed, overlay := filepath.Join(j.scratch, "changed.go"), filepath.Join(j.scratch, "overlay.json")
-	if err := os.WriteFile(changed, apply(j.text[d.file], d.edits), 0o666); err != nil {
-		return "", "", err
-	}
-	text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(j.root, d.file): changed}})
+	overlay, err := j.overlaid(d)
 	if err != nil {
-		return "", "", err
-	}
-	if err := os.WriteFile(overlay, text, 0o666); err != nil {
 		return "", "", err
 	}
 	start := time.Now()
@@ -75,6 +68,20 @@ func (j *judge) judge(d site) (outcome, string, error) {
 		verdict = survived
 	}
 	return verdict, test, err
+}
+
+// overlaid writes the file of a defect, and an overlay that puts it into the source.
+func (j *judge) overlaid(d site) (overlay string, err error) {
+	changed := filepath.Join(j.scratch, "changed.go")
+	if err := os.WriteFile(changed, apply(j.text[d.file], d.edits), 0o666); err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(j.root, d.file): changed}})
+	if err != nil {
+		return "", err
+	}
+	overlay = filepath.Join(j.scratch, "overlay.json")
+	return overlay, os.WriteFile(overlay, text, 0o666)
 }
 
 // inPackage runs the tests of a package with an overlay. A test that also fails without the overlay is no catch: the
