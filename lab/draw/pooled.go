@@ -4,11 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/ast"
+	"go/parser"
+	"go/types"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/tools/go/packages"
 )
 
 // pooled is the product with many drawn defects in it, each of which is off until it is named (see switched). So the
@@ -96,13 +100,7 @@ func (j *judge) pool(list []drawn, until time.Time) (*pooled, map[int]bool, erro
 		if !ok || time.Now().After(until) {
 			continue
 		}
-		overlay, err := j.overlaid(d.site)
-		if err != nil {
-			return nil, nil, err
-		}
-		if _, compiles, err := j.output(j.root, nil, "go", "build", "-overlay", overlay, "-o", os.DevNull, "./"+d.folder); err != nil {
-			return nil, nil, err
-		} else if !compiles {
+		if !j.compiles(d.site) {
 			continue
 		}
 		moved := slices.Clone(d.edits)
@@ -152,6 +150,45 @@ func (j *judge) pool(list []drawn, until time.Time) (*pooled, map[int]bool, erro
 		return nil, nil, err
 	}
 	return &pooled{w, map[string][]unit{}}, fits, os.WriteFile(w.overlay, text, 0o666)
+}
+
+// imported are the packages that a package may import.
+type imported map[string]*packages.Package
+
+// Import implements types.Importer.
+func (m imported) Import(path string) (*types.Package, error) {
+	if path == "unsafe" {
+		return types.Unsafe, nil
+	}
+	if p := m[path]; p != nil && p.Types != nil {
+		return p.Types, nil
+	}
+	return nil, fmt.Errorf("%s: is not imported", path)
+}
+
+// compiles says whether the package of a defect compiles with it.
+func (s *source) compiles(d site) bool {
+	for _, p := range s.packages {
+		if folder(p.PkgPath) != d.folder {
+			continue
+		}
+		var files []*ast.File
+		for _, file := range p.Syntax {
+			name := s.fset.Position(file.FileStart).Filename
+			if path, err := filepath.Rel(s.root, name); err == nil && filepath.ToSlash(path) == d.file {
+				changed, err := parser.ParseFile(s.fset, name, apply(s.text[d.file], d.edits), parser.SkipObjectResolution)
+				if err != nil {
+					return false
+				}
+				file = changed
+			}
+			files = append(files, file)
+		}
+		c := types.Config{Importer: imported(p.Imports)}
+		_, err := c.Check(p.PkgPath, s.fset, files, nil)
+		return err == nil
+	}
+	return false
 }
 
 // of returns the tests of a package with the defects that they reach.
