@@ -233,7 +233,9 @@ func (f flags) draw(s *source) error {
 		var test string
 		if fits[i] {
 			verdict, test, err = together.judge(i, d.site, s.importer[d.folder])
-		} else { // in no function, in a binding, or what does not compile
+		} else if filepath.Ext(d.file) == ".go" && !j.compiles(d.site) {
+			verdict = invalid
+		} else { // in no function, or in a binding
 			verdict, test, err = j.judge(d.site)
 		}
 		if err != nil {
