@@ -12,14 +12,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/optimize"
-	"github.com/stillpoint-dp/stillpoint/optimizetest"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // timed is an oracle about times to events that answers made-up numbers: in each of four intervals some events, and a
 // mean observed share, then expected events of a pilot fit. It records the questions.
 type timed struct {
-	*optimizetest.Oracle
+	optimize.Oracle
+	records                    float64
 	events, observed, expected []float64
 	sigma                      float64
 	asked                      []query.Question
@@ -27,6 +27,8 @@ type timed struct {
 
 // rise is the largest change of the loss of a record to the query for its exposure: e^30 - e^29.
 var rise = math.Exp(30) - math.Exp(29)
+
+func (o *timed) All() query.Cohort { return query.NewCohort(account.Everyone, o.records) }
 
 func (o *timed) Ask(_ context.Context, q query.Question) (query.Release, error) {
 	changes, along := 0, 0
@@ -102,10 +104,8 @@ train: {algorithm: gd, steps: 3, base: off, compare: off}
 			(h.Pilot > 0) != piloted {
 			t.Fatalf("%+v of %v, %v left", h, whole.Charge(), left.Mu*left.Mu)
 		}
-		o := &timed{events: []float64{.04, -.001, .09, .02}, observed: []float64{.9, .7, .5, .2},
+		o := &timed{records: records, events: []float64{.04, -.001, .09, .02}, observed: []float64{.9, .7, .5, .2},
 			expected: []float64{.011, .012, .017, .019}, sigma: .003}
-		o.Oracle = optimizetest.New(optimizetest.Config{Rows: [][]float32{make([]float32, p.Dim())}, Targets: []float64{0},
-			Loss: l, Budget: whole, Declared: records})
 		var refined [][]float64
 		schema, err := c.released(t.Context(), o, *h, left, l, func(s *dataset.Schema) error {
 			refined = append(refined, s.Target().Hazards)
