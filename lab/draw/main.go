@@ -8,7 +8,8 @@
 // package and of the packages that import it directly are run with -short, those that reach its function, until one
 // fails. The program prints each defect with the test that caught it, or that none did, and the rate of each class. With
 // -keep it adds them to lab/draw/drawn.tsv. A defect in Python or R is judged where these can be had, with -python. With
-// -in PATH all defects are of files whose path begins so, such as to try the tests of one file.
+// -in PATH all defects are of files whose path begins so, such as to try the tests of one file, and with -own only the
+// tests of their own package are run.
 //
 //	go run ./lab/draw -enrol [-wide] [-below PATH] [-tests REGEXP]
 //	go run ./lab/draw -list
@@ -45,6 +46,7 @@ type flags struct {
 	seed          uint64
 	class, below  string
 	in            string
+	own           bool
 	tests         string
 	minutes       float64
 	enrol, verify bool
@@ -63,6 +65,7 @@ func main() {
 	flag.Uint64Var(&f.seed, "seed", 0, "seed of the draw; by default another one each time")
 	flag.StringVar(&f.class, "class", "", "only defects of the class of this name")
 	flag.StringVar(&f.in, "in", "", "only defects of files whose path begins so")
+	flag.BoolVar(&f.own, "own", false, "judge by the tests of a defect's own package alone")
 	flag.StringVar(&f.below, "below", "", "with -enrol: only facts of files whose path begins so")
 	flag.StringVar(&f.tests, "tests", "", "with -enrol: only tests whose names match this regexp")
 	flag.Float64Var(&f.minutes, "minutes", 0, "begin no defect after so many minutes; 0 for no limit")
@@ -232,8 +235,12 @@ func (f flags) draw(s *source) error {
 		var verdict outcome
 		var test string
 		if fits[i] {
-			verdict, test, err = together.judge(i, d.site, s.importer[d.folder])
-		} else if filepath.Ext(d.file) == ".go" && !j.compiles(d.site) {
+			importers := s.importer[d.folder]
+			if f.own {
+				importers = nil
+			}
+			verdict, test, err = together.judge(i, d.site, importers)
+		} else if filepath.Ext(d.file) == ".go" && (f.own || !j.compiles(d.site)) {
 			verdict = invalid
 		} else { // in no function, or in a binding
 			verdict, test, err = j.judge(d.site)
