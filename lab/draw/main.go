@@ -64,7 +64,7 @@ func main() {
 	flag.IntVar(&f.n, "n", 60, "number of defects")
 	flag.Uint64Var(&f.seed, "seed", 0, "seed of the draw; by default another one each time")
 	flag.StringVar(&f.class, "class", "", "only defects of the class of this name")
-	flag.StringVar(&f.in, "in", "", "only defects of files whose path begins so")
+	flag.StringVar(&f.in, "in", "", "only defects of files whose path begins so, or so (PATH,PATH)")
 	flag.BoolVar(&f.own, "own", false, "judge by the tests of a defect's own package alone")
 	flag.StringVar(&f.below, "below", "", "with -enrol: only facts of files whose path begins so")
 	flag.StringVar(&f.tests, "tests", "", "with -enrol: only tests whose names match this regexp")
@@ -175,6 +175,11 @@ func (f flags) facts(s *source) error {
 	return r.write(registryFile)
 }
 
+// within says whether a file is below one of the paths of -in.
+func (f flags) within(file string) bool {
+	return slices.ContainsFunc(strings.Split(f.in, ","), func(path string) bool { return strings.HasPrefix(file, path) })
+}
+
 // tally counts the outcomes of a class.
 type tally struct{ caught, judged int }
 
@@ -192,7 +197,7 @@ func (f flags) draw(s *source) error {
 	}
 	for name, of := range all {
 		for kind, sites := range of {
-			if of[kind] = slices.DeleteFunc(sites, func(d site) bool { return !strings.HasPrefix(d.file, f.in) }); len(of[kind]) == 0 {
+			if of[kind] = slices.DeleteFunc(sites, func(d site) bool { return !f.within(d.file) }); len(of[kind]) == 0 {
 				delete(of, kind)
 			}
 		}
