@@ -71,6 +71,7 @@ func main() {
 	flag.Float64Var(&f.minutes, "minutes", 0, "begin no defect after so many minutes; 0 for no limit")
 	flag.BoolVar(&f.enrol, "enrol", false, "look for oracles of shown facts that have none")
 	flag.BoolVar(&f.list, "list", false, "only make the lines of "+registryFile+" those of today's facts")
+	flag.DurationVar(&patience, "patience", patience, "with -enrol: the time of the tests that are tried for a fact")
 	flag.BoolVar(&f.wide, "wide", false, "with -enrol: among the tests of packages that import a fact's, which take long")
 	flag.BoolVar(&f.verify, "verify", false, "make shown facts wrong, and run their oracles")
 	flag.BoolVar(&f.python, "python", false, "judge defects of the bindings, too: needs minutes for an environment")
