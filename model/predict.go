@@ -108,11 +108,8 @@ func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []s
 	}
 	var of func(to []byte, z []float64) []byte
 	times := m.times()
-	for _, h := range opts.Horizons {
-		if end := m.schema.Target().High; o != Risk || !(h > 0 && h <= end) {
-			return nil, nil, fmt.Errorf("horizon = %v: must be a time above 0 and up to the end of the time that is modelled, "+
-				"of a model of the time to an event", h)
-		}
+	if err := m.checkHorizons(opts.Horizons); err != nil {
+		return nil, nil, err
 	}
 	switch o {
 	case Risk:

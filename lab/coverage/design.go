@@ -38,10 +38,10 @@ type Design struct {
 	Records int
 	Epsilon float64
 	Columns []Column
-	// Loss is the name of the loss. Its target has Classes, or is a number in [0, Most].
-	Loss    string
-	Classes []string
-	Most    float64
+	// Loss is the name of the loss. Its target has Classes, or is a number in [Least, Most].
+	Loss        string
+	Classes     []string
+	Least, Most float64
 	// Weights are public weights of the classes.
 	Weights map[string]float64
 	// Intervals asks for 95% intervals. Without it, the noise that the fit states is judged.
@@ -119,7 +119,7 @@ func (d Design) features(of row) (z []float64) {
 
 // spec returns the fit of the rows.
 func (d Design) spec(of []row) (stillpoint.Spec, error) {
-	def := dataset.Definition{Target: dataset.Target{Column: "y", Kind: dataset.Number, High: d.Most}}
+	def := dataset.Definition{Target: dataset.Target{Column: "y", Kind: dataset.Number, Low: d.Least, High: d.Most}}
 	columns := []stillpoint.Column[row]{}
 	for j, c := range d.Columns {
 		if c.Levels == nil {

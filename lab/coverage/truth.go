@@ -2,6 +2,7 @@ package coverage
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
@@ -116,7 +117,12 @@ func (d Design) fit(of []row) map[string]float64 {
 	return out
 }
 
-func (d Design) counts() bool { return strings.HasPrefix(d.Loss, "poisson") }
+// counts reports whether the mean has a logarithmic link. The fit is then Poisson's, which is that of the mean for any
+// distribution.
+func (d Design) counts() bool {
+	name, _, _ := strings.Cut(d.Loss, "(")
+	return slices.Contains([]string{"poisson", "gamma", "negbinomial", "tweedie"}, name)
+}
 
 // means sets the means of the targets given the margins.
 func (d Design) means(mean, z []float64) {

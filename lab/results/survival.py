@@ -190,17 +190,50 @@ def shown_marginal():
     return lines
 
 
+def shown_measures(program, folder):
+    """The measures of evaluate beside those of lifelines and scikit-survival, of one fit on times without ties."""
+    from sksurv.metrics import brier_score, concordance_index_ipcw
+    from sksurv.util import Surv
+    r = np.random.default_rng(5)
+    t = simulated(5_000, 5, 0.3)
+    t["time"] += r.uniform(0, 0.004, len(t))  # no ties
+    t["time"] = t.time.round(7)
+    fit(program, folder, t, ["age: {number: [30, 90]}", "sex: {category: [f, m]}"],
+        "{time: time, event: event, cuts: [180, 365, 730, 1095]}", 5, "model: {family: lines}\n")
+    scored = scores(program, folder, t, "score")
+    hazards = np.r_[0, np.cumsum(json.loads((folder / "m/model.json").read_text())["schema"]["target"]["hazards"])]
+    lines = ["| horizon | measure | evaluate | others | difference |", "|---|---|---|---|---|"]
+    (folder / "test.csv").write_text(t.to_csv(index=False))
+    y = Surv.from_arrays(t.event == 1, t.time)
+    for horizon in (180, 500, 900):
+        out = subprocess.run([program, "evaluate", "m/model.json", "test.csv", "--json", "--horizon", str(horizon)], cwd=folder,
+                             check=True, capture_output=True, text=True).stdout
+        m = json.loads(out)
+        at = np.minimum(t.time, horizon).max() * np.arange(1, 101) / 101
+        survival = np.exp(-np.exp(scored)[:, None] * np.interp(np.r_[at, horizon], [0, 180, 365, 730, 1095], hazards)[None, :])
+        briers = brier_score(y, y, survival, np.r_[at, horizon])[1]
+        early = (t.event == 1) & (t.time <= horizon)
+        others = {"concordance": ("lifelines", concordance_index(np.minimum(t.time, horizon), -scored, early)),
+                  "concordance_uno": ("scikit-survival", concordance_index_ipcw(y, y, scored, tau=horizon)[0]),
+                  "brier": ("scikit-survival", briers[-1]), "integrated_brier": ("scikit-survival", briers[:-1].mean())}
+        for name, (whose, value) in others.items():
+            lines.append(f"| {horizon} | {name} | {m[name]:.6f} | {value:.6f} ({whose}) | {abs(m[name] - value):.0e} |")
+    return lines
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("program")
     p.add_argument("--out", default="survival.md")
     p.add_argument("--intervals", action="store_true", help="print the coverage of intervals alone (15 minutes)")
+    p.add_argument("--measures", action="store_true", help="compare measures with lifelines and scikit-survival alone")
     p.add_argument("--marginal", action="store_true", help="print estimates without noise alone")
     a = p.parse_args()
     program = str(pathlib.Path(a.program).resolve())
     with tempfile.TemporaryDirectory() as folder:
-        if a.intervals or a.marginal:
-            print("\n".join(shown_marginal() if a.marginal else shown_intervals(program, pathlib.Path(folder))))
+        if a.intervals or a.marginal or a.measures:
+            shown = shown_measures if a.measures else shown_intervals
+            print("\n".join(shown_marginal() if a.marginal else shown(program, pathlib.Path(folder))))
             return
         text = "\n".join(shown_real(program, pathlib.Path(folder))) + "\n\n"
         text += "\n".join(shown_simulated(program, pathlib.Path(folder))) + "\n"

@@ -54,6 +54,13 @@ def test_true_effects(people, tmp_path):
                 pairs += 1
                 right += (s[i] > s[j]) + 0.5 * (s[i] == s[j])
     assert m.score(few, of) == pytest.approx(right / pairs, abs=1e-12)
+    measured = m.evaluate(X, y, horizon=1.5)
+    assert measured["private"] is False and measured["horizon"] == 1.5 and measured["n"] == len(X)
+    late = y["years"] > 1.5
+    cut = y.copy()
+    cut["years"][late], cut["died"][late] = 1.5, False
+    assert measured["concordance"] == pytest.approx(m.score(X, cut), abs=1e-12)
+    assert measured["brier"] < 0.25 and measured["calibration"]["error"] < 0.02 and len(measured["calibration"]["bins"]) == 10
     file = tmp_path / "model.json"
     file.write_bytes(m._model)
     (tmp_path / "new.csv").write_text(two.to_csv(index=False))

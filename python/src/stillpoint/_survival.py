@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from stillpoint import _checks, _table
 from stillpoint._cells import amount
+from stillpoint._command import run
 from stillpoint._estimators import EVERY_ROW, _Estimator, _Unit
 from stillpoint._fit import Fit
 
@@ -135,16 +138,25 @@ class StillpointSurvival(_Estimator):
         rises = np.maximum(np.diff(totals), 1e-12)
         return np.sum(np.exp(-totals[:, :-1]) * -np.expm1(-rises) / rises * np.diff(self.event_times_), axis=1)
 
+    def evaluate(self, X: Any, y: Any, horizon: float | None = None) -> dict[str, Any]:
+        """Measures of the predictions of events up to a time, by default the last cut. They are not private.
+
+        Returns:
+            the output of ``stillpoint evaluate --json``: ``concordance`` (Harrell's), ``concordance_uno``, ``brier`` at
+            the horizon, ``integrated_brier``, and ``calibration`` in tenths of the rows.
+        """
+        events, times = _outcome(y)
+        X, places = self._read(X)
+        target = json.loads(self._model)["schema"]["target"]
+        feed = _table.writer(X, places, self._used, self.categories or {}, target["column"], times, amount, (target["event"], events))
+        with tempfile.TemporaryDirectory() as folder:
+            model = Path(folder) / "model.json"
+            model.write_bytes(self._model)
+            return json.loads(run(["evaluate", model, "-", "--json", *([] if horizon is None else [f"--horizon={horizon}"])], feed))
+
     def score(self, X: Any, y: Any) -> float:
         """Harrell's concordance index. It is not private: it is computed from the rows."""
-        events, times = _outcome(y)
-        scores = self.predict(X)
-        pairs = right = 0.0
-        for i in np.flatnonzero(events):
-            later = (times > times[i]) | ((times == times[i]) & ~events)
-            pairs += later.sum()
-            right += (scores[later] < scores[i]).sum() + 0.5 * (scores[later] == scores[i]).sum()
-        return right / pairs
+        return self.evaluate(X, y)["concordance"]
 
 
 def _outcome(y: Any) -> tuple[np.ndarray, np.ndarray]:
