@@ -120,7 +120,7 @@ func TestCountsAreRecomputed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := plan.Run(t.Context(), &far{o}, nil)
+	res, err := plan.Run(t.Context(), &far{o, 1}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
