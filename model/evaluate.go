@@ -144,7 +144,7 @@ func (t *tally) predicted(r record, z []float64) {
 	t.unweighted += t.value[0]
 	schema := t.model.schema
 	if schema.Target().Event != "" {
-		t.timed = append(t.timed, observed{r.entry, r.exit, r.event, z[0]})
+		t.timed = append(t.timed, observed{r.entry, r.exit, r.event, z[0], r.level})
 		return
 	}
 	switch len(t.confusion) {
