@@ -189,7 +189,7 @@ func (g *graph) sum() string {
 	if z == "" {
 		return rest
 	}
-	if hats := g.hang(numbers, x, one, missing); hats != "" {
+	if hats := g.hang(x, one, missing); hats != "" {
 		z = g.op("Add", []string{z, hats})
 	}
 	return g.op("Add", []string{z, rest})

@@ -226,7 +226,7 @@ func (g *graph) between(w way, u string) (knot, share string) {
 // weighted sums: weights times hats, a value of shape [rows, K]. It returns "" if there are no hats. x
 // names the float32 values of the numbers, one the float32 value of the constant, and missing the mask of
 // missing cells.
-func (g *graph) hang(columns []column, x, one, missing string) (z string) {
+func (g *graph) hang(x, one, missing string) (z string) {
 	list, of := g.ways()
 	var knots, shares []string
 	for _, w := range list {

@@ -153,9 +153,12 @@ func (t *tally) predicted(r record, z []float64) {
 		if e := schema.Target().Exposure; e.Column != "" {
 			predicted *= r.share * e.High // the expected count of this record
 		}
+		of, _ := t.predicting.(interface{ Deviance(v, mean float64) float64 })
 		switch y := schema.TargetFromUnit(r.y); {
 		case loss.Counts(t.predicting):
 			t.deviance += deviance(y, predicted)
+		case of != nil:
+			t.deviance += of.Deviance(y, predicted)
 		case hasRate(t.predicting):
 			t.deviance += 2 * (y/predicted - 1 - math.Log(y/predicted))
 		}

@@ -224,3 +224,31 @@ func timed(t *testing.T) *Model {
 	}
 	return m
 }
+
+// TestCalibrationOfTimesInNumbers tests the bins of five records at two risks, of which the events are half of the
+// first three, by the Kaplan-Meier estimate, and all of the others: their ends, their numbers, and the mean distance of
+// prediction and share, weighted by records.
+func TestCalibrationOfTimesInNumbers(t *testing.T) {
+	low, high := math.Log(-math.Log(1-.35)), math.Log(-math.Log(1-.875))
+	c := calibratedTimes([]observed{{0, .25, false, low, 0}, {0, .5, true, low, 0}, {0, 1, false, low, 0},
+		{0, .5, true, high, 0}, {0, .75, true, high, 0}}, 1)
+	want := []Bin{{From: .35, To: .35, N: 3, Predicted: .35, Observed: .5},
+		{From: .875, To: .875, N: 2, Predicted: .875, Observed: 1}}
+	if len(c.Bins) != len(want) {
+		t.Fatalf("%+v", c)
+	}
+	for i, w := range want {
+		b := c.Bins[i]
+		if b.N != w.N {
+			t.Errorf("%+v: must be %+v", b, w)
+		}
+		for _, x := range [][2]float64{{b.From, w.From}, {b.To, w.To}, {b.Predicted, w.Predicted}, {b.Observed, w.Observed}} {
+			if math.Abs(x[0]-x[1]) > 1e-12 {
+				t.Errorf("%+v: must be %+v", b, w)
+			}
+		}
+	}
+	if want := (3*.15 + 2*.125) / 5; math.Abs(c.Error-want) > 1e-12 {
+		t.Errorf("error %v: must be %v", c.Error, want)
+	}
+}

@@ -20,21 +20,6 @@ type exportCommand struct {
 	Out     string   `help:"With --sql: write to FILE instead of standard output." placeholder:"FILE"`
 }
 
-// Help returns the text that the help of the command prints below its flags.
-func (exportCommand) Help() string {
-	return `Writes the computation of predict as a program of another system: clamp, transform,
-missing and other cells, lookup of categories, norm, margins, probability and class.
-
-  stillpoint export people-fit/model.json --onnx people.onnx
-  stillpoint export people-fit/model.json --sql duckdb --table people --keep id
-
-Inputs of the graph are the model's columns, [rows, 1] each: numbers as float64, NaN
-if missing, and categories as text without white space around it. With --matrix the
-columns of numbers and dates are one input, numbers, in the order of the model. A query reads
-numbers from columns of numbers, with NULL for missing. Either has the contents of the
-model file alone, and costs no budget.`
-}
-
 func (e *exportCommand) Run(_ context.Context, c *console) error {
 	if (e.ONNX == "") == (e.SQL == "") {
 		return errors.New("export: give either --onnx FILE or --sql DIALECT")

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -134,13 +135,16 @@ func (c *Config) released(ctx context.Context, o optimize.Oracle, h Hazards, p o
 	if err != nil {
 		return nil, err
 	}
-	one := 1 / rate.Intercept
+	one, least := 1/rate.Intercept, 0.
+	if p.Relation == account.AddOrRemove {
+		least = -mostExpected // around 0, as for a base rate: records that the table lacks count 0
+	}
 	err = c.each(refine, func(j int) error {
 		w, v := slices.Clone(found.W), make([]float64, len(found.W))
 		last := len(w) - 1
 		w[last] += math.Log(hazards[j]) * one
 		v[last] = 1
-		q, err := query.New(h.baseline/float64(k), query.CurvatureAlongAt(o.All(), w, v, 0, mostExpected/(one*one)))
+		q, err := query.New(h.baseline/float64(k), query.CurvatureAlongAt(o.All(), w, v, least/(one*one), mostExpected/(one*one)))
 		if err != nil {
 			return err
 		}
