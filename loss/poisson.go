@@ -90,7 +90,8 @@ func WithExposure(l Loss, least float64) (Loss, error) {
 		again.Output = of
 		return NewNetwork(again)
 	}
-	return nil, fmt.Errorf("loss %s takes no exposures: must be poisson, negbinomial or tweedie where there is an exposure", l.Name())
+	return nil, fmt.Errorf("loss %s takes no exposures: must be poisson, negbinomial or tweedie where there is an exposure or an offset; for "+
+		"another loss of numbers, subtract the offset from the target beforehand", l.Name())
 }
 
 // straight is the margin beyond which Values continues the loss linearly, so that values stay finite.
