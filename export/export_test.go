@@ -243,7 +243,7 @@ func TestONNXAgrees(t *testing.T) {
 				m := modelOf(t, l, s, coin)
 				header, table := cells(s, rows, coin)
 				want := predicted(t, m, header, table)
-				file, err := ONNX(m)
+				file, err := ONNX(m, Graph{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -340,7 +340,7 @@ func hashes(t *testing.T) *dataset.Schema {
 // the column.
 func TestONNXRefusesHashes(t *testing.T) {
 	m := modelOf(t, loss.Logistic(), hashes(t), rand.New(rand.NewPCG(1, 2)))
-	if _, err := ONNX(m); err == nil || !strings.Contains(err.Error(), `column "town" is hashed`) {
+	if _, err := ONNX(m, Graph{}); err == nil || !strings.Contains(err.Error(), `column "town" is hashed`) {
 		t.Errorf("%v: want that the column is hashed", err)
 	}
 }
