@@ -92,11 +92,11 @@ func (b *Basis) Amplitude() float64 { return b.amplitude }
 
 // Fill sets dst to the features of a row with the given effects, which it overwrites. The squared norm of the
 // features is the number of pairs times the squared amplitude, up to the rounding to float32. An angle beyond
-// repromath.MostAngle counts as this angle.
-func (b *Basis) Fill(dst []float32, effects []float64) {
-	effects = effects[:len(b.centres)]
-	for j, c := range b.centres {
-		effects[j] -= c
+// repromath.MostAngle counts as this angle. Of several rows, the effects follow each other, and the features of a row
+// start stride numbers after those of the row before it.
+func (b *Basis) Fill(dst []float32, stride int, effects []float64) {
+	for i := range effects {
+		effects[i] -= b.centres[i%len(b.centres)]
 	}
-	repromath.Waves(dst[:b.Features()], b.by, effects, b.amplitude)
+	repromath.Waves(dst, stride, b.Features()/2, b.by, effects, b.amplitude)
 }

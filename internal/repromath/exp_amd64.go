@@ -40,10 +40,9 @@ func tanhsAtOnce(dst, slopes, u []float64, scale float64) (n int) {
 	return n
 }
 
-// wavesAtOnce is Waves by vector instructions, for at least one column. It returns false and does nothing if there are
-// none, or too few waves for them. The last ones are computed twice if their number is no multiple of the width.
-func wavesAtOnce(dst []float32, by, effects []float64, amplitude float64) bool {
-	pairs := len(dst) / 2
+// wavesAtOnce is Waves by vector instructions. It returns false and does nothing if there are none, or too few pairs for
+// them. The last pairs are computed twice if their number is no multiple of the width.
+func wavesAtOnce(dst []float32, stride, pairs int, by, effects []float64, columns, rows int, amplitude float64) bool {
 	waves, lanes := waves512, 32
 	if !has512 || pairs < lanes {
 		waves, lanes = waves256, 16
@@ -51,10 +50,10 @@ func wavesAtOnce(dst []float32, by, effects []float64, amplitude float64) bool {
 	if !has256 || pairs < lanes {
 		return false
 	}
-	whole := pairs / lanes * lanes
-	waves(&dst[0], &by[0], pairs, &effects[0], len(effects), whole, amplitude)
-	if last := pairs - lanes; whole < pairs {
-		waves(&dst[2*last], &by[last], pairs, &effects[0], len(effects), lanes, amplitude)
+	whole, last := pairs/lanes*lanes, pairs-lanes
+	waves(&dst[0], &by[0], pairs, &effects[0], columns, whole, rows, stride, amplitude)
+	if whole < pairs {
+		waves(&dst[2*last], &by[last], pairs, &effects[0], columns, lanes, rows, stride, amplitude)
 	}
 	return true
 }

@@ -596,34 +596,41 @@ done:
 	VZEROUPPER
 	RET
 
-// func waves256(dst *float32, by *float64, pairs int, effects *float64, columns int, lanes int, amplitude float64)
+// func waves256(dst *float32, by *float64, pairs int, effects *float64, columns int, lanes int, rows int, stride int, amplitude float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·waves256(SB), NOSPLIT, $0-56
+TEXT ·waves256(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), AX
 	MOVQ by+8(FP), CX
 	MOVQ pairs+16(FP), DX
-	MOVQ effects+24(FP), BX
-	MOVQ columns+32(FP), SI
-	MOVQ lanes+40(FP), DI
+	MOVQ columns+32(FP), BX
+	MOVQ lanes+40(FP), SI
+	MOVQ stride+56(FP), DI
 	SHLQ $0x03, DX
+	SHLQ $0x02, DI
 
 again:
-	MOVQ  CX, R8
-	XORQ  R9, R9
+	MOVQ effects+24(FP), R8
+	MOVQ rows+48(FP), R9
+	MOVQ AX, R10
+
+row:
+	MOVQ  CX, R11
+	XORQ  R12, R12
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
 
 column:
-	VBROADCASTSD (BX)(R9*8), Y4
-	VFMADD231PD  (R8), Y4, Y0
-	VFMADD231PD  32(R8), Y4, Y1
-	VFMADD231PD  64(R8), Y4, Y2
-	VFMADD231PD  96(R8), Y4, Y3
-	ADDQ         DX, R8
-	INCQ         R9
-	CMPQ         R9, SI
+	VBROADCASTSD (R8), Y4
+	VFMADD231PD  (R11), Y4, Y0
+	VFMADD231PD  32(R11), Y4, Y1
+	VFMADD231PD  64(R11), Y4, Y2
+	VFMADD231PD  96(R11), Y4, Y3
+	ADDQ         DX, R11
+	ADDQ         $0x08, R8
+	INCQ         R12
+	CMPQ         R12, BX
 	JB           column
 	VMOVUPD      cc130000000000000<>+0(SB), Y4
 	VMAXPD       Y0, Y4, Y0
@@ -676,15 +683,15 @@ column:
 	VPAND        c8000000000000000<>+0(SB), Y6, Y6
 	VPXOR        Y6, Y5, Y5
 	VPADDQ       c0000000000000001<>+0(SB), Y4, Y4
-	VBROADCASTSD amplitude+48(FP), Y4
+	VBROADCASTSD amplitude+64(FP), Y4
 	VMULPD       Y4, Y0, Y0
 	VMULPD       Y4, Y5, Y5
 	VCVTPD2PSY   Y5, X4
 	VCVTPD2PSY   Y0, X0
 	VUNPCKLPS    X0, X4, X5
 	VUNPCKHPS    X0, X4, X0
-	VMOVUPS      X5, (AX)
-	VMOVUPS      X0, 16(AX)
+	VMOVUPS      X5, (R10)
+	VMOVUPS      X0, 16(R10)
 	VMOVUPD      cc130000000000000<>+0(SB), Y0
 	VMAXPD       Y1, Y0, Y1
 	VMOVUPD      c4130000000000000<>+0(SB), Y0
@@ -736,15 +743,15 @@ column:
 	VPAND        c8000000000000000<>+0(SB), Y5, Y5
 	VPXOR        Y5, Y4, Y4
 	VPADDQ       c0000000000000001<>+0(SB), Y0, Y0
-	VBROADCASTSD amplitude+48(FP), Y0
+	VBROADCASTSD amplitude+64(FP), Y0
 	VMULPD       Y0, Y1, Y1
 	VMULPD       Y0, Y4, Y4
 	VCVTPD2PSY   Y4, X0
 	VCVTPD2PSY   Y1, X1
 	VUNPCKLPS    X1, X0, X4
 	VUNPCKHPS    X1, X0, X0
-	VMOVUPS      X4, 32(AX)
-	VMOVUPS      X0, 48(AX)
+	VMOVUPS      X4, 32(R10)
+	VMOVUPS      X0, 48(R10)
 	VMOVUPD      cc130000000000000<>+0(SB), Y0
 	VMAXPD       Y2, Y0, Y2
 	VMOVUPD      c4130000000000000<>+0(SB), Y0
@@ -796,15 +803,15 @@ column:
 	VPAND        c8000000000000000<>+0(SB), Y4, Y4
 	VPXOR        Y4, Y1, Y1
 	VPADDQ       c0000000000000001<>+0(SB), Y0, Y0
-	VBROADCASTSD amplitude+48(FP), Y0
+	VBROADCASTSD amplitude+64(FP), Y0
 	VMULPD       Y0, Y2, Y2
 	VMULPD       Y0, Y1, Y1
 	VCVTPD2PSY   Y1, X0
 	VCVTPD2PSY   Y2, X1
 	VUNPCKLPS    X1, X0, X2
 	VUNPCKHPS    X1, X0, X0
-	VMOVUPS      X2, 64(AX)
-	VMOVUPS      X0, 80(AX)
+	VMOVUPS      X2, 64(R10)
+	VMOVUPS      X0, 80(R10)
 	VMOVUPD      cc130000000000000<>+0(SB), Y0
 	VMAXPD       Y3, Y0, Y3
 	VMOVUPD      c4130000000000000<>+0(SB), Y0
@@ -856,18 +863,21 @@ column:
 	VPAND        c8000000000000000<>+0(SB), Y2, Y2
 	VPXOR        Y2, Y1, Y1
 	VPADDQ       c0000000000000001<>+0(SB), Y0, Y0
-	VBROADCASTSD amplitude+48(FP), Y0
+	VBROADCASTSD amplitude+64(FP), Y0
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y0, Y1, Y1
 	VCVTPD2PSY   Y1, X0
 	VCVTPD2PSY   Y3, X1
 	VUNPCKLPS    X1, X0, X2
 	VUNPCKHPS    X1, X0, X0
-	VMOVUPS      X2, 96(AX)
-	VMOVUPS      X0, 112(AX)
+	VMOVUPS      X2, 96(R10)
+	VMOVUPS      X0, 112(R10)
+	ADDQ         DI, R10
+	DECQ         R9
+	JNZ          row
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, AX
-	SUBQ         $0x00000010, DI
+	SUBQ         $0x00000010, SI
 	JNZ          again
 	VZEROUPPER
 	RET
@@ -1022,34 +1032,41 @@ DATA c0000000000000001<>+48(SB)/8, $0x0000000000000001
 DATA c0000000000000001<>+56(SB)/8, $0x0000000000000001
 GLOBL c0000000000000001<>(SB), RODATA|NOPTR, $64
 
-// func waves512(dst *float32, by *float64, pairs int, effects *float64, columns int, lanes int, amplitude float64)
+// func waves512(dst *float32, by *float64, pairs int, effects *float64, columns int, lanes int, rows int, stride int, amplitude float64)
 // Requires: AVX, AVX512F
-TEXT ·waves512(SB), NOSPLIT, $0-56
+TEXT ·waves512(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), AX
 	MOVQ by+8(FP), CX
 	MOVQ pairs+16(FP), DX
-	MOVQ effects+24(FP), BX
-	MOVQ columns+32(FP), SI
-	MOVQ lanes+40(FP), DI
+	MOVQ columns+32(FP), BX
+	MOVQ lanes+40(FP), SI
+	MOVQ stride+56(FP), DI
 	SHLQ $0x03, DX
+	SHLQ $0x02, DI
 
 again:
-	MOVQ   CX, R8
-	XORQ   R9, R9
+	MOVQ effects+24(FP), R8
+	MOVQ rows+48(FP), R9
+	MOVQ AX, R10
+
+row:
+	MOVQ   CX, R11
+	XORQ   R12, R12
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 
 column:
-	VBROADCASTSD (BX)(R9*8), Z4
-	VFMADD231PD  (R8), Z4, Z0
-	VFMADD231PD  64(R8), Z4, Z1
-	VFMADD231PD  128(R8), Z4, Z2
-	VFMADD231PD  192(R8), Z4, Z3
-	ADDQ         DX, R8
-	INCQ         R9
-	CMPQ         R9, SI
+	VBROADCASTSD (R8), Z4
+	VFMADD231PD  (R11), Z4, Z0
+	VFMADD231PD  64(R11), Z4, Z1
+	VFMADD231PD  128(R11), Z4, Z2
+	VFMADD231PD  192(R11), Z4, Z3
+	ADDQ         DX, R11
+	ADDQ         $0x08, R8
+	INCQ         R12
+	CMPQ         R12, BX
 	JB           column
 	VMOVUPD      cc130000000000000<>+0(SB), Z4
 	VMAXPD       Z0, Z4, Z0
@@ -1102,7 +1119,7 @@ column:
 	VPANDQ       c8000000000000000<>+0(SB), Z10, Z10
 	VPXORQ       Z10, Z9, Z9
 	VPADDQ       c0000000000000001<>+0(SB), Z4, Z4
-	VBROADCASTSD amplitude+48(FP), Z4
+	VBROADCASTSD amplitude+64(FP), Z4
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z9, Z9
 	VCVTPD2PS    Z9, Y4
@@ -1111,8 +1128,8 @@ column:
 	VUNPCKHPS    Y9, Y4, Y9
 	VPERM2F128   $0x20, Y9, Y10, Y4
 	VPERM2F128   $0x31, Y9, Y10, Y9
-	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y9, 32(AX)
+	VMOVUPS      Y4, (R10)
+	VMOVUPS      Y9, 32(R10)
 	VMOVUPD      cc130000000000000<>+0(SB), Z4
 	VMAXPD       Z1, Z4, Z1
 	VMOVUPD      c4130000000000000<>+0(SB), Z4
@@ -1164,7 +1181,7 @@ column:
 	VPANDQ       c8000000000000000<>+0(SB), Z10, Z10
 	VPXORQ       Z10, Z9, Z9
 	VPADDQ       c0000000000000001<>+0(SB), Z4, Z4
-	VBROADCASTSD amplitude+48(FP), Z4
+	VBROADCASTSD amplitude+64(FP), Z4
 	VMULPD       Z4, Z1, Z1
 	VMULPD       Z4, Z9, Z9
 	VCVTPD2PS    Z9, Y4
@@ -1173,8 +1190,8 @@ column:
 	VUNPCKHPS    Y9, Y4, Y9
 	VPERM2F128   $0x20, Y9, Y10, Y4
 	VPERM2F128   $0x31, Y9, Y10, Y9
-	VMOVUPS      Y4, 64(AX)
-	VMOVUPS      Y9, 96(AX)
+	VMOVUPS      Y4, 64(R10)
+	VMOVUPS      Y9, 96(R10)
 	VMOVUPD      cc130000000000000<>+0(SB), Z4
 	VMAXPD       Z2, Z4, Z2
 	VMOVUPD      c4130000000000000<>+0(SB), Z4
@@ -1226,7 +1243,7 @@ column:
 	VPANDQ       c8000000000000000<>+0(SB), Z10, Z10
 	VPXORQ       Z10, Z9, Z9
 	VPADDQ       c0000000000000001<>+0(SB), Z4, Z4
-	VBROADCASTSD amplitude+48(FP), Z4
+	VBROADCASTSD amplitude+64(FP), Z4
 	VMULPD       Z4, Z2, Z2
 	VMULPD       Z4, Z9, Z9
 	VCVTPD2PS    Z9, Y4
@@ -1235,8 +1252,8 @@ column:
 	VUNPCKHPS    Y9, Y4, Y9
 	VPERM2F128   $0x20, Y9, Y10, Y4
 	VPERM2F128   $0x31, Y9, Y10, Y9
-	VMOVUPS      Y4, 128(AX)
-	VMOVUPS      Y9, 160(AX)
+	VMOVUPS      Y4, 128(R10)
+	VMOVUPS      Y9, 160(R10)
 	VMOVUPD      cc130000000000000<>+0(SB), Z4
 	VMAXPD       Z3, Z4, Z3
 	VMOVUPD      c4130000000000000<>+0(SB), Z4
@@ -1288,7 +1305,7 @@ column:
 	VPANDQ       c8000000000000000<>+0(SB), Z10, Z10
 	VPXORQ       Z10, Z9, Z9
 	VPADDQ       c0000000000000001<>+0(SB), Z4, Z4
-	VBROADCASTSD amplitude+48(FP), Z4
+	VBROADCASTSD amplitude+64(FP), Z4
 	VMULPD       Z4, Z3, Z3
 	VMULPD       Z4, Z9, Z9
 	VCVTPD2PS    Z9, Y4
@@ -1297,11 +1314,14 @@ column:
 	VUNPCKHPS    Y9, Y4, Y9
 	VPERM2F128   $0x20, Y9, Y10, Y4
 	VPERM2F128   $0x31, Y9, Y10, Y9
-	VMOVUPS      Y4, 192(AX)
-	VMOVUPS      Y9, 224(AX)
+	VMOVUPS      Y4, 192(R10)
+	VMOVUPS      Y9, 224(R10)
+	ADDQ         DI, R10
+	DECQ         R9
+	JNZ          row
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, AX
-	SUBQ         $0x00000020, DI
+	SUBQ         $0x00000020, SI
 	JNZ          again
 	VZEROUPPER
 	RET

@@ -24,12 +24,12 @@ func tanhs256(dst *float64, slopes *float64, u *float64, scale float64, n int)
 //go:noescape
 func tanhs512(dst *float64, slopes *float64, u *float64, scale float64, n int)
 
-// waves256 is Waves for the first pairs, lanes of them, and at least one column; lanes is a positive multiple of 16.
+// waves256 is Waves for the first pairs of each row, lanes of them, and at least one column and one row; lanes is a positive multiple of 16.
 //
 //go:noescape
-func waves256(dst *float32, by *float64, pairs int, effects *float64, columns int, lanes int, amplitude float64)
+func waves256(dst *float32, by *float64, pairs int, effects *float64, columns int, lanes int, rows int, stride int, amplitude float64)
 
-// waves512 is Waves for the first pairs, lanes of them, and at least one column; lanes is a positive multiple of 32.
+// waves512 is Waves for the first pairs of each row, lanes of them, and at least one column and one row; lanes is a positive multiple of 32.
 //
 //go:noescape
-func waves512(dst *float32, by *float64, pairs int, effects *float64, columns int, lanes int, amplitude float64)
+func waves512(dst *float32, by *float64, pairs int, effects *float64, columns int, lanes int, rows int, stride int, amplitude float64)

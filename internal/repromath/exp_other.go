@@ -10,4 +10,6 @@ func expsAtOnce(dst, x []float64) int { return 0 }
 func tanhsAtOnce(dst, slopes, u []float64, scale float64) int { return 0 }
 
 // wavesAtOnce returns false for the same reason.
-func wavesAtOnce(dst []float32, by, effects []float64, amplitude float64) bool { return false }
+func wavesAtOnce(dst []float32, stride, pairs int, by, effects []float64, columns, rows int, amplitude float64) bool {
+	return false
+}

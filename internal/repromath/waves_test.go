@@ -13,9 +13,9 @@ func TestWavesAreAlone(t *testing.T) {
 		rng := rand.New(rand.NewPCG(7, 8))
 		special := []float64{0, math.Copysign(0, -1), 5e-324, math.MaxFloat64, -math.MaxFloat64, math.Inf(1), math.Inf(-1),
 			math.NaN(), MostAngle, -MostAngle, math.Nextafter(MostAngle, 1e9), math.Pi / 2, -math.Pi}
-		for pairs := range 110 {
-			columns := rng.IntN(6)
-			by, effects, amplitude := make([]float64, pairs*columns), make([]float64, columns), rng.Float64()
+		for pairs := 1; pairs < 110; pairs++ {
+			columns, rows := 1+rng.IntN(6), 1+rng.IntN(4)
+			by, effects, amplitude := make([]float64, pairs*columns), make([]float64, rows*columns), rng.Float64()
 			for i := range by {
 				by[i] = math.Ldexp(rng.NormFloat64(), rng.IntN(24)-12)
 				if rng.IntN(50) == 0 {
@@ -28,40 +28,38 @@ func TestWavesAreAlone(t *testing.T) {
 					effects[i] = 1
 				}
 			}
-			dst := make([]float32, 2*pairs+40)
+			stride := 2*pairs + rng.IntN(5)
+			dst := make([]float32, rows*stride+40)
 			for i := range dst {
 				dst[i] = 7
 			}
-			Waves(dst[:2*pairs:2*pairs], by, effects, amplitude)
-			for k := range pairs {
-				angle := 0.
-				for j, e := range effects {
-					angle = math.FMA(by[j*pairs+k], e, angle)
-				}
-				if math.Abs(angle) > MostAngle {
-					angle = math.Copysign(MostAngle, angle)
-				}
-				sin, cos := SinCos(angle)
-				for i, want := range []float32{float32(amplitude * cos), float32(amplitude * sin)} {
-					got := dst[2*k+i]
-					if math.Float32bits(got) != math.Float32bits(want) && (got == got || want == want) {
-						t.Fatalf("wave %d of %d, angle %v, number %d: %v, want %v", k, pairs, angle, i, got, want)
+			Waves(dst[:(rows-1)*stride+2*pairs], stride, pairs, by, effects, amplitude)
+			for i, got := range dst {
+				row, k := i/stride, i%stride/2
+				want := float32(7) // between rows and behind the last one
+				if row < rows && k < pairs {
+					angle := 0.
+					for j, e := range effects[row*columns:][:columns] {
+						angle = math.FMA(by[j*pairs+k], e, angle)
 					}
+					if math.Abs(angle) > MostAngle {
+						angle = math.Copysign(MostAngle, angle)
+					}
+					sin, cos := SinCos(angle)
+					want = float32(amplitude * [2]float64{cos, sin}[i%stride%2])
 				}
-			}
-			for _, v := range dst[2*pairs:] {
-				if v != 7 {
-					t.Fatalf("%d waves: written behind the result", pairs)
+				if math.Float32bits(got) != math.Float32bits(want) && (got == got || want == want) {
+					t.Fatalf("number %d of row %d of %d pairs: %v, want %v", i%stride, row, pairs, got, want)
 				}
 			}
 		}
 	})
 }
 
-// BenchmarkWaves computes the features of effects of a row with 20 columns.
+// BenchmarkWaves computes the features of effects of 16 rows with 20 columns.
 func BenchmarkWaves(b *testing.B) {
-	const pairs, columns = 350, 20
-	by, effects, dst := make([]float64, pairs*columns), make([]float64, columns), make([]float32, 2*pairs)
+	const pairs, columns, rows = 350, 20, 16
+	by, effects, dst := make([]float64, pairs*columns), make([]float64, rows*columns), make([]float32, rows*2*pairs)
 	rng := rand.New(rand.NewPCG(9, 10))
 	for i := range by {
 		by[i] = rng.NormFloat64()
@@ -70,6 +68,6 @@ func BenchmarkWaves(b *testing.B) {
 		effects[i] = rng.NormFloat64()
 	}
 	for b.Loop() {
-		Waves(dst, by, effects, .1)
+		Waves(dst, 2*pairs, pairs, by, effects, .1)
 	}
 }

@@ -27,18 +27,24 @@ var (
 		-1.0 / 720, 1.0 / 24}
 )
 
-// waves emits Waves in waves.go.
+// waves emits Waves in waves.go. The frequencies of some pairs stay in the first-level cache for all rows.
 func waves(name string, w exp.Width) {
-	TEXT(name, NOSPLIT, "func(dst *float32, by *float64, pairs int, effects *float64, columns, lanes int, amplitude float64)")
+	TEXT(name, NOSPLIT, "func(dst *float32, by *float64, pairs int, effects *float64, columns, lanes, rows, stride int, "+
+		"amplitude float64)")
 	Pragma("noescape")
 	lanes, bytes := abreast*w.Lanes, 8*w.Lanes
-	Doc(fmt.Sprintf("%s is Waves for the first pairs, lanes of them, and at least one column; lanes is a positive multiple "+
-		"of %d.", name, lanes))
+	Doc(fmt.Sprintf("%s is Waves for the first pairs of each row, lanes of them, and at least one column and one row; "+
+		"lanes is a positive multiple of %d.", name, lanes))
 	dst, by, next := Load(Param("dst"), GP64()), Load(Param("by"), GP64()), Load(Param("pairs"), GP64())
-	effects, columns, left := Load(Param("effects"), GP64()), Load(Param("columns"), GP64()), Load(Param("lanes"), GP64())
+	columns, left, stride := Load(Param("columns"), GP64()), Load(Param("lanes"), GP64()), Load(Param("stride"), GP64())
 	SHLQ(Imm(3), next)
-	at, index := GP64(), GP64()
+	SHLQ(Imm(2), stride)
+	effects, row, to, at, index := GP64(), GP64(), GP64(), GP64(), GP64()
 	Label("again")
+	Load(Param("effects"), effects)
+	Load(Param("rows"), row)
+	MOVQ(dst, to)
+	Label("row")
 	MOVQ(by, at)
 	XORQ(index, index)
 	var angles []VecVirtual
@@ -49,27 +55,31 @@ func waves(name string, w exp.Width) {
 	}
 	Label("column")
 	effect := w.Register()
-	VBROADCASTSD(Mem{Base: effects, Index: index, Scale: 8}, effect)
+	VBROADCASTSD(Mem{Base: effects}, effect)
 	for i, a := range angles {
 		VFMADD231PD(Mem{Base: at, Disp: i * bytes}, effect, a)
 	}
 	ADDQ(next, at)
+	ADDQ(Imm(8), effects)
 	INCQ(index)
 	CMPQ(index, columns)
 	JB(LabelRef("column"))
 	for i, a := range angles {
 		// The first operand of a maximum or a minimum is the result if it is NaN.
-		limit, by := w.Register(), w.Register()
+		limit, amplitude := w.Register(), w.Register()
 		VMOVUPD(exp.Float(-1<<20), limit)
 		VMAXPD(a, limit, a)
 		VMOVUPD(exp.Float(1<<20), limit)
 		VMINPD(a, limit, a)
 		s, c := sinCos(w, a)
-		VBROADCASTSD(NewParamAddr("amplitude", 48), by)
-		VMULPD(by, s, s)
-		VMULPD(by, c, c)
-		byTurns(w, c, s, Mem{Base: dst, Disp: i * bytes})
+		VBROADCASTSD(NewParamAddr("amplitude", 64), amplitude)
+		VMULPD(amplitude, s, s)
+		VMULPD(amplitude, c, c)
+		byTurns(w, c, s, Mem{Base: to, Disp: i * bytes})
 	}
+	ADDQ(stride, to)
+	DECQ(row)
+	JNZ(LabelRef("row"))
 	ADDQ(U32(abreast*bytes), by)
 	ADDQ(U32(abreast*bytes), dst)
 	SUBQ(U32(lanes), left)
