@@ -3,12 +3,20 @@
 #
 #   bash r/test.sh              all of it
 #   bash r/test.sh --quick      the package's tests alone
+#   bash r/test.sh --install    all of it, after apt installed R and what the tests use, where that is possible
 #
 # Without R, or without jsonlite, the script says so and does nothing. The vignette is built where knitr
 # and markdown are.
 set -euo pipefail
 cd "$(dirname "$0")"
 has() { Rscript -e "if (!requireNamespace('$1', quietly = TRUE)) q(status = 1)" >/dev/null 2>&1; }
+if [ "${1:-}" = --install ] && ! { command -v Rscript && has jsonlite && has emmeans && has knitr && has markdown; } >/dev/null; then
+  as=
+  [ "$(id -u)" = 0 ] || as="sudo -n"
+  packages="r-base-core r-cran-jsonlite r-cran-knitr r-cran-markdown r-cran-emmeans r-cran-generics r-cran-survival"
+  { command -v apt-get && $as apt-get update && $as env DEBIAN_FRONTEND=noninteractive timeout 600 apt-get install -y --no-install-recommends $packages; } \
+    >/dev/null 2>&1 || echo "r/test.sh: apt cannot install R and its packages here"
+fi
 command -v Rscript >/dev/null || { echo "r/test.sh: there is no R here: skipped"; exit 0; }
 has jsonlite || { echo "r/test.sh: there is no jsonlite here: skipped"; exit 0; }
 work=$(mktemp -d)

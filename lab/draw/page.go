@@ -41,7 +41,7 @@ Numbers of the summaries in Python and R are made wrong one by one by python/tes
 
 **Drawn.** A program draws defects that nobody wrote a test for: operands, operators and constants that are exchanged,
 conditions that are inverted, statements that are left out, fields of the same type that are exchanged, an index that
-is one off, a unit that is wrong. It draws as many of each kind of place, a quarter of them in lines of the last 50
+is one off, a unit that is wrong. It draws as many of each kind of place, half of them in lines of the last 50
 commits, and runs the short tests of the package and of the packages that import it.
 
     go run ./lab/draw -n 60                         # draw, and say which survive

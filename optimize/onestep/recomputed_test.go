@@ -149,6 +149,13 @@ func TestEstimateIsRecomputed(t *testing.T) {
 	if !(want > 0) || math.Abs(fit.Allowance/want-1) > 1e-6 {
 		t.Errorf("the allowance is %v: must be %v", fit.Allowance, want)
 	}
+	shape, _, _ := shapeOf(t, o, 1500, .48, whole)
+	bends := func(from, to float64) float64 { return math.Tanh(max(math.Abs(from), math.Abs(to)) / 2) }
+	for j, want := range e.Allowances(shape, scale, bends, expected) {
+		if math.Abs(fit.Remainders[j]-want) > 1e-6*want || j < 2 && !(want > 0) {
+			t.Errorf("the remainder of column %d is %v: must be %v", j, fit.Remainders[j], want)
+		}
+	}
 }
 
 // symmetric returns the symmetric matrix whose scaled entries are v.

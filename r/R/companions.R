@@ -61,13 +61,13 @@ get_predict.dp_fit <- function(model, newdata, type = "response", ...) {
 
 # The engine "stillpoint" of parsnip's logistic_reg, multinom_reg, linear_reg and, where poissonreg is, poisson_reg.
 parsnip_engine <- function() {
-  register <- function(model, mode, predictions) {
+  register <- function(model, mode, predictions, defaults = list()) {
     if (!model %in% parsnip::get_model_env()$models) return(invisible())
     if ("stillpoint" %in% parsnip::get_from_env(model)$engine) return(invisible())
     parsnip::set_model_engine(model, mode, "stillpoint")
     parsnip::set_dependency(model, "stillpoint", "stillpoint")
     parsnip::set_fit(model, "stillpoint", mode = mode, value = list(interface = "formula", protect = c("formula", "data"),
-      func = c(pkg = "stillpoint", fun = "dp_fit"), defaults = list()))
+      func = c(pkg = "stillpoint", fun = "dp_fit"), defaults = defaults))
     parsnip::set_encoding(model, mode, "stillpoint",
       list(predictor_indicators = "none", compute_intercept = FALSE, remove_intercept = FALSE, allow_sparse_x = FALSE))
     for (type in names(predictions)) {
@@ -82,7 +82,7 @@ parsnip_engine <- function() {
   register("logistic_reg", "classification", list(class = class, prob = list(type = "response", post = two)))
   register("multinom_reg", "classification", list(class = class, prob = list(type = "response", post = several)))
   register("linear_reg", "regression", number)
-  register("poisson_reg", "regression", number)
+  register("poisson_reg", "regression", number, list(loss = "poisson(1)"))
 }
 
 .onLoad <- function(libname, pkgname) {

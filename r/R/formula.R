@@ -2,14 +2,14 @@
 # log1p, and pairs of categories. Whatever would learn from rows (scale, poly, splines) is refused, since
 # nobody would charge for it.
 read_formula <- function(formula, described) {
-  if (!inherits(formula, "formula") || length(formula) != 3L || !is.name(formula[[2L]])) {
-    refuse("formula: must be an outcome, ~ and a sum of columns, as in ill ~ age + region", field = "formula")
+  time <- if (inherits(formula, "formula") && length(formula) == 3L && is.call(formula[[2L]])) read_surv(formula[[2L]])
+  if (!inherits(formula, "formula") || length(formula) != 3L || !is.name(formula[[2L]]) && is.null(time)) {
+    refuse("formula: must be an outcome, ~ and a sum of columns, as in ill ~ age + region or Surv(days, died) ~ age", field = "formula")
   }
-  outcome <- as.character(formula[[2L]])
-  if (outcome %in% all.vars(formula[[3L]])) {
-    refuse(sprintf("formula: %s: must not stand on both sides of ~", outcome), field = "formula")
-  }
-  described <- setdiff(described, outcome)
+  outcomes <- if (is.null(time)) as.character(formula[[2L]]) else unname(time$columns)
+  both <- intersect(outcomes, all.vars(formula[[3L]]))
+  if (length(both)) refuse(sprintf("formula: %s: must not stand on both sides of ~", both[1L]), field = "formula")
+  described <- setdiff(described, outcomes)
   template <- as.data.frame(setNames(rep(list(logical()), length(described)), described), optional = TRUE)
   t <- tryCatch(terms(formula, data = template), error = function(e) {
     refuse("formula: must be an outcome, ~ and a sum of columns", field = "formula")
@@ -35,7 +35,7 @@ read_formula <- function(formula, described) {
   if (length(alone)) {
     refuse(sprintf("formula: %s: must stand by itself, too: write * instead of :", alone[1L]), field = "formula")
   }
-  list(outcome = outcome, columns = mains, log1p = names[vapply(read, `[[`, NA, "log1p")], pairs = pairs)
+  list(outcome = outcomes[1L], outcomes = outcomes, time = time$columns, event = time$value, columns = mains, log1p = names[vapply(read, `[[`, NA, "log1p")], pairs = pairs)
 }
 
 read_variable <- function(v) {
@@ -48,4 +48,21 @@ read_variable <- function(v) {
     "formula: %s: must be a column, log1p(column) or factor(column): a transformation that looks at the",
     "rows would not be charged for, so state bounds instead of scale(), and levels"
   ), paste(deparse(v), collapse = " ")), field = "formula")
+}
+
+# The columns of Surv(time, event) and Surv(entry, time, event), and the value of an event; NULL of another call.
+read_surv <- function(v) {
+  if (!deparse1(v[[1L]]) %in% c("Surv", "survival::Surv")) return(NULL)
+  given <- as.list(v)[-1L]
+  event <- if (length(given)) given[[length(given)]]
+  value <- NULL
+  if (is.call(event) && identical(event[[1L]], quote(`==`)) && (is.character(event[[3L]]) || is.numeric(event[[3L]]))) {
+    value <- event[[3L]]
+    event <- event[[2L]]
+  }
+  columns <- c(given[-length(given)], list(event))
+  if (!is.null(names(v)) || !length(columns) %in% 2:3 || !all(vapply(columns, is.name, NA)) || anyDuplicated(columns)) {
+    refuse("formula: must have Surv(time, event) or Surv(entry, time, event) without names, where event is a column or column == value", field = "formula")
+  }
+  list(columns = setNames(vapply(columns, as.character, ""), c("entry", "time", "event")[(4L - length(columns)):3L]), value = value)
 }

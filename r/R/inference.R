@@ -15,7 +15,8 @@ interval_terms <- function(object, what) {
 }
 
 # The covariance of the estimates: sampling error and privacy noise together. A term without an interval has NA.
-vcov.dp_fit <- function(object, ...) {
+vcov.dp_fit <- function(object, complete = TRUE, ...) {
+  no_more(...)
   e <- interval_terms(object, "vcov")
   names <- e$term
   n <- length(names)
@@ -29,7 +30,8 @@ vcov.dp_fit <- function(object, ...) {
   # The command's terms may have another unit (a doubling in place of one unit of log1p): intervals have that of the formula.
   unit <- optional(e$standard_error, n) / sqrt(diag(given))
   v[] <- given * outer(unit, unit)
-  v
+  keep <- complete | !is.na(diag(v))
+  v[keep, keep, drop = FALSE]
 }
 
 # The design matrix of the terms for rows, as the command scores them: a number beyond its bounds counts as the bound.
@@ -90,15 +92,23 @@ linear <- function(object, x) {
 # The inverse of the link and its slope, by the loss.
 link_of <- function(object) {
   if (startsWith(object$loss, "logistic")) return(list(name = "logit", inverse = stats::plogis, slope = stats::dlogis))
-  if (grepl("^(poisson|gamma)", object$loss)) return(list(name = "log", inverse = exp, slope = exp))
+  if (grepl("^(poisson|gamma|negbinomial|tweedie|hazard)", object$loss)) return(list(name = "log", inverse = exp, slope = exp))
   list(name = "identity", inverse = identity, slope = function(z) rep(1, length(z)))
 }
 
 family.dp_fit <- function(object, ...) {
   if (identical(object$loss, "logistic")) return(stats::binomial())
   if (startsWith(object$loss, "poisson")) return(stats::poisson())
+  if (startsWith(object$loss, "gamma")) return(stats::Gamma("log"))
   if (startsWith(object$loss, "squared")) return(stats::gaussian())
-  refuse(sprintf("family: loss %s is that of no exponential family: fit with logistic, poisson(clip) or squared(clip)", object$loss), "not_stated")
+  refuse(sprintf("family: loss %s is that of no exponential family: fit with logistic, poisson(clip), gamma(clip) or squared(clip)", object$loss), "not_stated")
+}
+
+# An argument that a method does not know is refused, and never left out silently.
+no_more <- function(...) {
+  if (!...length()) return(invisible())
+  name <- names(list(...))[1L]
+  refuse(sprintf("%s: must be left out: the method has no such argument", if (is.null(name) || !nzchar(name)) "the last argument" else name))
 }
 
 no_rows <- function(what, instead) {
@@ -135,6 +145,7 @@ update.dp_fit <- function(object, formula., ..., evaluate = TRUE) {
 }
 
 augment.dp_fit <- function(x, newdata, interval = c("none", "confidence"), ...) {
+  no_more(...)
   if (missing(newdata)) no_rows("augment", "give newdata")
   interval <- match.arg(interval)
   out <- as.data.frame(newdata)

@@ -31,9 +31,10 @@ noise_text <- function(t) {
 # The intercept has one name everywhere.
 one_name <- function(term) ifelse(term %in% c("intercept", "(intercept)"), "(Intercept)", term)
 
-coef.dp_fit <- function(object, ...) {
+coef.dp_fit <- function(object, complete = TRUE, ...) {
+  no_more(...)
   t <- terms_of(object)
-  if (is.null(t$class)) return(setNames(t$estimate, t$term))
+  if (is.null(t$class)) return(setNames(t$estimate, t$term)[complete | !is.na(t$estimate)])
   rows <- unique(t$term)
   columns <- unique(t$class)
   matrix(t$estimate[match(outer(rows, columns, paste, sep = "\r"), paste(t$term, t$class, sep = "\r"))],
@@ -49,7 +50,15 @@ noise_vcov <- function(object) {
   v
 }
 
+# The level of the fit, or an error: another one would need another fit.
+check_level <- function(object, level, name) {
+  if (!isTRUE(all.equal(level, object$effects$level))) {
+    refuse(sprintf("%s: must be %g, the level of the fit: another one would need another fit", name, object$effects$level), field = name)
+  }
+}
+
 confint.dp_fit <- function(object, parm, level, ...) {
+  no_more(...)
   e <- object$effects
   if (is.null(e)) {
     refuse(paste(
@@ -57,9 +66,7 @@ confint.dp_fit <- function(object, parm, level, ...) {
       "Fit with inference = 0.95"
     ), "no_interval")
   }
-  if (!missing(level) && !isTRUE(all.equal(level, e$level))) {
-    refuse(sprintf("level: must be %g, the level of the fit: another one would need another fit", e$level), field = "level")
-  }
+  if (!missing(level)) check_level(object, level, "level")
   t <- e$coefficients
   out <- cbind(t$low, t$high)
   dimnames(out) <- list(one_name(t$term), paste(100 * (1 + c(-1, 1) * e$level) / 2, "%"))
@@ -69,7 +76,9 @@ confint.dp_fit <- function(object, parm, level, ...) {
 print.dp_fit <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
   r <- x$report
   cat("Model trained under differential privacy: ", deparse1(x$formula), "\n", sep = "")
-  cat(sprintf("(%g, %g)-differentially private under %s, %d rows\n\n", r$epsilon, r$delta, r$relation, r$records))
+  cat(sprintf("(%g, %g)-differentially private under %s, %d rows\n", r$epsilon, r$delta, r$relation, r$records))
+  if (isTRUE(x$spent$fits > 1L)) cat(sprintf("All %d releases of %s cost together epsilon %.4g at delta %g\n", x$spent$fits, x$table, x$spent$epsilon, x$spent$delta))
+  cat("\n")
   print(coef(x), digits = digits)
   invisible(x)
 }
@@ -94,7 +103,17 @@ print.summary.dp_fit <- function(x, digits = 3L, ...) {
   cat(sprintf("Algorithm:  %s, %d steps, %d noisy answers\n", r$algorithm, r$steps, r$releases))
   cat(strwrap(paste("Model:     ", verdict), 80, exdent = 12), sep = "\n")
   cat(sprintf("All fits:   epsilon %.4g at delta %g for %d of %s\n\n", f$spent$epsilon, f$spent$delta, f$spent$fits, f$table))
-  if (!is.null(f$effects)) return(invisible(print_intervals(x, digits)))
+  if (is.null(f$effects)) print_noise(x) else print_intervals(x)
+  if (length(f$unasked)) {
+    cat(strwrap(paste0(paste0(f$unasked, "=missing", collapse = ", "), ": the score of a row whose cell is missing. A curve or an interaction of a ",
+      "number has no place for such a cell, so that the fit has this term unasked. Noise alone makes it where no cell is missing."), 80), sep = "\n")
+  }
+  invisible(x)
+}
+
+# The table of a fit without intervals.
+print_noise <- function(x) {
+  f <- x$fit
   t <- x$table
   at_most <- identical(f$coefficients$noise, "bounded")
   shown <- data.frame(
@@ -108,15 +127,10 @@ print.summary.dp_fit <- function(x, digits = 3L, ...) {
   print(shown, right = TRUE)
   cat("\nEstimates are in ", f$coefficients$unit, ".\n", sep = "")
   cat(strwrap(f$coefficients$meaning, 80), sep = "\n")
-  if (length(f$unasked)) {
-    cat(strwrap(paste0(paste0(f$unasked, "=missing", collapse = ", "), ": the score of a row whose cell is missing. A curve or an interaction of a ",
-      "number has no place for such a cell, so that the fit has this term unasked. Noise alone makes it where no cell is missing."), 80), sep = "\n")
-  }
-  invisible(x)
 }
 
 # The table of a fit with confidence intervals.
-print_intervals <- function(x, digits) {
+print_intervals <- function(x) {
   e <- x$fit$effects
   t <- e$coefficients
   number <- function(v) ifelse(is.na(v), "-", formatC(v, digits = 4, format = "g"))
@@ -131,7 +145,6 @@ print_intervals <- function(x, digits) {
   }
   cat(sprintf("\n%g%% intervals; Privacy is the share of an interval's width that the noise makes. Estimates are in %s.\n", 100 * e$level, e$unit))
   cat(strwrap(e$meaning, 80), sep = "\n")
-  x
 }
 
 # Contrasts with intervals: a data frame with a row for each text, such as "region=north - region=south" or
@@ -141,7 +154,7 @@ dp_contrast <- function(object, contrasts) {
   if (is.null(object$effects)) refuse("object: must have intervals: inference = 0.95 asks for them", field = "object")
   if (!is.character(contrasts) || !length(contrasts) || anyNA(contrasts)) refuse("contrasts: must be texts, such as \"10 age\"", field = "contrasts")
   # The space keeps a minus from being that of a flag.
-  said <- jsonlite::fromJSON(paste(run(c("contrast", object$folder, paste0(" ", contrasts), "--json")), collapse = "\n"))$contrasts
+  said <- json_of(c("contrast", object$folder, paste0(" ", contrasts), "--json"))$contrasts
   number <- function(name) optional(said[[name]], nrow(said))
   out <- data.frame(contrast = contrasts, estimate = number("estimate"), std.error = number("standard_error"), conf.low = number("low"),
     conf.high = number("high"), privacy.share = number("privacy_share"), state = said$state,
@@ -153,9 +166,11 @@ dp_contrast <- function(object, contrasts) {
 
 as.data.frame.dp_fit <- function(x, row.names = NULL, optional = FALSE, ...) terms_of(x)
 
-tidy.dp_fit <- function(x, exponentiate = FALSE, ...) {
+tidy.dp_fit <- function(x, exponentiate = FALSE, conf.int = !is.null(x$effects), conf.level = x$effects$level, ...) {
+  no_more(...)
   t <- terms_of(x)
-  e <- x$effects$coefficients
+  e <- if (isTRUE(conf.int)) interval_terms(x, "conf.int")
+  if (isTRUE(conf.int)) check_level(x, conf.level, "conf.level")
   if (!is.null(e)) {
     t$std.error <- e$standard_error
     t$conf.low <- e$low
@@ -169,11 +184,12 @@ tidy.dp_fit <- function(x, exponentiate = FALSE, ...) {
 }
 
 glance.dp_fit <- function(x, ...) {
+  no_more(...)
   r <- x$report
   data.frame(
     nobs = r$records, epsilon = r$epsilon, delta = r$delta, relation = r$relation, algorithm = r$algorithm,
     steps = r$steps, releases = r$releases, complete = r$complete, verdict = if (is.null(r$verdict)) NA_character_ else r$verdict,
-    epsilon.together = x$spent$epsilon, fits = x$spent$fits
+    epsilon.together = x$spent$epsilon, delta.together = x$spent$delta, fits = x$spent$fits
   )
 }
 
@@ -181,16 +197,24 @@ formula.dp_fit <- function(x, ...) x$formula
 
 nobs.dp_fit <- function(object, ...) object$report$records
 
-predict.dp_fit <- function(object, newdata, type = c("response", "link", "class"), interval = c("none", "confidence"),
-                           se.fit = FALSE, ...) {
+predict.dp_fit <- function(object, newdata, type = c("response", "link", "class", "survival"), interval = c("none", "confidence"),
+                           se.fit = FALSE, horizon = NULL, ...) {
+  no_more(...)
   type <- match.arg(type)
   if (identical(interval, "prediction")) {
     refuse("interval: must be none or confidence: a prediction interval needs the spread of single rows, which the fit does not release", field = "interval")
   }
   confidence <- match.arg(interval) == "confidence"
+  timed <- !is.null(object$end)
+  if (!timed && (type == "survival" || !is.null(horizon))) refuse("type, horizon: must be of a fit of Surv(time, event): survival and risks by a time are of such", field = "type")
+  if (timed && type == "class") refuse("type: must be response, link or survival: the outcome is the time to an event", field = "type")
+  if (!is.null(horizon) && (!is.numeric(horizon) || !length(horizon) || anyNA(horizon) || type == "link")) {
+    refuse("horizon: must be numbers, the times of risks or survival", field = "horizon")
+  }
   if (!identical(se.fit, FALSE)) {
     if (!isTRUE(se.fit)) refuse("se.fit: must be TRUE or FALSE", field = "se.fit")
     if (type == "class" || confidence) refuse("se.fit: must be FALSE where type is class or interval is given", field = "se.fit")
+    if (timed && type != "link") refuse("se.fit: must be FALSE: risks have interval = \"confidence\", and type = \"link\" a standard error", field = "se.fit")
     interval_terms(object, "se.fit")
     if (missing(newdata)) refuse("newdata: must be given: a private fit keeps no rows", field = "newdata")
     at <- linear(object, design(object, newdata))
@@ -198,8 +222,9 @@ predict.dp_fit <- function(object, newdata, type = c("response", "link", "class"
     fit <- if (type == "link" && link$name == "identity") at$fit else predict(object, newdata, type)
     return(list(fit = fit, se.fit = if (type == "link") at$se else at$se * link$slope(at$fit), residual.scale = NA_real_))
   }
-  if (confidence && type != "response") refuse("interval: must be none: intervals are of type response", field = "interval")
+  if (confidence && !type %in% c("response", "survival")) refuse("interval: must be none: intervals are of type response", field = "interval")
   if (confidence && is.null(object$effects)) refuse("interval: must be none: the fit has no intervals; inference = 0.95 asks for them", field = "interval")
+  if (confidence && length(horizon) > 1L) refuse("horizon: must be one time where interval = \"confidence\"", field = "horizon")
   if (missing(newdata)) refuse("newdata: must be given: a private fit keeps no rows", field = "newdata")
   if (confidence && isTRUE(object$effects$short)) {
     warning("predictions of rows that depend on these terms have no interval, since the formula of the fit lacks the terms: ",
@@ -217,14 +242,22 @@ predict.dp_fit <- function(object, newdata, type = c("response", "link", "class"
   last <- "x"
   while (last %in% names(rows)) last <- paste0(last, "_")
   rows[[last]] <- "x"
-  printed <- run(c("predict", file.path(object$folder, "model.json"), "-", "--margin", if (confidence) "--intervals"), writer(rows, names(rows), object$levels), secret = TRUE)
+  at <- if (!is.null(horizon)) paste0("--horizon=", paste(sprintf("%.17g", horizon), collapse = ","))
+  printed <- run(c("predict", file.path(object$folder, "model.json"), "-", "--margin", at, if (confidence) "--intervals"), writer(rows, names(rows), object$levels), secret = TRUE)
   p <- read.csv(text = printed, check.names = FALSE, colClasses = if (is.null(object$classes)) NA else c(class = "character"), encoding = "UTF-8")
   if (nrow(p) != nrow(rows)) refuse(sprintf("%d predictions of %d rows", nrow(p), nrow(rows)), "system")
   if (type == "class") return(p$class)
-  what <- if (type == "link") "margin" else if (is.null(object$classes)) "prediction" else "probability"
+  what <- if (type == "link") "margin" else if (timed) "risk" else if (is.null(object$classes)) "prediction" else "probability"
   some <- names(p) == what | startsWith(names(p), paste0(what, "="))
   if (!any(some)) refuse(sprintf("type: loss %s has no %s: must be link or class", object$loss, what), field = "type")
-  if (confidence) return(cbind(fit = p[[which(some)]], lwr = as.numeric(p$lower), upr = as.numeric(p$upper)))
+  # The margins of ordered classes are the logarithms of their probabilities: the terms make the log-odds above the first class.
+  if (type == "link" && startsWith(object$loss, "ordered")) return(log(expm1(-p[[which(some)[1L]]])))
+  ends <- if (confidence) cbind(lwr = as.numeric(p$lower), upr = as.numeric(p$upper))
+  if (type == "survival") {
+    p[some] <- 1 - p[some]
+    if (confidence) ends[] <- 1 - ends[, 2:1]
+  }
+  if (confidence) return(cbind(fit = p[[which(some)]], ends))
   if (sum(some) == 1L) return(p[[which(some)]])
   out <- as.matrix(p[some])
   colnames(out) <- sub("^[a-z]+=", "", colnames(out))

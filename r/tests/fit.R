@@ -281,12 +281,21 @@ refused(predict(number, people, "class"), "the outcome is a number")
 three <- quietly(go(region ~ age * 1 + sex, classes = c("north", "south", "east"), levels = places["sex"]))
 stopifnot(identical(dim(coef(three)), c(4L, 3L)), identical(colnames(predict(three, people)), c("north", "south", "east")))
 stopifnot(max(abs(rowSums(predict(three, people)) - 1)) < 1e-6)
+# Each coefficient is in its cell: those of a row make its link, of which a number that all classes share says nothing.
+few <- people[1:50, ]
+centred <- function(m) m - rowMeans(m)
+hand <- cbind(few$age, few$sex == "m", 1) %*% coef(three)[c("age", "sex=m", "(Intercept)"), c("north", "south", "east")]
+stopifnot(max(abs(centred(predict(three, few, "link")) - centred(hand))) < 1e-4, max(abs(centred(hand))) > 1e-3)
 pairs <- quietly(go(ill ~ region * sex, relation = "add-or-remove", records = n))
 stopifnot("region=south & sex=m" %in% names(coef(pairs)), pairs$report$relation == "add-or-remove")
 # An ordered factor is fitted by proportional odds, in the order of its levels.
 sizes <- transform(people, region = factor(region, c("north", "south", "east"), ordered = TRUE))
 steps <- quietly(go(region ~ age + sex, data = sizes, classes = c("north", "south", "east"), levels = places["sex"]))
-stopifnot(identical(steps$loss, "ordered"))
+stopifnot(identical(steps$loss, "ordered"), identical(colnames(predict(steps, few)), c("north", "south", "east")))
+b <- coef(steps)
+stopifnot(max(abs(predict(steps, few, "link") - (b[["age"]] * few$age + b[["sex=m"]] * (few$sex == "m") + b[["(Intercept)"]]))) < 1e-4)
+stopifnot(max(abs(predict(steps, few, "link") - qlogis(1 - predict(steps, few)[, "north"]))) < 1e-6)
+refused(go(region ~ age + sex, data = sizes, classes = c("north", "south", "east"), levels = places["sex"], inference = 0.9), "has no validated intervals")
 refused(go(region ~ age + sex, data = sizes, classes = c("south", "north", "east"), levels = places["sex"]), "in their order")
 truth <- quietly(go(sick ~ age, data = transform(people, sick = ill == "yes"), classes = c(FALSE, TRUE)))
 stopifnot(truth$report$verdict == "better")

@@ -52,6 +52,25 @@ refused(noise_vcov(wide), "states no covariance")
 refused(family(go(cost ~ age, classes = NULL)), "no exponential family")
 stopifnot(family(plain)$family == "binomial", family(line)$family == "gaussian")
 
+# An argument that no method knows is an error, and so is another level.
+refused(predict(wide, people, interval = "confidence", level = 0.5), "level: must be left out")
+refused(predict(plain, people, tpye = "class"), "tpye: must be left out")
+refused(coef(plain, exponentiate = TRUE), "exponentiate: must be left out")
+refused(vcov(wide, type = "HC3"), "type: must be left out")
+refused(confint(wide, method = "profile"), "method: must be left out")
+refused(generics::augment(plain, people, se_fit = TRUE), "se_fit: must be left out")
+refused(generics::glance(plain, digits = 3), "digits: must be left out")
+refused(generics::tidy(plain, conf.int = TRUE), "inference = 0.95")
+refused(generics::tidy(wide, conf.level = 0.95), "conf.level: must be 0.9")
+stopifnot(is.null(generics::tidy(wide, conf.int = FALSE)$conf.low), !is.null(generics::tidy(wide, conf.int = TRUE, conf.level = 0.9)$conf.low))
+known <- !is.na(diag(vcov(wide)))
+stopifnot(identical(names(coef(wide, complete = FALSE)), names(coef(wide))[known]), identical(vcov(wide, complete = FALSE), vcov(wide)[known, known]))
+
+# The budget of one fit, and that of all fits of the table together.
+stopifnot(generics::glance(line)$epsilon == 4, generics::glance(line)$fits == 3L, generics::glance(line)$epsilon.together > 4,
+  generics::glance(line)$delta.together == 1e-6, generics::glance(plain)$fits == 1L, abs(generics::glance(plain)$epsilon.together - 4) < 1e-9)
+stopifnot(any(grepl("All 3 releases of people cost together epsilon", capture.output(print(line)), fixed = TRUE)), !any(grepl("cost together", capture.output(print(plain)))))
+
 # A changed fit is a fit of its own; rows must be given.
 refused(update(plain, . ~ . - region), "data: must be given")
 stopifnot(identical(deparse1(update(plain, . ~ . - region, evaluate = FALSE)$formula), "ill ~ age"))
@@ -70,6 +89,9 @@ curved <- go(ill ~ age, curves = list(age = 4), family = "curves")
 stopifnot(identical(curved$unasked, "age"), grepl("has this\\s+term unasked", paste(capture.output(print(summary(curved))), collapse = "\n")))
 stopifnot(!any(grepl("unasked", capture.output(print(summary(plain))), fixed = TRUE)))
 refused(vcov(curved), "inference = 0.95")
+sure <- go(ill ~ age, curves = list(age = 4), family = "curves", inference = 0.9)
+stopifnot(grepl("has this\\s+term unasked", paste(capture.output(print(summary(sure))), collapse = "\n")))
+refused(model.matrix(sure, people), "has no design")
 
 if (!identical(wide$coefficients$noise, "intervals")) {
   refused(vcov(wide), "states no covariance of the intervals")

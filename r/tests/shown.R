@@ -78,7 +78,8 @@ checks <- list(
     none$report$verdict <- NULL
     none$coefficients$noise <- "estimated"
     has(said(none), "Model:      not compared with a constant prediction", "            Estimate Noise SD    Per")
-    has(capture.output(print(fit)), "(1.5, 1e-06)-differentially private under replace-one, 4321 rows")
+    has(capture.output(print(fit)), "(1.5, 1e-06)-differentially private under replace-one, 4321 rows",
+      "All 3 releases of people cost together epsilon 2.346 at delta 2e-06")
   },
   intervals = function() {
     lines <- said(with_intervals)
@@ -97,7 +98,23 @@ checks <- list(
     stopifnot(all.equal(e$estimate, exp(effects$coefficients$estimate)), all.equal(e$conf.high[2], exp(0.05081)), identical(e$std.error, t$std.error))
     g <- of$glance.dp_fit(fit)
     stopifnot(identical(g$nobs, 4321L), g$epsilon == 1.5, g$delta == 1e-6, g$steps == 11L, g$releases == 13L, g$verdict == "worse",
-      g$epsilon.together == 2.34567, g$fits == 3L, nobs(fit) == 4321L, g$algorithm == "gd", g$relation == "replace-one", g$complete)
+      g$epsilon.together == 2.34567, g$fits == 3L, g$delta.together == 2e-6, nobs(fit) == 4321L, g$algorithm == "gd", g$relation == "replace-one", g$complete)
+  },
+  description = function() {
+    d <- structure(list(table = "people", spent = list(epsilon = 2.34567, delta = 2e-6, fits = 3L), report = list(epsilon = 1.5, delta = 1e-6,
+      relation = "replace-one", rows = list(estimate = 4321), level = 0.9, columns = list(
+        list(name = "age", missing = list(estimate = 0.0123, low = 0, high = 0.0456), mean = list(estimate = 40.5678, low = 39.5, high = 41.5),
+          quantiles = list(list(share = 0.25, estimate = 31.23456, low = 30.5))),
+        list(name = "sex", levels = list(list(name = "f", count = list(estimate = 2200.7, low = 2100, high = 2300), share = list(estimate = 0.51, low = 0.5, high = 0.52),
+          columns = list(list(name = "age", mean = list(estimate = 39.125, low = 38, high = 40.25))))))))), class = "dp_description")
+    f <- as.data.frame(d)
+    stopifnot(identical(f$column, c("age", "age", "age", "sex", "sex", "age")), identical(f$of, c("missing", "mean", "quantile 0.25", "count f", "share f", "mean")),
+      identical(f$group, c(rep(NA, 5), "f")), identical(f$estimate, c(0.0123, 40.5678, 31.23456, 2200.7, 0.51, 39.125)),
+      identical(f$conf.low, c(0, 39.5, 30.5, 2100, 0.5, 38)), identical(f$conf.high, c(0.0456, 41.5, NA, 2300, 0.52, 40.25)))
+    lines <- capture.output(print(d))
+    has(lines, "Description of people: (1.5, 1e-06)-differentially private under replace-one, 4321 rows",
+      "All 3 releases of people cost together epsilon 2.346 at delta 2e-06", "90% intervals are of the table's own values and cover the privacy noise.",
+      "age mean 40.57 39.5 41.5", "age quantile 0.25 31.23 30.5 -", "sex count f 2201 2100 2300", "age f mean 39.12 38 40.25")
   },
   formula = function() {
     f <- of$read_formula(ill ~ a * b + c + a:c + log1p(d) + e + b:e, c("a", "b", "c", "d", "e"))
@@ -121,7 +138,7 @@ places <- function(e, at = integer()) {
 }
 bare <- character()
 count <- 0L
-for (name in c("print.dp_fit", "print.summary.dp_fit", "print_intervals", "confint.dp_fit")) {
+for (name in c("print.dp_fit", "print.summary.dp_fit", "print_noise", "print_intervals", "confint.dp_fit", "print.dp_description")) {
   original <- get(name, of)
   unlockBinding(name, of)
   for (place in places(body(original))) {
