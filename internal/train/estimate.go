@@ -43,6 +43,7 @@ const (
 	perTyped      = 15   // for each cell of a Parquet table
 	perProduct    = .5   // for each row, feature and margin of the loss, in a pass over the rows
 	perPair       = .12  // for each row and pair of features, in a pass over the pairs
+	perLength     = .04  // for each row and pair of features, in a pass over the rows' lengths in a metric
 	perSine       = 1.2  // for each feature of effects and row, whenever they are computed
 	perCoin       = 1.5  // for each record and Poisson sample
 	perGathered   = 40   // for each record of a query about a part of the records: they are scattered in memory
@@ -184,7 +185,7 @@ func (s stage) time(n float64) float64 {
 		}
 	}
 	if s.work.Metrics > 0 && s.features <= query.MaxPairs {
-		sum += s.work.Metrics * (n*s.perRow(query.SecondMoment) + d*d*(d*perEigen+perTurn))
+		sum += s.work.Metrics * (n*d*(d+1)/2*perLength + d*d*(d*perEigen+perTurn))
 	}
 	return sum
 }
@@ -281,9 +282,6 @@ func (p Planned) Measured(ctx context.Context) Estimate {
 	c.stages = slices.Clone(c.stages)
 	for i, s := range c.stages {
 		kinds := slices.Sorted(maps.Keys(s.work.Kinds))
-		if s.work.Metrics > 0 && !slices.Contains(kinds, query.SecondMoment) {
-			kinds = append(kinds, query.SecondMoment) // a pass over the rows' lengths in a metric takes about as long
-		}
 		key := fmt.Sprint(s.loss.Name(), s.features, c.row, s.work.Smoothing, kinds)
 		known, ok := paces.Load(key)
 		if !ok {
