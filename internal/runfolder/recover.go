@@ -357,7 +357,7 @@ func (t *told) files(ctx context.Context) (model []byte, cert *certificate.Certi
 	h, note := *t.head, recoveredNote
 	if t.stored() && t.damaged > 0 {
 		note += fmt.Sprintf(" Line %d of the journal was damaged or cut off after it was written: "+
-			"what was released from there on is not known.", t.damaged)
+			"the releases from there on are not known.", t.damaged)
 	}
 	out := train.Released{Weights: t.weights, Events: t.events, Run: runrecord.Run{
 		Plan: h.Plan, GradientNorms: t.norms, Base: t.base, Measured: t.measured, Compared: t.compared,
