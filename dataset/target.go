@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/stillpoint-dp/stillpoint/internal/repromath"
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 )
 
@@ -28,6 +29,9 @@ type Target struct {
 	// Exposure describes the exposure of a count, such as years observed. With the zero Exposure
 	// all counts have the same exposure.
 	Exposure Exposure
+	// Offset says that the cells and the bounds of Exposure are natural logarithms of exposures: an offset on the scale
+	// of the score, of which the coefficient is 1.
+	Offset bool
 
 	// Event names the column that says whether the event occurred at the time in Column (1, or true) or the record was
 	// only observed until then (0, or false). With the form column=value it has occurred where the cell is the value.
@@ -39,9 +43,13 @@ type Target struct {
 	// Cuts are the ends of the intervals in each of which the baseline hazard is constant, in the units of Column. The
 	// last is High. New fills in 8 equal intervals where there are none.
 	Cuts []float64
+	// Changing names a column of categories whose hazard ratios change between intervals: each listed level has a baseline
+	// hazard of its own. Other cells have that of the first level.
+	Changing string
 	// Hazards are the integrals of the baseline hazard over the intervals, whose sum is 1, once a fit has released
-	// them; nil: the baseline hazard is constant.
-	Hazards []float64
+	// them; nil: the baseline hazard is constant. With Changing those of the first level come first, then those of the
+	// next. HazardErrors are the standard errors of their logarithms, of sampling and noise, if there is a changing column.
+	Hazards, HazardErrors []float64
 }
 
 // Exposure describes the column of exposures: the extent, such as years, over which events were
@@ -80,8 +88,8 @@ func (t Target) times() (names []string) {
 // validateTimes validates a time to an event.
 func (t Target) validateTimes() error {
 	if !t.timed() {
-		if t.Entry != "" || len(t.Cuts) > 0 || len(t.Hazards) > 0 {
-			return &fieldError{"target", "", "entry and cuts are for the time to an event: must be given with time and event"}
+		if t.Entry != "" || len(t.Cuts) > 0 || len(t.Hazards) > 0 || t.Changing != "" {
+			return &fieldError{"target", "", "entry, cuts and changing are for the time to an event: must be given with time and event"}
 		}
 		return nil
 	}
@@ -115,9 +123,27 @@ func (t Target) validateTimes() error {
 			return &fieldError{"target.hazards", showFloat(h), "must be at least 0"}
 		}
 	}
-	if len(t.Cuts) > mostIntervals || len(t.Hazards) > 0 && (len(t.Hazards) != len(t.Cuts) || math.Abs(sum-1) > 1e-6) {
+	if len(t.Cuts) > mostIntervals || len(t.Hazards) > 0 && math.Abs(sum-1) > 1e-6 {
 		return &fieldError{"target.cuts", fmt.Sprintf("%d", len(t.Cuts)), fmt.Sprintf("must be at most %d, with a hazard "+
 			"each, whose sum is 1, if hazards are given", mostIntervals)}
+	}
+	return nil
+}
+
+// validateHazards validates the column whose hazard ratios change, and the number of hazards.
+func (s *Schema) validateHazards() error {
+	t, levels := s.target, 1
+	if t.Changing != "" {
+		c, _ := s.column(t.Changing)
+		if levels = len(c.Categories); c.Kind != Category || levels < 2 || len(t.Cuts) < 2 || levels*len(t.Cuts) > mostIntervals {
+			return &fieldError{"target.changing", strconv.Quote(t.Changing), fmt.Sprintf("must be a column of at least two "+
+				"categories, with at least two intervals, and at most %d levels and intervals multiplied", mostIntervals)}
+		}
+	}
+	errors := len(t.HazardErrors)
+	if n := len(t.Hazards); n > 0 && n != levels*len(t.Cuts) || errors > 0 && (errors != n || t.Changing == "") {
+		return &fieldError{"target.hazards", strconv.Itoa(n), "must be one for each interval and level, with an error each if " +
+			"there is a changing column"}
 	}
 	return nil
 }
@@ -138,7 +164,11 @@ func (t Target) share(x float64) float64 {
 	if t.Weight != "" {
 		return min(max(x, 0), 1)
 	}
-	return min(max(x, t.Exposure.Low), t.Exposure.High) / t.Exposure.High
+	x = min(max(x, t.Exposure.Low), t.Exposure.High)
+	if t.Offset {
+		return repromath.Exp(x - t.Exposure.High)
+	}
+	return x / t.Exposure.High
 }
 
 // Least returns the least exposure as a fraction of the largest exposure. It returns 0 for a target without
@@ -150,7 +180,7 @@ func (t Target) Least() float64 {
 	case t.Exposure == (Exposure{}):
 		return 0
 	}
-	return t.Exposure.Low / t.Exposure.High
+	return t.share(t.Exposure.Low)
 }
 
 // Rate returns the count per unit of exposure that a loss for counts treats as a rate of 1. It is the
@@ -162,6 +192,8 @@ func (t Target) Rate() float64 {
 		return 1
 	case t.Exposure == (Exposure{}):
 		return t.High
+	case t.Offset:
+		return t.High / repromath.Exp(t.Exposure.High)
 	}
 	return t.High / t.Exposure.High
 }
@@ -173,16 +205,18 @@ func (t Target) validateBeside() error {
 		if t.Weight != "" {
 			return &fieldError{"target.weight", strconv.Quote(t.Weight), "must not be given beside an exposure"}
 		}
-		field, name = "target.exposure", t.Exposure.Column
-		if t.Kind != Number {
-			return &fieldError{field, strconv.Quote(name), "only a number, a count, has an exposure"}
+		rule := "the lower bound must be above 0, and at least " + showFloat(leastExposure) + " of the upper"
+		if field, name = "target.exposure", t.Exposure.Column; t.Offset {
+			field, rule = "target.offset", "the bounds must be at most 13.8 apart, a factor of a million"
 		}
-		if err := validateBounds("target.exposure.number", t.Exposure.Low, t.Exposure.High); err != nil {
+		if t.Kind != Number {
+			return &fieldError{field, strconv.Quote(name), "only a number, a count, has an exposure or an offset"}
+		}
+		if err := validateBounds(field+".number", t.Exposure.Low, t.Exposure.High); err != nil {
 			return err
 		}
-		if !(t.Least() >= leastExposure) {
-			return &fieldError{"target.exposure.number", showFloat(t.Exposure.Low),
-				"the lower bound must be above 0, and at least " + showFloat(leastExposure) + " of the upper"}
+		if most := t.Rate(); !(t.Least() >= leastExposure) || !(most > 0) || math.IsInf(most, 0) {
+			return &fieldError{field + ".number", showFloat(t.Exposure.Low), rule}
 		}
 	} else if name == "" {
 		return nil
@@ -301,7 +335,7 @@ func (t Target) codes() map[string]float64 {
 
 func (t Target) clone() Target {
 	t.Classes, t.Share = slices.Clone(t.Classes), slices.Clone(t.Share)
-	t.Cuts, t.Hazards = slices.Clone(t.Cuts), slices.Clone(t.Hazards)
+	t.Cuts, t.Hazards, t.HazardErrors = slices.Clone(t.Cuts), slices.Clone(t.Hazards), slices.Clone(t.HazardErrors)
 	return t
 }
 

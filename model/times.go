@@ -9,7 +9,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 )
 
-// times returns how the model's target, the time to an event, is modelled.
+// times returns how the model's target, the time to an event, is modelled, of all levels of a changing column.
 func (m *Model) times() targetpair.Times {
 	t := m.schema.Target()
 	return targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards}
@@ -26,6 +26,7 @@ type observed struct {
 	entry, exit float64
 	event       bool
 	z           float64
+	level       int // of the column whose hazard ratios change
 }
 
 // checkHorizons returns an error unless each time is within the time that the model describes.
@@ -43,7 +44,7 @@ func (m *Model) checkHorizons(list []float64) error {
 func (m *Metrics) timed(t targetpair.Times, list []observed, horizon float64) {
 	at, late := horizon/t.End(), false
 	for i, r := range list {
-		list[i] = observed{min(r.entry, at), min(r.exit, at), r.event && r.exit <= at, r.z}
+		list[i] = observed{min(r.entry, at), min(r.exit, at), r.event && r.exit <= at, r.z, r.level}
 		late = late || r.entry > 0
 	}
 	list = slices.DeleteFunc(list, func(r observed) bool { return r.entry > 0 && r.entry == r.exit })
@@ -53,18 +54,22 @@ func (m *Metrics) timed(t targetpair.Times, list []observed, horizon float64) {
 		}
 	}
 	set(&m.Horizon, horizon, true)
-	c, ok := concordance(list, func(observed) float64 { return 1 })
+	scored := slices.Clone(list) // by the expected number of events up to the horizon
+	for i, r := range list {
+		scored[i].z += math.Log(t.Of(r.level).Hazard(horizon))
+	}
+	c, ok := concordance(scored, func(observed) float64 { return 1 })
 	set(&m.Concordance, c, ok)
 	if !late {
 		w := watched(list)
-		c, ok = concordance(list, func(r observed) float64 { return 1 / (w(r.exit) * w(r.exit)) })
+		c, ok = concordance(scored, func(r observed) float64 { return 1 / (w(r.exit) * w(r.exit)) })
 		set(&m.UnoConcordance, c, ok)
 		c, ok = brier(t, list, w, at)
 		set(&m.Brier, c, ok)
 		c, ok = integratedBrier(t, list, w)
 		set(&m.IntegratedBrier, c, ok)
 	}
-	m.Calibration = calibratedTimes(t, list, horizon)
+	m.Calibration = calibratedTimes(scored, at)
 }
 
 // concordance returns the concordance index: of the pairs of records of which one has the event while the other is still
@@ -184,11 +189,16 @@ const brierTimes = 100
 // than this time without an event have no weight, and others the inverse of the probability of being observed as long
 // (Graf et al. 1999), which watched returns. ok is false if no record was observed until then.
 func brier(t targetpair.Times, list []observed, watched func(float64) float64, now float64) (score float64, ok bool) {
-	still, hazard := watched(now), t.Hazard(now*t.End())
+	still, hazards := watched(now), make(map[int]float64)
 	if !(still > 0) {
 		return 0, false
 	}
 	for _, r := range list {
+		hazard, known := hazards[r.level]
+		if !known {
+			hazard = t.Of(r.level).Hazard(now * t.End())
+			hazards[r.level] = hazard
+		}
 		s := math.Exp(-hazard * math.Exp(r.z))
 		switch {
 		case r.event && r.exit <= now:
@@ -217,9 +227,11 @@ func integratedBrier(t targetpair.Times, list []observed, watched func(float64) 
 	return score / times, times > 0
 }
 
-// calibratedTimes compares the predicted risk at the horizon with the share of events by then, the Kaplan-Meier
-// estimate, in tenths of the records by their predicted risk. Records with equal risks are in one tenth.
-func calibratedTimes(t targetpair.Times, list []observed, horizon float64) *Calibration {
+// calibratedTimes compares the predicted risk at a time with the share of events by then, the Kaplan-Meier estimate, in
+// tenths of the records by their predicted risk. Records with equal risks are in one tenth. Margins are logarithms of the
+// expected number of events up to this time.
+func calibratedTimes(list []observed, at float64) *Calibration {
+	risk := func(z float64) float64 { return -math.Expm1(-math.Exp(z)) }
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b observed) int { return cmp.Compare(a.z, b.z) })
 	out := new(Calibration)
@@ -232,10 +244,9 @@ func calibratedTimes(t targetpair.Times, list []observed, horizon float64) *Cali
 		if from = to; len(of) == 0 {
 			continue
 		}
-		b := Bin{From: risk(t, of[0].z, horizon), To: risk(t, of[len(of)-1].z, horizon), N: int64(len(of)),
-			Observed: 1 - survivors(of, event)(horizon/t.End())}
+		b := Bin{From: risk(of[0].z), To: risk(of[len(of)-1].z), N: int64(len(of)), Observed: 1 - survivors(of, event)(at)}
 		for _, r := range of {
-			b.Predicted += risk(t, r.z, horizon) / float64(len(of))
+			b.Predicted += risk(r.z) / float64(len(of))
 		}
 		out.Bins = append(out.Bins, b)
 		out.Error += math.Abs(b.Predicted-b.Observed) * float64(len(of)) / float64(len(list))

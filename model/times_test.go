@@ -14,12 +14,12 @@ import (
 
 func anyObserved() *rapid.Generator[[]observed] {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) observed {
-		exit := float64(rapid.IntRange(1, 8).Draw(t, "exit")) / 8
+		exit := float64(rapid.IntRange(0, 8).Draw(t, "exit")) / 8
 		entry := 0.
-		if rapid.IntRange(0, 3).Draw(t, "late") == 3 {
+		if exit > 0 && rapid.IntRange(0, 3).Draw(t, "late") == 3 {
 			entry = float64(rapid.IntRange(0, int(exit*8)-1).Draw(t, "entry")) / 8
 		}
-		return observed{entry, exit, rapid.Bool().Draw(t, "event"), float64(rapid.IntRange(-2, 2).Draw(t, "z"))}
+		return observed{entry, exit, rapid.Bool().Draw(t, "event"), float64(rapid.IntRange(-2, 2).Draw(t, "z")), rapid.IntRange(0, 1).Draw(t, "level")}
 	}), 1, 12)
 }
 
@@ -55,7 +55,7 @@ func censored(r observed) bool { return !r.event }
 
 // TestMeasuresOfTimes compares the measures up to a horizon with slow sums over all pairs and records.
 func TestMeasuresOfTimes(t *testing.T) {
-	times := targetpair.Times{Cuts: []float64{4, 16}, Increments: []float64{.5, .5}}
+	times := targetpair.Times{Cuts: []float64{4, 16}, Increments: []float64{.1, .4, .35, .15}}
 	rapid.Check(t, func(t *rapid.T) {
 		list := anyObserved().Draw(t, "list")
 		at := float64(rapid.IntRange(1, 8).Draw(t, "horizon")) / 8
@@ -63,6 +63,10 @@ func TestMeasuresOfTimes(t *testing.T) {
 		m.timed(times, slices.Clone(list), at*16)
 		var pairs, right, unoPairs, unoRight, score float64
 		late := false
+		// The shares of the hazard up to 2, 4, ..., 16, of each level.
+		shares := [][]float64{{.1, .2, .2 + .8/6, .2 + 1.6/6, .2 + 2.4/6, .2 + 3.2/6, .2 + 4/6., 1},
+			{.35, .7, .75, .8, .85, .9, .95, 1}}
+		margin := func(r observed) float64 { return r.z + math.Log(shares[r.level][int(at*8)-1]) }
 		for _, a := range list {
 			late = late || a.entry > 0
 			w := 1 / beforeOrAt(list, censored, a.exit, true)
@@ -71,15 +75,15 @@ func TestMeasuresOfTimes(t *testing.T) {
 				if !a.event || a.exit > at || !later || b.entry >= a.exit && b.entry > 0 {
 					continue
 				}
-				value := 0.
-				if a.z > b.z {
+				value, ahead := 0., margin(a)-margin(b)
+				if ahead > 1e-12 {
 					value = 1
-				} else if a.z == b.z {
+				} else if ahead > -1e-12 {
 					value = .5
 				}
 				pairs, right, unoPairs, unoRight = pairs+1, right+value, unoPairs+w*w, unoRight+w*w*value
 			}
-			s := math.Exp(-times.Hazard(at*16) * math.Exp(a.z))
+			s := math.Exp(-math.Exp(margin(a)))
 			if a.event && a.exit <= at {
 				score += w * s * s
 			} else if a.exit >= at {
@@ -98,7 +102,7 @@ func TestMeasuresOfTimes(t *testing.T) {
 			var of []observed
 			predicted := 0.
 			for _, r := range list {
-				if p := -math.Expm1(-times.Hazard(at*16) * math.Exp(r.z)); p >= b.From && p <= b.To && !(r.entry >= at && r.entry > 0) {
+				if p := -math.Expm1(-math.Exp(margin(r))); p >= b.From-1e-12 && p <= b.To+1e-12 && !(r.entry >= at && r.entry > 0) {
 					of, predicted = append(of, r), predicted+p
 				}
 			}
@@ -117,7 +121,7 @@ func TestSurvivors(t *testing.T) {
 		s := survivors(list, event)
 		for at := range 10 {
 			now, want := float64(at)/8, 1.
-			for k := 1; k <= at; k++ {
+			for k := 0; k <= at; k++ { // also events at time 0
 				events, risked := 0., 0.
 				for _, r := range list {
 					when := float64(k) / 8
@@ -143,7 +147,7 @@ func TestSurvivors(t *testing.T) {
 // third that is observed for a quarter of the time.
 func TestIntegratedBrier(t *testing.T) {
 	times := targetpair.Times{Cuts: []float64{1}}
-	list := []observed{{0, .5, true, 0}, {0, 1, false, 0}, {0, .25, false, 0}}
+	list := []observed{{0, .5, true, 0, 0}, {0, 1, false, 0, 0}, {0, .25, false, 0, 0}}
 	got, ok := integratedBrier(times, list, watched(list))
 	want := 0.
 	for k := range brierTimes {
@@ -165,12 +169,11 @@ func TestIntegratedBrier(t *testing.T) {
 
 // TestCalibratedTimes tests the tenths of 40 rows of which 24 have one risk, and that of the last row.
 func TestCalibratedTimes(t *testing.T) {
-	times := targetpair.Times{Cuts: []float64{1}}
 	var list []observed
 	for i := range 40 {
-		list = append(list, observed{0, .5, i%2 == 0, max(float64(i)/10, 2.4)})
+		list = append(list, observed{0, .5, i%2 == 0, max(float64(i)/10, 2.4), 0})
 	}
-	c := calibratedTimes(times, list, 1)
+	c := calibratedTimes(list, 1)
 	rows := int64(0)
 	for _, b := range c.Bins {
 		rows += b.N
@@ -226,11 +229,11 @@ func timed(t *testing.T) *Model {
 // first three, by the Kaplan-Meier estimate, and all of the others: their ends, their numbers, and the mean distance of
 // prediction and share, weighted by records.
 func TestCalibrationOfTimesInNumbers(t *testing.T) {
-	times := targetpair.Times{Cuts: []float64{1}}
 	low, high := math.Log(-math.Log(1-.35)), math.Log(-math.Log(1-.875))
-	c := calibratedTimes(times, []observed{{0, .25, false, low}, {0, .5, true, low}, {0, 1, false, low}, {0, .5, true, high},
-		{0, .75, true, high}}, 1)
-	want := []Bin{{From: .35, To: .35, N: 3, Predicted: .35, Observed: .5}, {From: .875, To: .875, N: 2, Predicted: .875, Observed: 1}}
+	c := calibratedTimes([]observed{{0, .25, false, low, 0}, {0, .5, true, low, 0}, {0, 1, false, low, 0},
+		{0, .5, true, high, 0}, {0, .75, true, high, 0}}, 1)
+	want := []Bin{{From: .35, To: .35, N: 3, Predicted: .35, Observed: .5},
+		{From: .875, To: .875, N: 2, Predicted: .875, Observed: 1}}
 	if len(c.Bins) != len(want) {
 		t.Fatalf("%+v", c)
 	}

@@ -24,14 +24,6 @@ func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
 	if k.Tests {
 		return k.tests(c, fit)
 	}
-	if fit.Model != nil && fit.Model.Inference() != nil && !k.JSON {
-		list, err := fit.Model.Coefficients()
-		if err != nil {
-			return fmt.Errorf("%s: %w", k.Dir, err)
-		}
-		_, err = fmt.Fprint(c.out, report.CoefficientText(list))
-		return err
-	}
 	list, err := fit.Coefficients()
 	if err != nil {
 		return fmt.Errorf("%s: %w", k.Dir, err)
@@ -39,7 +31,13 @@ func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
 	if k.JSON {
 		return printJSON(c.out, list)
 	}
-	_, err = fmt.Fprint(c.out, coefficientTable(list))
+	text := ""
+	if list.Intervals != nil {
+		text = report.CoefficientText(list.Intervals)
+	} else {
+		text = coefficientTable(list)
+	}
+	_, err = fmt.Fprint(c.out, text+report.HazardText(list.HazardRatios))
 	return err
 }
 

@@ -41,6 +41,10 @@ func TestSentencesToTheLetter(t *testing.T) {
 			"not known to be better than a constant: its mean loss is at most 0.13 below the constant's, with noise of 0.04 " +
 				"(expected counts above the largest count taken as that)",
 			"a record's difference above 2.25 counts as that, so that the mean is a lower bound"},
+		{Compared{Difference: -.13, Sigma: .04, Least: -1.5, Most: 2.25, Clamped: true, Events: true},
+			"better than the best constant: its mean loss is 0.13 below the constant's, with noise of 0.04 " +
+				"(a record's expected number of events, where above 1, taken as 1)",
+			"a record's difference counts in full: it lies between -1.5 and 2.25"},
 		{Compared{Difference: -.13, Sigma: .04, Clip: .75},
 			"better than the best constant: its mean loss is 0.13 below the constant's, with noise of 0.04",
 			"a record's difference is clipped at 0.75, by an earlier version of the program"},

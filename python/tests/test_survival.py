@@ -71,6 +71,22 @@ def test_true_effects(people, tmp_path):
     assert [float(r["risk=3"]) for r in rows] == pytest.approx(1 - survival[:, -1], abs=1e-12)
 
 
+def test_changing(people, tmp_path):
+    X, y = people
+    m = model(tmp_path / "fits", changing="sex").fit(X, y)
+    ratios = m.coefficients_["hazard_ratios"]
+    assert [(r["term"], r["to"]) for r in ratios] == [("sex=m", t) for t in (0.5, 1, 2, 3)]
+    two = pd.DataFrame({"age": [60.0, 60], "sex": ["f", "m"]})
+    total = -np.log(m.predict_survival_function(two))  # the hazards of the two up to each cut
+    assert m.cumulative_baseline_hazard_.shape == (2, 5)
+    rise = np.diff(total, axis=1)
+    assert rise[1] / rise[0] == pytest.approx([r["hazard_ratio"] for r in ratios], rel=1e-6)
+    assert rise[1, :3] / rise[0, :3] == pytest.approx(2, abs=0.5)
+    at = np.linspace(0, 3, 301)
+    curves = m.predict_survival_function(two, at)
+    assert m.restricted_mean(two) == pytest.approx(((curves[:, 1:] + curves[:, :-1]) / 2 * 0.01).sum(axis=1), rel=1e-4)
+
+
 def test_refusals(people, tmp_path):
     X, y = people
     with pytest.raises(ValueError, match="structured array"):
