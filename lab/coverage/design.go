@@ -56,6 +56,10 @@ type Design struct {
 	Goal float64
 	// Asked are the terms that are judged; all but the intercept if it is empty.
 	Asked []string
+	// Tables has a table of its own for each fit without intervals, in place of one table for all.
+	Tables bool
+	// File says that the rows are of a public table.
+	File bool
 	// Truth are coefficients of the population by term. If it is nil, they are computed from a large sample.
 	Truth map[string]float64
 	// Short has the design in the short form, with the number of records and epsilon for that form.
