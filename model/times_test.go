@@ -14,9 +14,9 @@ import (
 
 func anyObserved() *rapid.Generator[[]observed] {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) observed {
-		exit := float64(rapid.IntRange(1, 8).Draw(t, "exit")) / 8
+		exit := float64(rapid.IntRange(0, 8).Draw(t, "exit")) / 8
 		entry := 0.
-		if rapid.IntRange(0, 3).Draw(t, "late") == 3 {
+		if exit > 0 && rapid.IntRange(0, 3).Draw(t, "late") == 3 {
 			entry = float64(rapid.IntRange(0, int(exit*8)-1).Draw(t, "entry")) / 8
 		}
 		return observed{entry, exit, rapid.Bool().Draw(t, "event"), float64(rapid.IntRange(-2, 2).Draw(t, "z")), rapid.IntRange(0, 1).Draw(t, "level")}
@@ -121,7 +121,7 @@ func TestSurvivors(t *testing.T) {
 		s := survivors(list, event)
 		for at := range 10 {
 			now, want := float64(at)/8, 1.
-			for k := 1; k <= at; k++ {
+			for k := 0; k <= at; k++ { // also events at time 0
 				events, risked := 0., 0.
 				for _, r := range list {
 					when := float64(k) / 8

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -112,5 +114,38 @@ func TestPagesNumberTheirParts(t *testing.T) {
 		if strings.Contains(b.String(), id) {
 			t.Errorf("%s on the page", id)
 		}
+	}
+}
+
+// TestNumbersStandRight tests every table of a page: a column is set at its right end if and only if it has
+// numbers, with a power of ten or as an interval.
+func TestNumbersStandRight(t *testing.T) {
+	is := regexp.MustCompile(`^[+−-]?(10|[0-9][0-9,.]*(×10)?)[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]*( ?%)?( to [−-]?[0-9,.]+)?$`)
+	f := people(t, "p", 4)
+	f.ledger = entries(f.budget, "/d/t.csv", "/d/t.csv")
+	tables := 0
+	for _, f := range []folder{f, withIntervals(t, .04, .01, 2)} {
+		page, err := read(t, f).Page(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range page.Sections {
+			for _, part := range s.Parts {
+				table, ok := part.(Table)
+				if !ok || len(table.Rows) == 0 {
+					continue
+				}
+				tables++
+				for j, c := range table.Columns {
+					numbers := slices.ContainsFunc(table.Rows, func(r Row) bool { return is.MatchString(r.Cells[j]) })
+					if numbers != c.Number && c.Name != "Bounds or values" { // of which some are names
+						t.Errorf("%s: column %q is set as numbers: %v: first cell %q", table.Title, c.Name, c.Number, table.Rows[0].Cells[j])
+					}
+				}
+			}
+		}
+	}
+	if tables < 6 {
+		t.Errorf("%d tables", tables)
 	}
 }

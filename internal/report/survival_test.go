@@ -14,8 +14,8 @@ import (
 // TestSurvivalInNumbers compares the section "Survival" with sums over short steps of the hazard.
 func TestSurvivalInNumbers(t *testing.T) {
 	schema, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: "x", Kind: dataset.Number, High: 1}},
-		Target: dataset.Target{Column: "days", Kind: dataset.Number, High: 200, Event: "died", Cuts: []float64{50, 200},
-			Hazards: []float64{.6, .4}}})
+		Target: dataset.Target{Column: "days", Kind: dataset.Number, High: 200, Event: "died", Cuts: []float64{50, 80, 200},
+			Hazards: []float64{.6, 0, .4}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,10 @@ func TestSurvivalInNumbers(t *testing.T) {
 		at := (float64(i) + .5) / steps * 200
 		hazard := 2 * .6 / 50
 		if at > 50 {
-			hazard = 2 * .4 / 150
+			hazard = 0
+		}
+		if at > 80 {
+			hazard = 2 * .4 / 120
 		}
 		half := math.Exp(-hazard * 200 / steps / 2)
 		mean += alive * half * 200 / steps
@@ -49,6 +52,7 @@ func TestSurvivalInNumbers(t *testing.T) {
 			shows(t, "first cut", factOf(t, s, "No event until 50").Value, alive, 3)
 		}
 	}
+	shows(t, "second cut", factOf(t, s, "No event until 80").Value, math.Exp(-2*.6), 3)
 	shows(t, "last cut", factOf(t, s, "No event until 200").Value, alive, 3)
 	shows(t, "mean", factOf(t, s, "Restricted mean time").Value, mean, 3)
 	plot, is := s.Parts[0].(Plot)

@@ -165,6 +165,9 @@ func (c Compared) Verdict() Verdict {
 	return Unclear
 }
 
+// IsBetter reports whether there is a comparison and its conclusion is that the fit is better.
+func (c *Compared) IsBetter() bool { return c != nil && c.Verdict() == Better }
+
 // Conclusion says in words what the comparison shows of the fit.
 func (c Compared) Conclusion() string {
 	switch {

@@ -367,7 +367,8 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	trace := result.Trace.Compact()
 	trace = trace.WithScales(h.lifted(trace.Scales))
 	if result.Late.Steps > 0 {
-		r.Run.Late, r.Run.Arrived = &result.Late, result.Late.Text(planned.Summary.Steps, planned.Summary.Effective)
+		r.Run.Late = &result.Late
+		r.Run.Arrived = result.Late.Text(planned.Summary.Steps, planned.Summary.Effective, fitted.Compared.IsBetter())
 	}
 	r.Run.Foreseen, r.Run.Curvature, r.Run.SelectedNorm = result.Foreseen, result.Curvature, result.SelectedNorm
 	r.Run.GradientNorms, r.Run.Measured, r.Run.Compared, r.Run.Trace = fitted.norms, fitted.Measured, fitted.Compared, &trace

@@ -8,7 +8,8 @@
 // package and of the packages that import it directly are run with -short, those that reach its function, until one
 // fails. The program prints each defect with the test that caught it, or that none did, and the rate of each class. With
 // -keep it adds them to lab/draw/drawn.tsv. A defect in Python or R is judged where these can be had, with -python. With
-// -in PATH all defects are of files whose path begins so, such as to try the tests of one file.
+// -in PATH all defects are of files whose path begins so, such as to try the tests of one file, and with -own only the
+// tests of their own package are run.
 //
 //	go run ./lab/draw -enrol [-wide] [-below PATH] [-tests REGEXP]
 //	go run ./lab/draw -list
@@ -45,6 +46,7 @@ type flags struct {
 	seed          uint64
 	class, below  string
 	in            string
+	own           bool
 	tests         string
 	minutes       float64
 	enrol, verify bool
@@ -62,12 +64,14 @@ func main() {
 	flag.IntVar(&f.n, "n", 60, "number of defects")
 	flag.Uint64Var(&f.seed, "seed", 0, "seed of the draw; by default another one each time")
 	flag.StringVar(&f.class, "class", "", "only defects of the class of this name")
-	flag.StringVar(&f.in, "in", "", "only defects of files whose path begins so")
+	flag.StringVar(&f.in, "in", "", "only defects of files whose path begins so, or so (PATH,PATH)")
+	flag.BoolVar(&f.own, "own", false, "judge by the tests of a defect's own package alone")
 	flag.StringVar(&f.below, "below", "", "with -enrol: only facts of files whose path begins so")
 	flag.StringVar(&f.tests, "tests", "", "with -enrol: only tests whose names match this regexp")
 	flag.Float64Var(&f.minutes, "minutes", 0, "begin no defect after so many minutes; 0 for no limit")
 	flag.BoolVar(&f.enrol, "enrol", false, "look for oracles of shown facts that have none")
 	flag.BoolVar(&f.list, "list", false, "only make the lines of "+registryFile+" those of today's facts")
+	flag.DurationVar(&patience, "patience", patience, "with -enrol: the time of the tests that are tried for a fact")
 	flag.BoolVar(&f.wide, "wide", false, "with -enrol: among the tests of packages that import a fact's, which take long")
 	flag.BoolVar(&f.verify, "verify", false, "make shown facts wrong, and run their oracles")
 	flag.BoolVar(&f.python, "python", false, "judge defects of the bindings, too: needs minutes for an environment")
@@ -172,6 +176,11 @@ func (f flags) facts(s *source) error {
 	return r.write(registryFile)
 }
 
+// within says whether a file is below one of the paths of -in.
+func (f flags) within(file string) bool {
+	return slices.ContainsFunc(strings.Split(f.in, ","), func(path string) bool { return strings.HasPrefix(file, path) })
+}
+
 // tally counts the outcomes of a class.
 type tally struct{ caught, judged int }
 
@@ -189,7 +198,7 @@ func (f flags) draw(s *source) error {
 	}
 	for name, of := range all {
 		for kind, sites := range of {
-			if of[kind] = slices.DeleteFunc(sites, func(d site) bool { return !strings.HasPrefix(d.file, f.in) }); len(of[kind]) == 0 {
+			if of[kind] = slices.DeleteFunc(sites, func(d site) bool { return !f.within(d.file) }); len(of[kind]) == 0 {
 				delete(of, kind)
 			}
 		}
@@ -232,8 +241,12 @@ func (f flags) draw(s *source) error {
 		var verdict outcome
 		var test string
 		if fits[i] {
-			verdict, test, err = together.judge(i, d.site, s.importer[d.folder])
-		} else if filepath.Ext(d.file) == ".go" && !j.compiles(d.site) {
+			importers := s.importer[d.folder]
+			if f.own {
+				importers = nil
+			}
+			verdict, test, err = together.judge(i, d.site, importers)
+		} else if filepath.Ext(d.file) == ".go" && (f.own || !j.compiles(d.site)) {
 			verdict = invalid
 		} else { // in no function, or in a binding
 			verdict, test, err = j.judge(d.site)

@@ -57,6 +57,7 @@ func TestWarmSaysWhatItsPartsSay(t *testing.T) {
 			{"population", got.Population, want.Population}, {"excess", got.Excess, want.Excess},
 			{"workload", plan.Workload(), gd.Workload().Plus(method.Workload())},
 			{"promise", got.Promise, optimize.Summary{}.Promise},
+			{"properties", plan.Properties(), optimize.Properties{Averaged: method.Properties().Averaged, Restarted: true}},
 		} {
 			if !reflect.DeepEqual(x.got, x.want) {
 				t.Errorf("%s: %s is %v: must be %v", got.Algorithm, x.name, x.got, x.want)
