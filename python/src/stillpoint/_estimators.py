@@ -558,11 +558,11 @@ class _Estimator(BaseEstimator):
                 UserWarning,
                 stacklevel=2,
             )
-        scores = self._score(X, "--intervals")
+        scores = self._score(X, "", "--intervals")
         return np.column_stack([scores["lower"], scores["upper"]])
 
-    def _score(self, X: Any, *flags: str) -> dict[str, Any]:
-        """What the command predicts of each row, by column; of classes their indices.
+    def _score(self, X: Any, only: str, *flags: str) -> dict[str, Any]:
+        """What the command predicts of each row, by column, of which those called only are read; of classes their indices.
 
         Rows are scored in this process, with the bits of the command. The command itself scores those for which
         it is needed, for intervals, or faster, as for many rows of a model with effects.
@@ -585,8 +585,8 @@ class _Estimator(BaseEstimator):
         rows = X.shape[0]
         own = None if flags else _score.read(self._model)
         if own is not None and rows <= own.most:
-            held = {c: _table._place(X, j) for c, j in zip(self._used, places)}
-            return own.score(lambda c, start, stop: _table.cut(held[c], start, stop), rows, _table.longest(len(self._used)))
+            held = {c: _table.numbers(_table._place(X, j)) for c, j in zip(self._used, places)}
+            return own.score(lambda c, start, stop: _table.cut(held[c], start, stop), rows, _table.longest(len(self._used)), only)
         with tempfile.TemporaryDirectory() as folder:
             model = Path(folder) / "model.json"
             model.write_bytes(self._model)
@@ -816,12 +816,12 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row."""
-        places = self._score(X)["class"]
-        return self.classes_[np.argsort(self._order)[places]]
+        places = self._score(X, "class")["class"]
+        return self.classes_[np.argsort(self._order)][places]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The margin of each row, or the margins of its classes if there are three or more."""
-        margins = self._by_class(self._score(X), "margin")
+        margins = self._by_class(self._score(X, "margin"), "margin")
         return margins[:, 0] * (1 if self._order[0] == 0 else -1) if margins.shape[1] == 1 else margins
 
     def _has_probability(self) -> bool:
@@ -830,13 +830,13 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
     @available_if(_has_probability)
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class, of the losses that have one."""
-        p = self._by_class(self._score(X), "probability")
+        p = self._by_class(self._score(X, "probability"), "probability")
         return np.hstack([1 - p, p])[:, self._order] if p.shape[1] == 1 else p
 
     @available_if(_has_probability)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """The natural logarithm of the probability of each class, computed from margins, so that none is lost in rounding."""
-        margins = self._by_class(self._score(X), "margin")
+        margins = self._by_class(self._score(X, "margin"), "margin")
         if margins.shape[1] == 1:
             return -np.hstack([np.logaddexp(0, margins), np.logaddexp(0, -margins)])[:, self._order]
         top = margins.max(axis=1, keepdims=True)
@@ -917,4 +917,4 @@ class StillpointRegressor(RegressorMixin, _Estimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The prediction for each row, in the target's units and not clamped."""
-        return self._score(X)["prediction"]
+        return self._score(X, "prediction")["prediction"]

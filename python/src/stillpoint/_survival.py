@@ -119,7 +119,7 @@ class StillpointSurvival(_Estimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The risk score of each row: the logarithm of the expected number of events up to the last cut."""
-        return self._score(X)["score"]
+        return self._score(X, "score")["score"]
 
     def predict_survival_function(self, X: Any, times: Sequence[float] | None = None) -> np.ndarray:
         """The probability of no event until each of the times (columns), for each row; ``event_times_`` by default."""
