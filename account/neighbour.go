@@ -3,6 +3,7 @@ package account
 import (
 	"fmt"
 
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
@@ -103,3 +104,16 @@ func (f Filter) Note() string {
 	return fmt.Sprintf("public for every row; rows whose %s cannot be read count as %s", safetext.Text(f.Column),
 		safetext.Text(f.Value))
 }
+
+// Relation is a neighbouring relation: it decides which tables are neighbours. The zero Relation is
+// invalid, so that a relation must be stated.
+type Relation = mechanism.Relation
+
+// The relations; see [mechanism.Relation].
+const (
+	ReplaceOne  = mechanism.ReplaceOne
+	AddOrRemove = mechanism.AddOrRemove
+)
+
+// ParseRelation reads "replace-one" or "add-or-remove". Any other text is an error.
+func ParseRelation(s string) (Relation, error) { return mechanism.ParseRelation(s) }

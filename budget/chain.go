@@ -162,17 +162,17 @@ func (c *chain) admitRun(ctx context.Context, e entry, sampled bool) error {
 		return err
 	}
 	if e.Limit.samples() && c.sampled >= c.cap.SampledRuns {
-		return c.over(e, &account.BudgetError{Want: e.Cost.Charge, Have: 0},
+		return c.over(&account.BudgetError{Want: e.Cost.Charge, Have: 0},
 			fmt.Sprintf("all of its %d runs that may sample have been", c.cap.SampledRuns))
 	}
 	sum := new(big.Float).Add(c.spent, exact(e.Cost.Charge))
 	if sum.Cmp(c.cap.charge()) > 0 {
-		return c.over(e, &account.BudgetError{Want: e.Cost.Charge, Have: c.left()}, c.leftText(*e.Limit))
+		return c.over(&account.BudgetError{Want: e.Cost.Charge, Have: c.left()}, c.leftText(*e.Limit))
 	}
 	return nil
 }
 
-func (c *chain) over(e entry, err error, why string) error {
+func (c *chain) over(err error, why string) error {
 	return fmt.Errorf("budget: dataset %q: the cap of epsilon %v at delta %v for everything together does not cover "+
 		"this run: %s: %w", c.name, c.cap.Epsilon, c.cap.Delta, why, err)
 }

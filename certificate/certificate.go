@@ -1,10 +1,18 @@
 package certificate
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/durable"
 )
 
 // format and version are the values of the members format and version, the first members of every
@@ -170,3 +178,97 @@ func (c *Certificate) ModelSHA256() string { return c.doc.ModelSHA256 }
 
 // Events returns the releases in order.
 func (c *Certificate) Events() []account.Event { return slices.Clone(c.doc.Events) }
+
+// checkFilter returns an error if the filter's column or value is empty, is not valid UTF-8, or begins or
+// ends with white space. Package dataset refuses the same texts. A nil filter is valid.
+func checkFilter(f *account.Filter) error {
+	if f == nil {
+		return nil
+	}
+	for _, part := range []struct{ field, text string }{{"filter.column", f.Column}, {"filter.value", f.Value}} {
+		if part.text == "" || part.text != strings.TrimSpace(part.text) || !utf8.ValidString(part.text) {
+			return unsound(part.field, strconv.Quote(part.text), "must be a text without white space around it")
+		}
+	}
+	return nil
+}
+
+// checkUnit returns an error if the unit's column is empty, is not valid UTF-8 or begins or ends with white
+// space, if Rows is below 1, or if Count is neither Mean nor Sum. A nil unit is valid.
+func checkUnit(u *account.Unit) error {
+	switch {
+	case u == nil:
+		return nil
+	case u.Column == "" || u.Column != strings.TrimSpace(u.Column) || !utf8.ValidString(u.Column):
+		return unsound("unit.column", strconv.Quote(u.Column), "must be a text without white space around it")
+	case u.Rows < 1:
+		return unsound("unit.rows", u.Rows, "must be >= 1")
+	case u.Count != account.Mean && u.Count != account.Sum:
+		return unsound("unit.count", strconv.Quote(string(u.Count)), "must be %q or %q", account.Mean, account.Sum)
+	}
+	return nil
+}
+
+// privacyUnit returns the value of the member privacy_unit for the unit u: unitOfRow if u is nil,
+// otherwise unitOfRows.
+func privacyUnit(u *account.Unit) string {
+	if u == nil {
+		return unitOfRow
+	}
+	return unitOfRows
+}
+
+// Ledger verifies the certificate and returns an ended ledger that holds the certificate's events. A store
+// of budgets reads the run's final charge from this ledger. If the certificate does not verify, Ledger
+// returns the error of Verify.
+func (c *Certificate) Ledger(ctx context.Context) (account.View, error) {
+	if _, err := c.Verify(ctx); err != nil {
+		return account.View{}, err
+	}
+	claim := c.doc.Claim
+	budget, err := account.NewBudget(claim.Epsilon, claim.Delta, claim.Relation)
+	if err != nil {
+		return account.View{}, fmt.Errorf("certificate: claim: %w: %w", ErrUnsound, err)
+	}
+	j := account.Journal{Budget: budget, Records: c.records(), Events: c.doc.Events}
+	if c.doc.Basis == BasisSchedule {
+		if j.Schedule, err = account.NewSchedule(ctx, budget, claim.Mu, c.doc.Schedule...); err != nil {
+			return account.View{}, fmt.Errorf("certificate: schedule: %w", err)
+		}
+	}
+	v, err := account.Replay(j)
+	if err != nil {
+		return account.View{}, fmt.Errorf("certificate: events: %w: %w", ErrUnsound, err)
+	}
+	return v, nil
+}
+
+// records returns the certificate's statements about the records: their number, unit and filter, and
+// whether the random bits were simulated.
+func (c *Certificate) records() account.Records {
+	return account.Records{
+		Count: c.doc.Records, Unit: c.Unit(), Filter: c.Filter(),
+		Simulated: c.doc.Coins == Simulated,
+	}
+}
+
+// Write writes the certificate to path and replaces an existing file. After a crash, path holds either the
+// whole new file or what it held before.
+func (c *Certificate) Write(path string) error {
+	text, err := c.Bytes()
+	if err != nil {
+		return err
+	}
+	if err := durable.WriteFile(path, text); err != nil {
+		return fmt.Errorf("certificate: %w", err)
+	}
+	return nil
+}
+
+// Bytes returns the bytes of the file that Write writes. It returns an error for the zero Certificate.
+func (c *Certificate) Bytes() ([]byte, error) {
+	if len(c.text) == 0 {
+		return nil, errors.New("certificate: the zero Certificate claims nothing")
+	}
+	return bytes.Clone(c.text), nil
+}

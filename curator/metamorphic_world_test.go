@@ -185,6 +185,17 @@ func (w *world) aim(t *rapid.T, of subject) {
 		target.Kind, target.High = dataset.Number, 2
 		if rapid.Bool().Draw(t, "hazards") {
 			target.Cuts, target.Hazards = []float64{.5, 1.5, 2}, []float64{.25, 0, .75}
+			for _, c := range w.def.Columns {
+				n := len(c.Categories)
+				if c.Kind != dataset.Category || n < 2 || n > 20 || !rapid.Bool().Draw(t, "changing") {
+					continue
+				}
+				target.Changing, target.Hazards = c.Name, nil
+				for i := range 3 * n {
+					target.Hazards = append(target.Hazards, []float64{.25, 0, .75, .1, .6, .3}[i%6]/float64(n))
+				}
+				break
+			}
 		}
 	case "rate":
 		target.Exposure = dataset.Exposure{Column: exposure, Low: leastExposure, High: mostExposure}

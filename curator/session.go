@@ -117,3 +117,6 @@ func (Session) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"
 
 // LogValue returns a fixed text.
 func (Session) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// ErrClosed reports a query to a closed session.
+var ErrClosed = session.ErrClosed

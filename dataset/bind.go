@@ -25,6 +25,7 @@ type Map struct {
 	target  int         // index of the target's cell; -1: unlabelled
 	beside  int         // index of the cell of the weight or exposure; -1: none, or unlabelled
 	times   []int       // indices of the cells of the event and the entry of a time to an event
+	changes int         // index of the cell of the column whose hazard ratios change; -1: none
 	where   int         // index of the filter's cell; -1: no filter
 	unit    int         // index of the cell that names the privacy unit; -1: none, or unlabelled
 	columns []ColumnMap // the map of the cells of each column of the table
@@ -84,7 +85,7 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 		return nil, err
 	}
 	m := &Map{schema: s, cells: len(header), dim: s.Dim(), scale: s.WithoutEffects().Scale(),
-		found: s.found, target: -1, beside: -1, where: -1, unit: -1}
+		found: s.found, target: -1, beside: -1, where: -1, unit: -1, changes: -1}
 	if s.filter != (Filter{}) {
 		m.where = at[s.filter.Column]
 	}
@@ -101,6 +102,9 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 		if s.unit.Column != "" {
 			m.unit = at[s.unit.Column]
 		}
+	}
+	if name := s.target.Changing; name != "" {
+		m.changes = at[name]
 	}
 	m.bindCells(s, at, labelled)
 	for _, g := range s.Groups() {

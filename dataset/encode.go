@@ -148,6 +148,12 @@ func (m *Map) encode(dst *features, cells row) (target float64, ok bool) {
 			return 0, false
 		}
 	}
+	if m.changes >= 0 {
+		c, _ := m.schema.column(m.schema.target.Changing)
+		if level := int(m.reading(&cells, m.changes)); level < len(c.Categories) {
+			target = targetpair.JoinLevel(target, level)
+		}
+	}
 	first := *dst
 	if sum := m.fill(dst, &cells, 1); sum > 1 {
 		// Unless the schema states norm, the sum exceeds 1 only by rounding (see Norms in the package

@@ -45,6 +45,9 @@ type rawTarget struct {
 	Cuts    []float64 `json:"cuts,omitempty"`
 	Hazards []float64 `json:"hazards,omitempty"`
 	timed   bool      // the YAML key was time
+
+	Changing     string    `json:"changing,omitempty"`
+	HazardErrors []float64 `json:"hazard_errors,omitempty"`
 	// Ignore is true in the JSON of a schema without a target. YAML has no such key.
 	Ignore bool `json:"ignore,omitempty"`
 }
@@ -207,7 +210,7 @@ func (c *Column) days(field string, r rawColumn) error {
 
 func (r rawTarget) target() (Target, error) {
 	t := Target{Column: r.Column, Weight: r.Weight, Share: r.Share,
-		Event: r.Event, Entry: r.Entry, Cuts: r.Cuts, Hazards: r.Hazards}
+		Event: r.Event, Entry: r.Entry, Cuts: r.Cuts, Hazards: r.Hazards, Changing: r.Changing, HazardErrors: r.HazardErrors}
 	if r.Ignore {
 		t.Kind = Ignore
 	}
@@ -301,7 +304,7 @@ func (c Column) raw() rawColumn {
 
 func (t Target) raw() rawTarget {
 	r := rawTarget{Column: t.Column, Weight: t.Weight, Share: t.Share,
-		Event: t.Event, Entry: t.Entry, Cuts: t.Cuts, Hazards: t.Hazards}
+		Event: t.Event, Entry: t.Entry, Cuts: t.Cuts, Hazards: t.Hazards, Changing: t.Changing, HazardErrors: t.HazardErrors}
 	if e := t.Exposure; e != (Exposure{}) {
 		r.Exposure = &rawExposure{e.Column, []float64{e.Low, e.High}}
 	}

@@ -37,7 +37,7 @@ func (s *Schema) stored() ([]byte, error) {
 		return nil, errors.New("dataset: schema: curve: auto must be resolved to a number of knots first (Schema.Resolve)")
 	}
 	def := s.definition()
-	def.Target.Hazards = nil
+	def.Target.Hazards, def.Target.HazardErrors = nil, nil
 	for i := range def.Columns {
 		if c := &def.Columns[i]; c.Curve > 0 {
 			c.Curve, c.Knots = leastAuto, nil

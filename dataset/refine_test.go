@@ -59,6 +59,37 @@ target: {column: ill, classes: [no, yes]}
 			t.Errorf("%q: refines", edits)
 		}
 	}
+	// Times to an event may differ in their baseline hazards alone, with those of the one schema or of both.
+	timed := func(hazards []float64, edits ...string) *Schema {
+		def := schema(strings.NewReplacer(edits...).Replace(`
+columns:
+  age: {number: [17, 90]}
+target: {time: days, event: died=1, entry: from, cuts: [10, 40, 100]}
+`)).definition()
+		def.Target.Hazards = hazards
+		s, err := New(def)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	some := []float64{.5, .25, .25}
+	for _, hazards := range [][]float64{{.25, .25, .5}, nil} {
+		if timed(hazards).Refines(timed(some)) != nil || timed(some).Refines(timed(hazards)) != nil {
+			t.Errorf("hazards %v do not refine", hazards)
+		}
+	}
+	for _, edits := range [][]string{
+		{"[10, 40, 100]", "[10, 50, 100]"}, {"40, 100]", "40, 110]"}, {"died=1", "died=2"}, {"died=1", "left=1"},
+		{"entry: from, ", ""}, {"entry: from", "entry: since"}, {"days", "weeks"}, {"[17, 90]", "[17, 91]"},
+	} {
+		if timed(some, edits...).Refines(timed(some)) == nil || timed(some).Refines(timed(some, edits...)) == nil {
+			t.Errorf("%q: refines", edits)
+		}
+	}
+	if timed(nil, "[10, 40, 100]", "[10, 100]").Refines(timed(nil)) == nil {
+		t.Error("fewer cuts refine")
+	}
 	var zero Schema
 	if zero.Refines(of) == nil || of.Refines(&zero) == nil || of.Refines(nil) == nil {
 		t.Error("the zero schema refines, or is refined")

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -117,7 +118,7 @@ func (s *Schema) validate() error {
 			return &fieldError{use.field, strconv.Quote(use.column), "is also listed under columns; remove it there"}
 		}
 	}
-	return s.validateUnit()
+	return cmp.Or(s.validateHazards(), s.validateUnit())
 }
 
 func (s *Schema) validateColumns() error {

@@ -39,9 +39,13 @@ type Target struct {
 	// Cuts are the ends of the intervals in each of which the baseline hazard is constant, in the units of Column. The
 	// last is High. New fills in 8 equal intervals where there are none.
 	Cuts []float64
+	// Changing names a column of categories whose hazard ratios change between intervals: each listed level has a baseline
+	// hazard of its own. Other cells have that of the first level.
+	Changing string
 	// Hazards are the integrals of the baseline hazard over the intervals, whose sum is 1, once a fit has released
-	// them; nil: the baseline hazard is constant.
-	Hazards []float64
+	// them; nil: the baseline hazard is constant. With Changing those of the first level come first, then those of the
+	// next. HazardErrors are the standard errors of their logarithms, of sampling and noise, if there is a changing column.
+	Hazards, HazardErrors []float64
 }
 
 // Exposure describes the column of exposures: the extent, such as years, over which events were
@@ -80,8 +84,8 @@ func (t Target) times() (names []string) {
 // validateTimes validates a time to an event.
 func (t Target) validateTimes() error {
 	if !t.timed() {
-		if t.Entry != "" || len(t.Cuts) > 0 || len(t.Hazards) > 0 {
-			return &fieldError{"target", "", "entry and cuts are for the time to an event: must be given with time and event"}
+		if t.Entry != "" || len(t.Cuts) > 0 || len(t.Hazards) > 0 || t.Changing != "" {
+			return &fieldError{"target", "", "entry, cuts and changing are for the time to an event: must be given with time and event"}
 		}
 		return nil
 	}
@@ -115,9 +119,27 @@ func (t Target) validateTimes() error {
 			return &fieldError{"target.hazards", showFloat(h), "must be at least 0"}
 		}
 	}
-	if len(t.Cuts) > mostIntervals || len(t.Hazards) > 0 && (len(t.Hazards) != len(t.Cuts) || math.Abs(sum-1) > 1e-6) {
+	if len(t.Cuts) > mostIntervals || len(t.Hazards) > 0 && math.Abs(sum-1) > 1e-6 {
 		return &fieldError{"target.cuts", fmt.Sprintf("%d", len(t.Cuts)), fmt.Sprintf("must be at most %d, with a hazard "+
 			"each, whose sum is 1, if hazards are given", mostIntervals)}
+	}
+	return nil
+}
+
+// validateHazards validates the column whose hazard ratios change, and the number of hazards.
+func (s *Schema) validateHazards() error {
+	t, levels := s.target, 1
+	if t.Changing != "" {
+		c, _ := s.column(t.Changing)
+		if levels = len(c.Categories); c.Kind != Category || levels < 2 || len(t.Cuts) < 2 || levels*len(t.Cuts) > mostIntervals {
+			return &fieldError{"target.changing", strconv.Quote(t.Changing), fmt.Sprintf("must be a column of at least two "+
+				"categories, with at least two intervals, and at most %d levels and intervals multiplied", mostIntervals)}
+		}
+	}
+	errors := len(t.HazardErrors)
+	if n := len(t.Hazards); n > 0 && n != levels*len(t.Cuts) || errors > 0 && (errors != n || t.Changing == "") {
+		return &fieldError{"target.hazards", strconv.Itoa(n), "must be one for each interval and level, with an error each if " +
+			"there is a changing column"}
 	}
 	return nil
 }
@@ -301,7 +323,7 @@ func (t Target) codes() map[string]float64 {
 
 func (t Target) clone() Target {
 	t.Classes, t.Share = slices.Clone(t.Classes), slices.Clone(t.Share)
-	t.Cuts, t.Hazards = slices.Clone(t.Cuts), slices.Clone(t.Hazards)
+	t.Cuts, t.Hazards, t.HazardErrors = slices.Clone(t.Cuts), slices.Clone(t.Hazards), slices.Clone(t.HazardErrors)
 	return t
 }
 

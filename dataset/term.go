@@ -94,7 +94,7 @@ func (s *Schema) Terms(rate bool) []Term {
 		start[c.Name] = next
 		next += c.width()
 	}
-	crossings := s.crossings(start, next)
+	crossings := s.crossings(next)
 	last := len(s.features) - 1
 	whole := Term{Name: s.features[last], Parts: []Part{{last, unit}}, Constant: constant}
 	var list []Term
@@ -211,7 +211,7 @@ type crossing struct {
 
 // crossings returns the feature ranges of the interactions. next is the index of the first feature
 // of the first interaction.
-func (s *Schema) crossings(start map[string]int, next int) (list []crossing) {
+func (s *Schema) crossings(next int) (list []crossing) {
 	for _, pair := range s.interactions {
 		x := s.crossed(pair)
 		c := crossing{Interaction{x[0].Name, x[1].Name}, [2]int{len(x[0].inPairs()), len(x[1].inPairs())}, next, x.scale()}

@@ -98,9 +98,23 @@ func TestTimesAreWritten(t *testing.T) {
 	if err := yaml.Unmarshal(text, again); err != nil || again.Refines(s) != nil {
 		t.Errorf("%s: %v", text, err)
 	}
+	def := s.definition()
+	def.Columns = append(def.Columns, Column{Name: "c", Kind: Category, Categories: []string{"a", "b"}})
+	def.Target.Changing = "c"
+	if s, err = New(def); err != nil {
+		t.Fatal(err)
+	}
+	if text, err = s.MarshalYAML(); err != nil || yaml.Unmarshal(text, again) != nil || again.Refines(s) != nil ||
+		again.Target().Changing != "c" {
+		t.Errorf("%s: %v", text, err)
+	}
 	target := s.Target()
 	target.Hazards = []float64{.25, .75}
-	def := s.definition()
+	if _, err := New(Definition{Columns: def.Columns, Target: target}); err == nil {
+		t.Error("too few hazards")
+	}
+	target.Hazards, target.HazardErrors = []float64{.25, .25, .2, .3}, []float64{.1, .1, .1, .1}
+	def = s.definition()
 	def.Target = target
 	hazards, err := New(def)
 	if err != nil || hazards.Refines(s) != nil {
@@ -110,7 +124,7 @@ func TestTimesAreWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(stored, again); err != nil || again.Target().Hazards[1] != .75 {
+	if err := json.Unmarshal(stored, again); err != nil || again.Target().Hazards[2] != .2 || again.Target().HazardErrors[3] != .1 {
 		t.Errorf("%s: %v", stored, err)
 	}
 }
@@ -128,14 +142,49 @@ func TestTimesAreChecked(t *testing.T) {
 		"{time: t, event: d, entry: d, cuts: [1]}":                              "target.entry",
 		"{time: t, event: x, cuts: [1]}":                                        "target.event",
 		"{time: t, event: d, weight: w, cuts: [1]}":                             "target.number",
-		"{column: y, number: [0, 1], entry: e}":                                 "entry and cuts are for the time",
+		"{column: y, number: [0, 1], entry: e}":                                 "are for the time to an event",
+		"{time: t, event: d, cuts: [1, 2], changing: x}":                        "target.changing",
+		"{time: t, event: d, cuts: [1, 2], changing: w}":                        "target.changing",
+		"{time: t, event: d, cuts: [2], changing: c}":                           "target.changing",
+		"{column: y, number: [0, 1], changing: c}":                              "are for the time to an event",
 		"{time: t, event: d, classes: [a, b]}":                                  "target",
 		"{time: t, event: \"=2\", cuts: [1]}":                                   "target.event",
 		"{time: t, event: d, cuts: [1], exposure: {column: v, number: [1, 2]}}": "target.number",
 	} {
-		err := yaml.Unmarshal([]byte("columns: {x: {number: [0, 1]}}\ntarget: "+target+"\n"), new(Schema))
+		err := yaml.Unmarshal([]byte("columns: {x: {number: [0, 1]}, c: {category: [a, b]}}\ntarget: "+target+"\n"), new(Schema))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v: want %s", target, err, want)
 		}
+	}
+}
+
+// TestLevelsAreRead tests that the level of a changing column stands beside the time, for rows with and without a target,
+// and that a cell that is not listed counts as the first level.
+func TestLevelsAreRead(t *testing.T) {
+	s := new(Schema)
+	if err := yaml.Unmarshal([]byte("columns: {c: {category: [a, b, z]}}\n"+
+		"target: {time: t, event: d, cuts: [2, 8], changing: c}\n"), s); err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.Bind([]string{"c", "t", "d"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := s.BindUnlabelled([]string{"c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := make([]float32, m.Dim())
+	for cell, want := range map[string]int{"a": 0, "b": 1, "z": 2, "q": 0, "": 0} {
+		y, ok := m.Encode(row, []string{cell, "4", "1"})
+		if entry, exit, event := targetpair.SplitTimes(y); !ok || targetpair.Level(y) != want || entry != 0 || exit != .5 || !event {
+			t.Errorf("%q is read as level %d of %v, %v, %v", cell, targetpair.Level(y), entry, exit, event)
+		}
+		if y, ok = u.Encode(row, []string{cell}); !ok || targetpair.Level(y) != want {
+			t.Errorf("%q without a target is read as %v, %v", cell, y, ok)
+		}
+	}
+	if y, ok := m.Encode(row, []string{"b", "-4", "1"}); ok || y != 0 {
+		t.Errorf("a malformed row is read as %v, %v", y, ok)
 	}
 }

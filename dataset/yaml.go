@@ -244,6 +244,8 @@ func (d *yamlDecoder) target(node ast.Node) (raw rawTarget, err error) {
 			raw.Event, err = d.text(field, value, "write the name of the column that says whether the event occurred")
 		case "entry":
 			raw.Entry, err = d.text(field, value, "write the name of the column of entry times")
+		case "changing":
+			raw.Changing, err = d.text(field, value, "write the name of the column whose hazard ratios change")
 		case "cuts":
 			if text, _ := scalar(value); text == auto {
 				break // New fills them in
@@ -266,7 +268,7 @@ func (d *yamlDecoder) target(node ast.Node) (raw rawTarget, err error) {
 			raw.Share = []float64{0}
 			raw.Share[0], err = number(field, value, todo)
 		default:
-			err = unknownKey(key, field, "column, classes, number, weight, exposure, share, time, event, entry, cuts")
+			err = unknownKey(key, field, "column, classes, number, weight, exposure, share, time, event, entry, cuts, changing")
 		}
 		return err
 	})

@@ -79,6 +79,10 @@ func (f fields) int(n protowire.Number) int     { return append(f.ints(n), 0)[0]
 func constantOf(f fields) tensorOf {
 	t := tensorOf{dims: f.ints(1), words: f.words(6)}
 	raw := []byte(f.word(9))
+	for f.int(2) == 1 && len(raw) > 0 {
+		t.numbers = append(t.numbers, float64(math.Float32frombits(binary.LittleEndian.Uint32(raw))))
+		raw = raw[4:]
+	}
 	for ; len(raw) > 0; raw = raw[8:] {
 		bits := binary.LittleEndian.Uint64(raw)
 		switch f.int(2) {
@@ -104,8 +108,11 @@ func evaluated(file []byte, inputs map[string]tensorOf) map[string]tensorOf {
 	}
 	g := decoded(m[7][0].([]byte))
 	values := map[string]tensorOf{}
+	single := false // the graph has numbers of 32 bits, to which each step rounds
 	for _, v := range g[11] {
 		name := decoded(v.([]byte)).word(1)
+		kind := decoded(decoded(decoded(v.([]byte))[2][0].([]byte))[1][0].([]byte)).int(1)
+		single = single || kind == 1
 		t, given := inputs[name]
 		if !given {
 			panic("no input " + name)
@@ -136,7 +143,13 @@ func evaluated(file []byte, inputs map[string]tensorOf) map[string]tensorOf {
 		if _, twice := values[n.word(2)]; twice {
 			panic("twice: " + n.word(2))
 		}
-		values[n.word(2)] = computed(n.word(4), in, attributes)
+		out := computed(n.word(4), in, attributes)
+		for i, x := range out.numbers {
+			if single {
+				out.numbers[i] = float64(float32(x))
+			}
+		}
+		values[n.word(2)] = out
 	}
 	if len(unread) > 0 {
 		panic(fmt.Sprint("constants that no node reads: ", unread))

@@ -74,7 +74,7 @@ func losses(t *testing.T) (list []loss.Loss) {
 	t.Helper()
 	for _, name := range loss.Names() {
 		l, err := loss.Parse(name)
-		for _, parameters := range []string{"(3)", "(0.5)", "(1,0.25)"} {
+		for _, parameters := range []string{"(3)", "(0.5)", "(1,0.25)", "(2,5,300)", "(1.5,5,20,300)"} {
 			if err != nil {
 				l, err = loss.Parse(name + parameters)
 			}
@@ -243,7 +243,7 @@ func TestONNXAgrees(t *testing.T) {
 				m := modelOf(t, l, s, coin)
 				header, table := cells(s, rows, coin)
 				want := predicted(t, m, header, table)
-				file, err := ONNX(m)
+				file, err := ONNX(m, Graph{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -340,7 +340,7 @@ func hashes(t *testing.T) *dataset.Schema {
 // the column.
 func TestONNXRefusesHashes(t *testing.T) {
 	m := modelOf(t, loss.Logistic(), hashes(t), rand.New(rand.NewPCG(1, 2)))
-	if _, err := ONNX(m); err == nil || !strings.Contains(err.Error(), `column "town" is hashed`) {
+	if _, err := ONNX(m, Graph{}); err == nil || !strings.Contains(err.Error(), `column "town" is hashed`) {
 		t.Errorf("%v: want that the column is hashed", err)
 	}
 }
@@ -430,14 +430,14 @@ func inSQLite(t *testing.T, m *model.Model, header []string, table [][]string) (
 // TestSQLOfNumbers tests that SQLite predicts a number as Predict does, clamped and unclamped, with rows
 // whose predictions exceed each bound. It fails if the query omits a bound.
 func TestSQLOfNumbers(t *testing.T) {
-	for _, name := range []string{"huber(0.1)", "poisson(3)"} {
+	for _, name := range []string{"huber(0.1)", "poisson(3)", "negbinomial(2,5,300)"} {
 		for _, clamped := range []bool{false, true} {
 			l, err := loss.Parse(name)
 			if err != nil {
 				t.Fatal(err)
 			}
 			low := -20.
-			if loss.Counts(l) {
+			if l.Name() != "huber(0.1)" {
 				low = 0
 			}
 			s, err := dataset.New(dataset.Definition{

@@ -218,7 +218,7 @@ func (f *form) layers() (above [][][]float64) {
 //
 //	gap - log(1 + e^(z - above)) - log(1 + e^(below - z)).
 func (f *form) ordered() (above, below, gap []float64) {
-	const infinite = 1e300
+	const infinite = 1e30 // float32 holds it
 	t := f.thresholds
 	above, below = append(slices.Clone(t), infinite), append([]float64{-infinite}, t...)
 	gap = make([]float64, len(above))

@@ -240,7 +240,7 @@ func TestGraphsPredict(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		e := anyExported(t, false).Draw(r, "model")
 		want := predicted(t, e.model, e.header, e.rows)
-		file, err := ONNX(e.model)
+		file, err := ONNX(e.model, Graph{})
 		if err != nil {
 			r.Fatal(err)
 		}

@@ -64,7 +64,7 @@ func TestMonotoneEverywhere(t *testing.T) {
 			if l.Target() == loss.Binary {
 				name = "probability"
 			}
-			file, err := ONNX(m)
+			file, err := ONNX(m, Graph{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -18,10 +19,23 @@ const irVersion, coreOpset, tablesOpset = 8, 17, 3
 // tables is the ONNX operator domain of LabelEncoder, which maps levels to numbers.
 const tables = "ai.onnx.ml"
 
+// Graph is the form of an ONNX graph. In the zero Graph each column is an input of its own, and numbers are float64.
+type Graph struct {
+	// Matrix makes one input of all columns of numbers and dates: "numbers", of shape [rows, M], with the columns in
+	// the order of the model's schema. The file's metadata has their names as a JSON list, under the input's name.
+	// A graph with one input is scored in less time than one with M inputs. Columns of categories stay inputs of
+	// their own.
+	Matrix bool
+	// Single makes float32 of all inputs, constants, steps and outputs that are numbers. The package documentation
+	// says how far the outputs are from those of Predict.
+	Single bool
+}
+
 // ONNX returns the model as an ONNX file. Each column with features is an input with the column's name and
-// the shape [rows, 1]. A number is a float64. A date is a float64, in days since 1970-01-01, 00:00 UTC. A
-// missing number or date is NaN. A category is a string. ONNX returns an error if the model has a hash
-// column. The outputs are
+// the shape [rows, 1], if form does not say otherwise. A number is a float64. A date is a float64, in days since
+// 1970-01-01, 00:00 UTC. A missing number or date is NaN. A category is a string. ONNX returns an error if the model
+// has a hash column, and with form.Single if a bound of a column or a weight is beyond the range of float32. The
+// outputs are
 //
 //	probability  [rows, 1] for two classes; [rows, K] for K > 2 classes
 //	score        [rows, 1], in place of probability if the loss of two classes has no probability
@@ -29,10 +43,10 @@ const tables = "ai.onnx.ml"
 //	prediction   [rows, 1] for a regression, in place of probability and class
 //	margin       [rows, 1]; [rows, K] for K > 2 classes
 //
-// If a column already has the name of an output, an underscore is added to the output's name. All
+// If a column already has the name of an output, or of the input numbers, an underscore is added to that name. All
 // computations are in float64, except that features are rounded to float32 as in Predict. The package
 // documentation says how closely the results agree with Predict.
-func ONNX(m *model.Model) ([]byte, error) {
+func ONNX(m *model.Model, form Graph) ([]byte, error) {
 	f, err := newForm(m)
 	if err != nil {
 		return nil, err
@@ -42,23 +56,33 @@ func ONNX(m *model.Model) ([]byte, error) {
 			fmt.Errorf("export: column %q is hashed: ONNX has no operator that tells a text's characters: export SQL, or "+
 				"score by predict", list[0].Name)
 	}
-	g := &graph{form: f, own: "_", read: map[string]bool{}}
+	g := &graph{form: f, as: form, float: float64Type, own: "_", read: map[string]bool{}}
+	if form.Single {
+		g.float = float32Type
+	}
 	for slices.ContainsFunc(f.columns, func(c column) bool { return strings.HasPrefix(c.Name, g.own) }) {
 		g.own += "_"
 	}
 	g.link(g.network(g.wave(g.sum())))
-	return g.file(), nil
+	return g.file(), g.err
 }
 
 // graph is an ONNX graph under construction. A value of the graph is known by its name: the methods take
 // and return names of values.
 type graph struct {
 	*form
+	as Graph
+	// float is the type of all numbers but indices.
+	float int
+	// err says which constant float32 cannot hold.
+	err error
 	// own is the prefix of the name of every value that is neither an input nor an output.
 	own                    string
 	count                  int
 	nodes, inputs, outputs message
 	initializers           []initializer
+	// facts are entries of the file's metadata beside those of told.
+	facts [][2]string
 	// read holds the names of the values that nodes read.
 	read map[string]bool
 	// level maps the name of each category column to the name of the value that holds the index of the
@@ -117,7 +141,13 @@ func (g *graph) number(x float64) string { return g.row([]float64{x}) }
 // returns its name.
 func (g *graph) matrix(rows int, values []float64) string {
 	name := g.name()
-	g.initializers = append(g.initializers, initializer{name, float64s(name, []int{rows, len(values) / rows}, values)})
+	for _, x := range values {
+		if g.as.Single && math.IsInf(float64(float32(x)), 0) && g.err == nil {
+			g.err = fmt.Errorf("export: the model has the number %g, and float32 ends at %g: export the graph in float64",
+				x, math.MaxFloat32)
+		}
+	}
+	g.initializers = append(g.initializers, initializer{name, floats(name, g.float, []int{rows, len(values) / rows}, values)})
 	return name
 }
 
@@ -149,7 +179,7 @@ func (g *graph) sum() string {
 	}
 	constants := g.table([]int{g.intercept()})
 	if list := indicated(numbers); len(list) > 0 {
-		each := g.op("Cast", []string{g.pick(numbers, missing, list)}, "to", float64Type)
+		each := g.op("Cast", []string{g.pick(numbers, missing, list)}, "to", g.float)
 		constants = g.op("Add", []string{constants, g.op("MatMul", []string{each, g.table(after(list))})})
 	}
 	if len(categories) > 0 {
@@ -159,7 +189,7 @@ func (g *graph) sum() string {
 	if z == "" {
 		return rest
 	}
-	if hats := g.hang(numbers, x, one, missing); hats != "" {
+	if hats := g.hang(x, one, missing); hats != "" {
 		z = g.op("Add", []string{z, hats})
 	}
 	return g.op("Add", []string{z, rest})
@@ -223,13 +253,12 @@ func (g *graph) numbers(columns []column) (u, missing string) {
 	var names []string
 	var low, high, from, to, width, logs []float64
 	for _, c := range columns {
-		g.inputs.bytes(graphInput, value(c.Name, float64Type, 1))
 		a, b := c.Transformed()
 		names, low, high = append(names, c.Name), append(low, c.Low), append(high, c.High)
 		from, to, width = append(from, a), append(to, b), append(width, b-a)
 		logs = append(logs, float64(c.Transform))
 	}
-	x := g.op("Concat", names, "axis", 1)
+	x := g.given(names)
 	missing = g.op("IsNaN", []string{x})
 	for i := 0; ; i++ {
 		row, any := nth(columns, i)
@@ -252,6 +281,32 @@ func (g *graph) numbers(columns []column) (u, missing string) {
 	u = g.op("Sub", []string{g.op("Mul", []string{g.number(2), t}), g.number(1)})
 	u = g.op("Where", []string{missing, g.number(0), u})
 	return g.op("Div", []string{u, g.number(g.scale)}), missing
+}
+
+// given adds the inputs with the given columns of numbers, and returns the value of shape [rows, M] that holds them.
+func (g *graph) given(names []string) string {
+	if g.as.Matrix {
+		name := g.free("numbers")
+		g.inputs.bytes(graphInput, value(name, g.float, len(names)))
+		list, err := json.Marshal(names)
+		if err != nil {
+			panic(err) // no list of texts has this
+		}
+		g.facts = append(g.facts, [2]string{name, string(list)})
+		return name
+	}
+	for _, name := range names {
+		g.inputs.bytes(graphInput, value(name, g.float, 1))
+	}
+	return g.op("Concat", names, "axis", 1)
+}
+
+// free returns the name, with underscores added if columns have it.
+func (g *graph) free(name string) string {
+	for slices.ContainsFunc(g.columns, func(c column) bool { return c.Name == name }) {
+		name += "_"
+	}
+	return name
 }
 
 // nth returns one number for each column: the column's missing marker with the index i, or NaN if the
@@ -352,8 +407,11 @@ func (g *graph) norm(columns []column, v, missing string, order []int64) string 
 	return g.op("Where", []string{g.op("Greater", []string{sum, one}), g.op("Sqrt", []string{sum}), one})
 }
 
-// float32 adds the nodes that round x to float32 and convert the result back to float64.
+// float32 adds the nodes that round x to float32 and convert the result back to float64. It returns x if x is a float32.
 func (g *graph) float32(x string) string {
+	if g.as.Single {
+		return x
+	}
 	return g.op("Cast", []string{g.op("Cast", []string{x}, "to", float32Type)}, "to", float64Type)
 }
 
@@ -440,18 +498,18 @@ func (g *graph) link(z string) {
 		top := g.op("ReduceMax", []string{z}, "axes", []int64{1})
 		powers := g.op("Exp", []string{g.op("Sub", []string{z, top})})
 		sum := g.op("ReduceSum", []string{powers, g.index(1)})
-		g.give("probability", g.op("Div", []string{powers, sum}), float64Type, g.margins)
+		g.give("probability", g.op("Div", []string{powers, sum}), g.float, g.margins)
 		g.class(g.op("ArgMax", []string{z}, "axis", 1))
 	case model.Probability:
 		power := g.op("Exp", []string{g.op("Neg", []string{z})})
 		one := g.number(1)
-		g.give("probability", g.op("Div", []string{one, g.op("Add", []string{one, power})}), float64Type, 1)
+		g.give("probability", g.op("Div", []string{one, g.op("Add", []string{one, power})}), g.float, 1)
 		g.class(g.positive(z))
 	case model.Score:
-		g.give("score", z, float64Type, 1)
+		g.give("score", z, g.float, 1)
 		g.class(g.positive(z))
 	}
-	g.give("margin", z, float64Type, g.margins)
+	g.give("margin", z, g.float, g.margins)
 }
 
 // predict adds the output of a regression: the prediction x in the target's units, clamped to the target's
@@ -460,7 +518,7 @@ func (g *graph) predict(x string) {
 	if g.model.Clamped() {
 		x = g.clamp(x, []float64{g.target.Low}, []float64{g.target.High})
 	}
-	g.give("prediction", x, float64Type, 1)
+	g.give("prediction", x, g.float, 1)
 }
 
 // positive adds the nodes that compute the int64 1 if the margin z is positive, and 0 otherwise.
@@ -479,9 +537,7 @@ func (g *graph) class(number string) {
 // give makes the value x an output of the graph with the given name, type and width. If a column has the
 // name, give adds underscores to it.
 func (g *graph) give(name, x string, kind, width int) {
-	for slices.ContainsFunc(g.columns, func(c column) bool { return c.Name == name }) {
-		name += "_"
-	}
+	name = g.free(name)
 	g.node("Identity", []string{x}, name)
 	g.outputs.bytes(graphOutput, value(name, kind, width))
 }
@@ -503,7 +559,7 @@ func (g *graph) file() []byte {
 	m.bytes(modelGraph, graph)
 	m.bytes(modelOpset, opset("", coreOpset))
 	m.bytes(modelOpset, opset(tables, tablesOpset))
-	for _, entry := range g.told() {
+	for _, entry := range append(g.told(), g.facts...) {
 		var e message
 		e.text(entryKey, entry[0])
 		e.text(entryValue, entry[1])

@@ -51,11 +51,16 @@ func tensor(name string, kind int, dims []int) message {
 	return m
 }
 
-func float64s(name string, dims []int, values []float64) message {
-	m := tensor(name, float64Type, dims)
+// floats returns an initializer with the given values, as float32 or float64.
+func floats(name string, kind int, dims []int, values []float64) message {
+	m := tensor(name, kind, dims)
 	var raw []byte
 	for _, v := range values {
-		raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(v))
+		if kind == float32Type {
+			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(float32(v)))
+		} else {
+			raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(v))
+		}
 	}
 	m.bytes(tensorRaw, raw)
 	return m

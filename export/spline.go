@@ -211,13 +211,13 @@ func (g *graph) between(w way, u string) (knot, share string) {
 	from, width := w.ends()
 	last := float64(len(from) - 1)
 	// above is 1 for each knot above u and 0 for other knots. It leaves out the first and the last knot.
-	above := g.op("Cast", []string{g.op("Greater", []string{g.row(from[1:]), u})}, "to", float64Type)
+	above := g.op("Cast", []string{g.op("Greater", []string{g.row(from[1:]), u})}, "to", g.float)
 	knot = g.op("Sub", []string{g.number(last), g.op("ReduceSum", []string{above, g.index(1)}, "keepdims", 1)})
 	every := make([]float64, len(from))
 	for j := range every {
 		every[j] = float64(j)
 	}
-	here := g.op("Cast", []string{g.op("Equal", []string{g.row(every), knot})}, "to", float64Type)
+	here := g.op("Cast", []string{g.op("Equal", []string{g.row(every), knot})}, "to", g.float)
 	of := func(values []float64) string { return g.op("MatMul", []string{here, g.matrix(len(values), values)}) }
 	return knot, g.op("Div", []string{g.op("Sub", []string{u, of(from)}), of(width)})
 }
@@ -226,7 +226,7 @@ func (g *graph) between(w way, u string) (knot, share string) {
 // weighted sums: weights times hats, a value of shape [rows, K]. It returns "" if there are no hats. x
 // names the float32 values of the numbers, one the float32 value of the constant, and missing the mask of
 // missing cells.
-func (g *graph) hang(columns []column, x, one, missing string) (z string) {
+func (g *graph) hang(x, one, missing string) (z string) {
 	list, of := g.ways()
 	var knots, shares []string
 	for _, w := range list {
@@ -250,7 +250,7 @@ func (g *graph) hang(columns []column, x, one, missing string) (z string) {
 			place = g.op("Add", []string{g.op("Mul", []string{place, g.number(float64(inner))}), knots[of[i][1]]})
 		}
 		if h.Group >= 0 {
-			level := g.op("Cast", []string{g.level[g.outer(h).Name]}, "to", float64Type)
+			level := g.op("Cast", []string{g.level[g.outer(h).Name]}, "to", g.float)
 			place = g.op("Add", []string{g.op("Mul", []string{level, g.number(float64(inner))}), place})
 		}
 		halves := func(v string, a int) [2]string {

@@ -12,7 +12,8 @@ import "math"
 //   - two classes: the loss is monotone in the margin, so that both extremes are at ends of the interval;
 //   - numbers: a convex loss of the residual is largest at ends of the margin and of the target, and least there
 //     or where the residual is 0. A loss that is not convex is bounded by its values and by its Lipschitz constant;
-//   - positive numbers (gamma): as numbers, for their logarithms;
+//   - numbers with a logarithmic link (gamma, negative binomial, Tweedie): the loss is convex in the margin and its
+//     slope falls in the target, so that extremes are at ends of the target, as for numbers;
 //   - counts: the difference is linear in the count and in the exposure, and convex in the margin.
 //
 // Predictions of numbers are clamped to the target's bounds, and expected counts to the largest count, which makes no
@@ -73,8 +74,8 @@ func marginChanges(l RankOne, low, high, at float64) (least, most float64) {
 		return p.changes(low, high, at)
 	}
 	best := func(y float64) float64 { return y }
-	if g, is := Unweighted(l).(gamma); is { // a convex function of the difference of two logarithms
-		best = func(y float64) float64 { return -g.residual(0, y) }
+	if g, is := Unweighted(l).(interface{ best(y float64) float64 }); is { // convex in z, with a slope that falls in y
+		best = g.best
 		low, high = min(low, 0), min(high, 0)
 	} else if l.Target() == Real { // as predictions are
 		low, high = clamp(low, -1, 1), clamp(high, -1, 1)

@@ -11,7 +11,7 @@ import (
 type gamma struct{ clip, least, lower, upper float64 }
 
 // newGamma returns half of the gamma deviance of a positive number v at the mean e^z, with a capped slope. Its
-// parameters are the cap and the least number (see [LeastValue]).
+// parameters are the cap and the least number (see LeastValue).
 //
 // Numbers and means are fractions of the largest possible number: the target y in [-1, 1] encodes v = least +
 // (1-least)(1+y)/2, and least is the ratio of the bounds of the target, between 1e-12 and 1. With r = z - ln v, the
@@ -48,9 +48,14 @@ const leastRatio = 1e-12
 // Rate returns e^z, the mean at the margin z as a fraction of the largest number.
 func (gamma) Rate(z float64) float64 { return repromath.Exp(z) }
 
-// LeastValue returns the ratio of the bounds of a positive number. The best constant of the loss has a margin in [log
-// of the ratio, 0].
+// LeastValue returns the ratio of the bounds of a positive number.
 func (g gamma) LeastValue() float64 { return g.least }
+
+// LeastMean returns the least mean that a constant may have, as a fraction of the largest number.
+func (g gamma) LeastMean() float64 { return g.least }
+
+// best returns the margin at which the loss of the target y is least.
+func (g gamma) best(y float64) float64 { return -g.residual(0, y) }
 
 func (g gamma) Name() string { return format("gamma", g.clip, g.least) }
 func (gamma) Target() Target { return Real }

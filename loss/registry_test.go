@@ -103,6 +103,12 @@ func TestNamesRoundTrip(t *testing.T) {
 			switch field {
 			case "tau", "e", "least":
 				params[field] = rapid.Float64Range(.001, .999).Draw(t, field)
+			case "p":
+				params[field] = rapid.Float64Range(1.01, 1.99).Draw(t, field)
+			case "mean":
+				params[field] = rapid.Float64Range(minScale, 1).Draw(t, field)
+			case "most":
+				params[field] = rapid.Float64Range(1, maxScale).Draw(t, field)
 			case "classes":
 				params[field] = float64(rapid.IntRange(3, mostMargins).Draw(t, field))
 			}

@@ -8,7 +8,8 @@ import (
 
 // Calibration compares predicted probabilities with observed frequencies. With two classes the probability is
 // that of the second class. With more classes it is the probability of the predicted class (Guo et al. 2017,
-// section 2).
+// section 2). With the time to an event it is that of an event by the horizon. The bins are then tenths of the rows, by
+// their probability, and From and To are the least and the greatest of a tenth. Observed is the Kaplan-Meier estimate.
 type Calibration struct {
 	// Error is the expected calibration error with ten bins of equal width: the mean, over rows, of
 	// |Predicted - Observed| in the row's bin.
@@ -70,8 +71,12 @@ func (c *Calibration) String() string {
 	var b strings.Builder
 	b.WriteString("reliability    probabilities, and how often they came true\n")
 	for _, bin := range c.Bins {
-		fmt.Fprintf(&b, "  %.1f to %.1f   predicted %.3f  observed %.3f  rows %d\n", bin.From, bin.To, bin.Predicted,
-			bin.Observed, bin.N)
+		digits := 3 // of a tenth of the rows
+		if t := bin.From * calibrationBins; math.Round(t) == t {
+			digits = 1
+		}
+		fmt.Fprintf(&b, "  %.*f to %.*f   predicted %.3f  observed %.3f  rows %d\n", digits, bin.From, digits, bin.To,
+			bin.Predicted, bin.Observed, bin.N)
 	}
 	return b.String()
 }

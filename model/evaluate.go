@@ -22,18 +22,32 @@ import (
 // The table must have the schema's columns and no others, as for training. where is a row filter,
 // column=value, and "" keeps every row; the schema's own filter is not applied. It is an error if
 // no row can be scored.
-func (m *Model) Evaluate(ctx context.Context, path, where string) (Metrics, error) {
+//
+// horizon is at most one time. The measures of a model of the time to an event then say how well it predicts the
+// events up to this time; by default, up to the end of the time that is modelled.
+func (m *Model) Evaluate(ctx context.Context, path, where string, horizon ...float64) (Metrics, error) {
 	if m.schema == nil {
 		return Metrics{}, errZero
 	}
-	return m.evaluate(ctx, path, where, func(record) error { return nil })
+	return m.evaluate(ctx, path, where, horizon, func(record) error { return nil })
 }
 
 // evaluate does what [Model.Evaluate] does and also calls keep with every row that is scored. An error of
 // keep ends the evaluation.
-func (m *Model) evaluate(ctx context.Context, path, where string, keep func(record) error) (Metrics, error) {
+func (m *Model) evaluate(ctx context.Context, path, where string, horizon []float64, keep func(record) error) (Metrics,
+	error) {
 	t := newTally(m)
-	err := m.scan(ctx, Source{Path: path}, where, true, func(r record) error {
+	err := m.checkHorizons(horizon)
+	if err == nil && len(horizon) > 1 {
+		err = fmt.Errorf("horizon: %d times: must be one", len(horizon))
+	}
+	if err != nil {
+		return Metrics{}, fmt.Errorf("model: evaluate: %w", err)
+	}
+	for _, h := range horizon {
+		t.horizon = h
+	}
+	err = m.scan(ctx, Source{Path: path}, where, true, func(r record) error {
 		t.add(r)
 		if !r.kept || !r.ok {
 			return nil
@@ -69,13 +83,15 @@ type tally struct {
 	deviance   float64
 	pairs      [2][]float64 // for counts and positive numbers: predictions and targets
 	timed      []observed   // for the time to an event: all rows that were scored
+	horizon    float64      // up to which their events are measured
 
 	y, value [1]float64 // of the current row
 	slope    []float64
 }
 
 func newTally(m *Model) *tally {
-	t := &tally{model: m, gradient: make([]float64, m.dim()), slope: make([]float64, m.dim())}
+	t := &tally{model: m, gradient: make([]float64, m.dim()), slope: make([]float64, m.dim()),
+		horizon: m.schema.Target().High}
 	t.predicting, _ = m.predicting()
 	t.general, _ = m.loss.(loss.General)
 	t.objective, _ = m.loss.(margins)
@@ -128,7 +144,7 @@ func (t *tally) predicted(r record, z []float64) {
 	t.unweighted += t.value[0]
 	schema := t.model.schema
 	if schema.Target().Event != "" {
-		t.timed = append(t.timed, observed{r.entry, r.exit, r.event, z[0]})
+		t.timed = append(t.timed, observed{r.entry, r.exit, r.event, z[0], r.level})
 		return
 	}
 	switch len(t.confusion) {
@@ -137,9 +153,12 @@ func (t *tally) predicted(r record, z []float64) {
 		if e := schema.Target().Exposure; e.Column != "" {
 			predicted *= r.share * e.High // the expected count of this record
 		}
+		of, _ := t.predicting.(interface{ Deviance(v, mean float64) float64 })
 		switch y := schema.TargetFromUnit(r.y); {
 		case loss.Counts(t.predicting):
 			t.deviance += deviance(y, predicted)
+		case of != nil:
+			t.deviance += of.Deviance(y, predicted)
 		case hasRate(t.predicting):
 			t.deviance += 2 * (y/predicted - 1 - math.Log(y/predicted))
 		}
@@ -245,8 +264,7 @@ func (t *tally) metrics() (Metrics, error) {
 	switch {
 	case t.predicting == nil:
 	case t.timed != nil:
-		of := timedMeasures(t.model.times(), t.timed)
-		m.Concordance, m.IntegratedBrier, m.Calibration = of.concordance, of.brier, of.calibration
+		m.timed(t.model.times(), t.timed, t.horizon)
 	case len(t.confusion) > 0:
 		m.Accuracy = new(accuracy(t.confusion, n))
 		if area, ok := auc(t.rows); ok {

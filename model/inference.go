@@ -60,8 +60,8 @@ type Coefficient struct {
 }
 
 // Multiplied holds e to the power of an estimate and of the ends of its interval. This is the factor by which
-// the odds (two classes) or the rate (counts) are multiplied. Both fields are nil for a numeric target, for
-// the intercept, and if no interval is stated.
+// the odds (two classes), the rate (counts) or the mean (losses with a logarithmic link) are multiplied. Both fields are
+// nil for other numeric targets, for the intercept, and if no interval is stated.
 type Multiplied struct {
 	Odds *Ratio `json:"odds_ratio,omitempty"`
 	Rate *Ratio `json:"rate_ratio,omitempty"`
@@ -154,12 +154,12 @@ func (m *Model) Coefficients() (*Coefficients, error) {
 	return out, nil
 }
 
-// counts reports whether the model predicts counts, so that its score is the logarithm of a rate.
-func (m *Model) counts() bool { return loss.Counts(m.loss) }
+// rates reports whether the model's score is the logarithm of a rate or of the mean of a positive number.
+func (m *Model) rates() bool { return hasRate(loss.Unweighted(m.loss)) }
 
 // terms returns the terms of the score, the intercept last. The score is a prediction in the target's units,
 // a log-odds or the logarithm of a rate.
-func (m *Model) terms() []dataset.Term { return m.schema.Terms(m.counts()) }
+func (m *Model) terms() []dataset.Term { return m.schema.Terms(m.rates()) }
 
 // quantity names the predicted quantity: the odds of the last class, the expected count, or the target's
 // column.
@@ -168,9 +168,9 @@ func (m *Model) quantity() string {
 	switch {
 	case target.Event != "":
 		return "the hazard of " + target.Event
-	case m.counts() && target.Exposure.Column != "":
+	case m.rates() && target.Exposure.Column != "":
 		return "the expected " + target.Column + " per unit of " + target.Exposure.Column
-	case m.counts():
+	case m.rates():
 		return "the expected " + target.Column
 	case target.Kind == dataset.Number:
 		return target.Column
@@ -182,7 +182,7 @@ func (m *Model) quantity() string {
 func (m *Model) unit() string {
 	of := m.quantity()
 	switch {
-	case m.counts():
+	case m.rates():
 		return "the logarithm of " + of
 	case m.schema.Target().Kind == dataset.Number:
 		return "units of " + of
@@ -198,7 +198,7 @@ func (m *Model) multiplied(i inference.Interval) (out Multiplied) {
 	}
 	r := &Ratio{math.Exp(i.Estimate), math.Exp(i.Low), math.Exp(i.High)}
 	switch {
-	case m.counts():
+	case m.rates():
 		out.Rate = r
 	case m.schema.Target().Kind != dataset.Number:
 		out.Odds = r
@@ -337,9 +337,15 @@ func (m *Model) meaning() string {
 		clip = " Residuals beyond the clip of " + row.Name() +
 			" count as the clip, in the target's range of [-1, 1]: the coefficient is that of the mean where residuals " +
 			"beyond it are rare or as many on both sides."
-	case m.counts():
+	case m.schema.Target().Event != "":
+		clip = " A person who was expected to have more events than the clip of " + row.Name() + ", its first number, above " +
+			"those that occurred counts with the clip."
+	case loss.Counts(row):
 		clip = " Residuals beyond the clip of " + row.Name() +
 			", in units of the largest count, count as the clip: of counts with a long tail the rate is that without it."
+	case m.rates():
+		clip = " Slopes beyond the clip of " + row.Name() + " count as the clip: where they are not rare, the intercept is that " +
+			"of a lower mean, and ratios are those of the mean if the relative residuals of all rows are alike."
 	}
 	return fmt.Sprintf("Over tables and coins %g%% of such intervals hold the population's coefficient of %s, sampling "+
 		"and privacy noise together, by simulation. If the model is wrong the coefficient is that of the best fit to the "+

@@ -29,6 +29,10 @@ func (m *Model) intervals(o Output, l margins, horizons ...float64) (func(x []fl
 		} else if len(horizons) == 1 {
 			by = horizons[0]
 		}
+		if t := m.schema.Target(); t.Changing != "" && by != t.High {
+			return nil, fmt.Errorf("horizon = %v: has no interval of predictions before the last cut, since the hazard ratios of %s "+
+				"change", by, t.Changing)
+		}
 		scale = func(z float64) float64 { return risk(m.times(), z, by) }
 	case Probability:
 		scale = func(z float64) float64 { return probability(l, z) }

@@ -51,9 +51,16 @@ type Metrics struct {
 	// Concordance is Harrell's index for the time to an event: of the pairs of rows of which one has the event while the
 	// other is still observed without it, the share in which the first has the larger predicted risk. A tie counts half.
 	Concordance *float64 `json:"concordance,omitempty"`
-	// IntegratedBrier is the mean Brier score of the predicted probability of no event by a time, over times up to the
-	// last one, with weights that make up for rows that were observed for a shorter time (Graf et al. 1999). It is set for
-	// the time to an event if every row was observed from time 0.
+	// UnoConcordance is Concordance with a weight of each pair, the inverse square of the probability of being observed
+	// until the event (Uno et al. 2011). It does not depend on how long rows were observed. It, Brier and IntegratedBrier
+	// are set for the time to an event if every row was observed from time 0.
+	UnoConcordance *float64 `json:"concordance_uno,omitempty"`
+	// Horizon is the time up to which events count in the measures of the time to an event.
+	Horizon *float64 `json:"horizon,omitempty"`
+	// Brier is the mean squared error of the predicted probability of no event by the horizon, with weights that make up
+	// for rows that were observed for a shorter time (Graf et al. 1999). It is not set if no row was observed until then.
+	Brier *float64 `json:"brier,omitempty"`
+	// IntegratedBrier is the mean of such scores over times up to the horizon, or up to the last time of a row.
 	IntegratedBrier *float64 `json:"integrated_brier,omitempty"`
 	// Objective is the mean loss over the rows scored plus the regularizer. GradientNorm is the Euclidean
 	// norm of the objective's gradient at the weights. Both are computed on encoded rows and targets, as in
@@ -128,7 +135,10 @@ func (m Metrics) measures() []measure {
 		{"share_below", m.ShareBelow},
 		{"rank_correlation", m.RankCorrelation},
 		{"deviance", m.Deviance},
+		{"horizon", m.Horizon},
 		{"concordance", m.Concordance},
+		{"concordance_uno", m.UnoConcordance},
+		{"brier", m.Brier},
 		{"integrated_brier", m.IntegratedBrier},
 		{"objective", m.Objective},
 		{"gradient_norm", m.GradientNorm},

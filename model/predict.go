@@ -9,6 +9,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 )
 
 // PredictOptions selects rows and output columns. The zero value predicts every row.
@@ -80,7 +82,7 @@ func (m *Model) PredictFrom(ctx context.Context, from Source, out io.Writer, opt
 			_, err := w.WriteString(empty)
 			return err
 		}
-		_, err := w.Write(append(predict(w.AvailableBuffer(), r.x), '\n'))
+		_, err := w.Write(append(predict(w.AvailableBuffer(), r), '\n'))
 		return err
 	})
 	if err = cmp.Or(err, w.Flush()); err != nil {
@@ -101,24 +103,21 @@ func csvLine(cells []string) string {
 // predictor returns the names of the columns that Predict writes, and a function that appends the cells of
 // these columns for an encoded row, as CSV without the line end.
 func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []string,
-	predict func(to []byte, x []float32) []byte, err error) {
+	predict func(to []byte, r record) []byte, err error) {
 	var classes []string // as cells of CSV behind another cell
 	for _, c := range m.schema.Target().Classes {
 		classes = append(classes, ","+strings.TrimSuffix(csvLine([]string{c}), "\n"))
 	}
 	var of func(to []byte, z []float64) []byte
-	times := m.times()
-	for _, h := range opts.Horizons {
-		if end := m.schema.Target().High; o != Risk || !(h > 0 && h <= end) {
-			return nil, nil, fmt.Errorf("horizon = %v: must be a time above 0 and up to the end of the time that is modelled, "+
-				"of a model of the time to an event", h)
-		}
+	var times targetpair.Times // of the row
+	if err := m.checkHorizons(opts.Horizons); err != nil {
+		return nil, nil, err
 	}
 	switch o {
 	case Risk:
 		horizons := opts.Horizons
 		if len(horizons) == 0 {
-			horizons = []float64{times.End()}
+			horizons = []float64{m.schema.Target().High}
 		}
 		of = func(to []byte, z []float64) []byte {
 			list := make([]float64, 0, len(horizons)+1)
@@ -146,12 +145,14 @@ func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []s
 			return nil, nil, err
 		}
 	}
-	return m.columns(o, opts), func(to []byte, x []float32) []byte {
-		z := m.margins(x)
+	all := m.times()
+	return m.columns(o, opts), func(to []byte, r record) []byte {
+		z := m.margins(r.x)
+		times = all.Of(r.level)
 		to = of(to, z)
 		if opts.Intervals {
 			to = append(to, ',')
-			if i := interval(x); i != nil {
+			if i := interval(r.x); i != nil {
 				to = show(to, i.Low, i.High)
 			} else {
 				to = append(to, ',')

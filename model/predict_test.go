@@ -174,7 +174,7 @@ func (m *Model) shown(a float64) string {
 	if err != nil {
 		panic(err)
 	}
-	text, _, _ := strings.Cut(string(predict(nil, x)), ",")
+	text, _, _ := strings.Cut(string(predict(nil, record{x: x})), ",")
 	return text
 }
 

@@ -23,6 +23,7 @@ type record struct {
 	// and event says whether the event occurred at exit.
 	entry, exit float64
 	event       bool
+	level       int    // of the column whose hazard ratios change
 	label       string // text of the target's cell; "" if targets are not read or ok is false
 }
 
@@ -75,6 +76,7 @@ func (m *Model) scan(ctx context.Context, from Source, where string, labelled bo
 				}
 				r.kept = rowMap.KeepReadings(columns, j)
 				r.joined, r.ok = rowMap.EncodeReadingsWhole(r.x, columns, j)
+				r.level = targetpair.Level(r.joined)
 				if err := visit(r); err != nil {
 					return err
 				}
@@ -89,6 +91,7 @@ func (m *Model) scan(ctx context.Context, from Source, where string, labelled bo
 		}
 		r.kept = rowMap.Keep(cells)
 		r.joined, r.ok = rowMap.Encode(r.x, cells)
+		r.level = targetpair.Level(r.joined)
 		if t.Event != "" && labelled && r.ok {
 			r.entry, r.exit, r.event = targetpair.SplitTimes(r.joined)
 			r.joined = times.Carried(r.joined)

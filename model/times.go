@@ -2,13 +2,14 @@ package model
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 )
 
-// times returns how the model's target, the time to an event, is modelled.
+// times returns how the model's target, the time to an event, is modelled, of all levels of a changing column.
 func (m *Model) times() targetpair.Times {
 	t := m.schema.Target()
 	return targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards}
@@ -25,31 +26,56 @@ type observed struct {
 	entry, exit float64
 	event       bool
 	z           float64
+	level       int // of the column whose hazard ratios change
 }
 
-// measuredTimes are the measures of predictions of the time to an event.
-type measuredTimes struct {
-	concordance, brier *float64
-	calibration        *Calibration
-}
-
-// timedMeasures computes the measures of records.
-func timedMeasures(t targetpair.Times, list []observed) (out measuredTimes) {
-	if c, ok := concordance(list); ok {
-		out.concordance = &c
+// checkHorizons returns an error unless each time is within the time that the model describes.
+func (m *Model) checkHorizons(list []float64) error {
+	for _, h := range list {
+		if t := m.schema.Target(); t.Event == "" || !(h > 0 && h <= t.High) {
+			return fmt.Errorf("horizon = %v: must be a time above 0 and up to the end of the time that is modelled, "+
+				"of a model of the time to an event", h)
+		}
 	}
-	late := slices.ContainsFunc(list, func(r observed) bool { return r.entry > 0 })
-	if b, ok := integratedBrier(t, list); ok && !late {
-		out.brier = &b
-	}
-	out.calibration = calibratedTimes(t, list)
-	return out
+	return nil
 }
 
-// concordance returns Harrell's index: of the pairs of records of which one has the event while the other is still
-// observed without it, the share in which the first has the larger predicted margin; a tie counts half. ok is false if
-// there is no such pair.
-func concordance(list []observed) (index float64, ok bool) {
+// timed sets the measures of predictions of events up to the horizon. list may be changed.
+func (m *Metrics) timed(t targetpair.Times, list []observed, horizon float64) {
+	at, late := horizon/t.End(), false
+	for i, r := range list {
+		list[i] = observed{min(r.entry, at), min(r.exit, at), r.event && r.exit <= at, r.z, r.level}
+		late = late || r.entry > 0
+	}
+	list = slices.DeleteFunc(list, func(r observed) bool { return r.entry > 0 && r.entry == r.exit })
+	set := func(to **float64, value float64, ok bool) {
+		if ok {
+			*to = &value
+		}
+	}
+	set(&m.Horizon, horizon, true)
+	scored := slices.Clone(list) // by the expected number of events up to the horizon
+	for i, r := range list {
+		scored[i].z += math.Log(t.Of(r.level).Hazard(horizon))
+	}
+	c, ok := concordance(scored, func(observed) float64 { return 1 })
+	set(&m.Concordance, c, ok)
+	if !late {
+		w := watched(list)
+		c, ok = concordance(scored, func(r observed) float64 { return 1 / (w(r.exit) * w(r.exit)) })
+		set(&m.UnoConcordance, c, ok)
+		c, ok = brier(t, list, w, at)
+		set(&m.Brier, c, ok)
+		c, ok = integratedBrier(t, list, w)
+		set(&m.IntegratedBrier, c, ok)
+	}
+	m.Calibration = calibratedTimes(scored, at)
+}
+
+// concordance returns the concordance index: of the pairs of records of which one has the event while the other is still
+// observed without it, the share in which the first has the larger predicted margin; a tie counts half. Each pair has
+// the weight of its first record: Harrell's index has equal weights. ok is false if there is no such pair.
+func concordance(list []observed, weight func(observed) float64) (index float64, ok bool) {
 	margins := make([]float64, len(list))
 	for i, r := range list {
 		margins[i] = r.z
@@ -92,8 +118,9 @@ func concordance(list []observed) (index float64, ok bool) {
 			if r.event {
 				at := rank(r)
 				below, with := upTo(at-1), upTo(at)
-				pairs += float64(n)
-				right += float64(below) + float64(with-below)/2
+				w := weight(r)
+				pairs += float64(w * float64(n))
+				right += float64(w * (float64(below) + float64(with-below)/2))
 			}
 		}
 		for _, r := range byExit[from:to] {
@@ -141,65 +168,85 @@ func survivors(list []observed, which func(observed) bool) func(time float64) fl
 	}
 }
 
-func event(r observed) bool    { return r.event }
-func censored(r observed) bool { return !r.event }
+func event(r observed) bool { return r.event }
 
-// brierTimes is the number of times at which the Brier score is computed.
+// watched returns the Kaplan-Meier estimate of the probability of being observed until a time or longer. Events are
+// counted before other ends of the same time.
+func watched(list []observed) func(time float64) float64 {
+	ends := slices.Clone(list)
+	for i, r := range ends {
+		if ends[i].event = !r.event; !r.event {
+			ends[i].exit += 0x1p-24 // times are multiples of 2^-22
+		}
+	}
+	return survivors(ends, event)
+}
+
+// brierTimes is the number of times at which the Brier score is computed for its mean.
 const brierTimes = 100
 
-// integratedBrier returns the mean, over equally spaced times up to the last exit, of the Brier score of the predicted
-// probability of no event by the time. Records that were observed for less than this time without an event have no
-// weight, and others the inverse of the probability of being observed as long (Graf et al. 1999).
-func integratedBrier(t targetpair.Times, list []observed) (score float64, ok bool) {
-	last := 0.
+// brier returns the Brier score of the predicted probability of no event by a time. Records that were observed for less
+// than this time without an event have no weight, and others the inverse of the probability of being observed as long
+// (Graf et al. 1999), which watched returns. ok is false if no record was observed until then.
+func brier(t targetpair.Times, list []observed, watched func(float64) float64, now float64) (score float64, ok bool) {
+	still, hazards := watched(now), make(map[int]float64)
+	if !(still > 0) {
+		return 0, false
+	}
+	for _, r := range list {
+		hazard, known := hazards[r.level]
+		if !known {
+			hazard = t.Of(r.level).Hazard(now * t.End())
+			hazards[r.level] = hazard
+		}
+		s := math.Exp(-hazard * math.Exp(r.z))
+		switch {
+		case r.event && r.exit <= now:
+			score += s * s / watched(r.exit)
+		case r.exit >= now:
+			score += (1 - s) * (1 - s) / still
+		}
+	}
+	return score / float64(len(list)), true
+}
+
+// integratedBrier returns the mean, over equally spaced times up to the last exit, of the Brier score.
+func integratedBrier(t targetpair.Times, list []observed, watched func(float64) float64) (score float64, ok bool) {
+	last, times := 0., 0.
 	for _, r := range list {
 		last = max(last, r.exit)
 	}
-	watched := survivors(list, censored)
-	inverse := make([]float64, len(list)) // of the probability of being observed until just before the exit
-	for i, r := range list {
-		inverse[i] = 1 / watched(math.Nextafter(r.exit, -1))
-	}
-	times := 0.
 	for k := range brierTimes {
-		now := last * float64(k+1) / (brierTimes + 1)
-		still := watched(now)
-		if !(still > 0) {
+		s, ok := brier(t, list, watched, last*float64(k+1)/(brierTimes+1))
+		if !ok {
 			break
 		}
-		hazard, sum := t.Hazard(now*t.End()), 0.
-		for i, r := range list {
-			s := math.Exp(-hazard * math.Exp(r.z))
-			switch {
-			case r.exit > now:
-				sum += (1 - s) * (1 - s) / still
-			case r.event:
-				sum += s * s * inverse[i]
-			}
-		}
-		score += sum / float64(len(list))
+		score += s
 		times++
 	}
 	return score / times, times > 0
 }
 
-// calibratedTimes compares the predicted risk at the end of the time that is modelled with the share of events by then,
-// the Kaplan-Meier estimate, in bins of the predicted risk.
-func calibratedTimes(t targetpair.Times, list []observed) *Calibration {
-	bins := make([][]observed, calibrationBins)
-	for _, r := range list {
-		i := min(int(risk(t, r.z, t.End())*calibrationBins), calibrationBins-1)
-		bins[i] = append(bins[i], r)
-	}
+// calibratedTimes compares the predicted risk at a time with the share of events by then, the Kaplan-Meier estimate, in
+// tenths of the records by their predicted risk. Records with equal risks are in one tenth. Margins are logarithms of the
+// expected number of events up to this time.
+func calibratedTimes(list []observed, at float64) *Calibration {
+	risk := func(z float64) float64 { return -math.Expm1(-math.Exp(z)) }
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b observed) int { return cmp.Compare(a.z, b.z) })
 	out := new(Calibration)
-	for i, of := range bins {
-		if len(of) == 0 {
+	for from, bin := 0, 1; from < len(list); bin++ {
+		to := max(len(list)*bin/calibrationBins, from)
+		for to > from && to < len(list) && list[to].z == list[to-1].z {
+			to++
+		}
+		of := list[from:to]
+		if from = to; len(of) == 0 {
 			continue
 		}
-		b := Bin{From: float64(i) / calibrationBins, To: float64(i+1) / calibrationBins, N: int64(len(of)),
-			Observed: 1 - survivors(of, event)(1)}
+		b := Bin{From: risk(of[0].z), To: risk(of[len(of)-1].z), N: int64(len(of)), Observed: 1 - survivors(of, event)(at)}
 		for _, r := range of {
-			b.Predicted += risk(t, r.z, t.End()) / float64(len(of))
+			b.Predicted += risk(r.z) / float64(len(of))
 		}
 		out.Bins = append(out.Bins, b)
 		out.Error += math.Abs(b.Predicted-b.Observed) * float64(len(of)) / float64(len(list))

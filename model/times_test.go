@@ -2,44 +2,114 @@ package model
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"pgregory.net/rapid"
 )
 
 func anyObserved() *rapid.Generator[[]observed] {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) observed {
-		exit := float64(rapid.IntRange(1, 8).Draw(t, "exit")) / 8
+		exit := float64(rapid.IntRange(0, 8).Draw(t, "exit")) / 8
 		entry := 0.
-		if rapid.IntRange(0, 3).Draw(t, "late") == 3 {
+		if exit > 0 && rapid.IntRange(0, 3).Draw(t, "late") == 3 {
 			entry = float64(rapid.IntRange(0, int(exit*8)-1).Draw(t, "entry")) / 8
 		}
-		return observed{entry, exit, rapid.Bool().Draw(t, "event"), float64(rapid.IntRange(-2, 2).Draw(t, "z"))}
+		return observed{entry, exit, rapid.Bool().Draw(t, "event"), float64(rapid.IntRange(-2, 2).Draw(t, "z")), rapid.IntRange(0, 1).Draw(t, "level")}
 	}), 1, 12)
 }
 
-// TestConcordance compares Harrell's index with a count of all pairs.
-func TestConcordance(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		list := anyObserved().Draw(t, "list")
-		pairs, right := 0., 0.
-		for _, a := range list {
-			for _, b := range list {
-				later := b.exit > a.exit || b.exit == a.exit && !b.event
-				if a.event && later && (b.entry < a.exit || b.entry == 0) {
-					pairs++
-					if a.z > b.z {
-						right++
-					} else if a.z == b.z {
-						right += .5
-					}
+// beforeOrAt is the slow probability, of a list, of being without an end of the kind that ends says until a time, or
+// until just before it.
+func beforeOrAt(list []observed, ends func(observed) bool, time float64, before bool) float64 {
+	s := 1.
+	for k := 0; k <= 8; k++ {
+		when := float64(k) / 8
+		if when > time || before && when == time {
+			break
+		}
+		ended, risked := 0., 0.
+		for _, r := range list {
+			if r.exit == when && ends(r) {
+				ended++
+			}
+			// An event comes before other ends of its time.
+			if r.exit > when || r.exit == when && (ends(r) || ends(observed{event: true})) {
+				if r.entry < when || r.entry == 0 {
+					risked++
 				}
 			}
 		}
-		got, ok := concordance(list)
-		if ok != (pairs > 0) || ok && math.Abs(got-right/pairs) > 1e-12 {
-			t.Errorf("%v: %v, %v: want %v of %v", list, got, ok, right, pairs)
+		if risked > 0 {
+			s *= 1 - ended/risked
+		}
+	}
+	return s
+}
+
+func censored(r observed) bool { return !r.event }
+
+// TestMeasuresOfTimes compares the measures up to a horizon with slow sums over all pairs and records.
+func TestMeasuresOfTimes(t *testing.T) {
+	times := targetpair.Times{Cuts: []float64{4, 16}, Increments: []float64{.1, .4, .35, .15}}
+	rapid.Check(t, func(t *rapid.T) {
+		list := anyObserved().Draw(t, "list")
+		at := float64(rapid.IntRange(1, 8).Draw(t, "horizon")) / 8
+		var m Metrics
+		m.timed(times, slices.Clone(list), at*16)
+		var pairs, right, unoPairs, unoRight, score float64
+		late := false
+		// The shares of the hazard up to 2, 4, ..., 16, of each level.
+		shares := [][]float64{{.1, .2, .2 + .8/6, .2 + 1.6/6, .2 + 2.4/6, .2 + 3.2/6, .2 + 4/6., 1},
+			{.35, .7, .75, .8, .85, .9, .95, 1}}
+		margin := func(r observed) float64 { return r.z + math.Log(shares[r.level][int(at*8)-1]) }
+		for _, a := range list {
+			late = late || a.entry > 0
+			w := 1 / beforeOrAt(list, censored, a.exit, true)
+			for _, b := range list {
+				later := b.exit > a.exit || b.exit == a.exit && !b.event
+				if !a.event || a.exit > at || !later || b.entry >= a.exit && b.entry > 0 {
+					continue
+				}
+				value, ahead := 0., margin(a)-margin(b)
+				if ahead > 1e-12 {
+					value = 1
+				} else if ahead > -1e-12 {
+					value = .5
+				}
+				pairs, right, unoPairs, unoRight = pairs+1, right+value, unoPairs+w*w, unoRight+w*w*value
+			}
+			s := math.Exp(-math.Exp(margin(a)))
+			if a.event && a.exit <= at {
+				score += w * s * s
+			} else if a.exit >= at {
+				score += (1 - s) * (1 - s) / beforeOrAt(list, censored, at, true)
+			}
+		}
+		same := func(name string, got *float64, want float64, set bool) {
+			if (got != nil) != set || set && math.Abs(*got-want) > 1e-9 {
+				t.Errorf("%v up to %v: %s %v: want %v, %v", list, at, name, got, want, set)
+			}
+		}
+		same("concordance", m.Concordance, right/pairs, pairs > 0)
+		same("concordance_uno", m.UnoConcordance, unoRight/unoPairs, pairs > 0 && !late)
+		same("brier", m.Brier, score/float64(len(list)), !late && beforeOrAt(list, censored, at, true) > 0)
+		for _, b := range m.Calibration.Bins {
+			var of []observed
+			predicted := 0.
+			for _, r := range list {
+				if p := -math.Expm1(-math.Exp(margin(r))); p >= b.From-1e-12 && p <= b.To+1e-12 && !(r.entry >= at && r.entry > 0) {
+					of, predicted = append(of, r), predicted+p
+				}
+			}
+			if int64(len(of)) != b.N || math.Abs(b.Predicted-predicted/float64(len(of))) > 1e-9 ||
+				math.Abs(b.Observed-1+beforeOrAt(of, event, at, false)) > 1e-9 {
+				t.Errorf("%v up to %v: %+v: want predicted %v of %v", list, at, b, predicted, of)
+			}
 		}
 	})
 }
@@ -51,7 +121,7 @@ func TestSurvivors(t *testing.T) {
 		s := survivors(list, event)
 		for at := range 10 {
 			now, want := float64(at)/8, 1.
-			for k := 1; k <= at; k++ {
+			for k := 0; k <= at; k++ { // also events at time 0
 				events, risked := 0., 0.
 				for _, r := range list {
 					when := float64(k) / 8
@@ -77,8 +147,8 @@ func TestSurvivors(t *testing.T) {
 // third that is observed for a quarter of the time.
 func TestIntegratedBrier(t *testing.T) {
 	times := targetpair.Times{Cuts: []float64{1}}
-	list := []observed{{0, .5, true, 0}, {0, 1, false, 0}, {0, .25, false, 0}}
-	got, ok := integratedBrier(times, list)
+	list := []observed{{0, .5, true, 0, 0}, {0, 1, false, 0, 0}, {0, .25, false, 0, 0}}
+	got, ok := integratedBrier(times, list, watched(list))
 	want := 0.
 	for k := range brierTimes {
 		now := float64(k+1) / (brierTimes + 1)
@@ -97,13 +167,88 @@ func TestIntegratedBrier(t *testing.T) {
 	}
 }
 
-// TestCalibratedTimes tests the bins of a model whose risks are 1 - exp(-1/2) and 1 - exp(-1).
+// TestCalibratedTimes tests the tenths of 40 rows of which 24 have one risk, and that of the last row.
 func TestCalibratedTimes(t *testing.T) {
-	times := targetpair.Times{Cuts: []float64{1}}
-	low := math.Log(.5)
-	c := calibratedTimes(times, []observed{{0, .5, true, low}, {0, 1, false, low}, {0, 1, true, 0}, {0, 1, false, 0}})
-	if len(c.Bins) != 2 || c.Bins[0].Observed != .5 || math.Abs(c.Bins[0].Predicted-(1-math.Exp(-.5))) > 1e-12 ||
-		math.Abs(c.Bins[1].Predicted-(1-math.Exp(-1))) > 1e-12 || c.Bins[1].N != 2 {
+	var list []observed
+	for i := range 40 {
+		list = append(list, observed{0, .5, i%2 == 0, max(float64(i)/10, 2.4), 0})
+	}
+	c := calibratedTimes(list, 1)
+	rows := int64(0)
+	for _, b := range c.Bins {
+		rows += b.N
+	}
+	if len(c.Bins) != 5 || c.Bins[0].N != 25 || c.Bins[1].N != 3 || rows != 40 || c.Bins[0].Observed != 13./25 ||
+		math.Abs(c.Bins[0].Predicted-(1-math.Exp(-math.Exp(2.4)))) > 1e-12 {
 		t.Errorf("%+v", c)
+	}
+}
+
+// TestHorizonIsChecked tests the errors of horizons.
+func TestHorizonIsChecked(t *testing.T) {
+	m := timed(t)
+	path := writeFile(t, "x,days,died", "1,5,1", "0,9,0")
+	for _, horizon := range [][]float64{{0}, {-1}, {11}, {math.NaN()}, {1, 2}} {
+		if _, err := m.Evaluate(t.Context(), path, "", horizon...); err == nil || !strings.Contains(err.Error(), "horizon") {
+			t.Errorf("horizon %v: %v", horizon, err)
+		}
+	}
+	got, err := m.Evaluate(t.Context(), path, "", 6)
+	if err != nil || *got.Horizon != 6 || *got.Concordance != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err = m.EvaluateStationarity(t.Context(), path, "", 4); err != nil || *got.Horizon != 4 || got.Concordance != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err = m.Evaluate(t.Context(), path, ""); err != nil || *got.Horizon != 10 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// timed returns a model of the time to an event, up to 10 days, with the margin 2x - 1.
+func timed(t *testing.T) *Model {
+	t.Helper()
+	schema, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: "x", Kind: dataset.Number, Low: -1, High: 1}},
+		Target: dataset.Target{Column: "days", Kind: dataset.Number, High: 10, Event: "died", Cuts: []float64{4, 10}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := params(t, delay, "poisson(3)", "none", 2*math.Sqrt2, -math.Sqrt2)
+	p.Schema = schema
+	if p.Loss, err = loss.PoissonRate(3, schema.Target().Least()); err != nil {
+		t.Fatal(err)
+	}
+	m, err := New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestCalibrationOfTimesInNumbers tests the bins of five records at two risks, of which the events are half of the
+// first three, by the Kaplan-Meier estimate, and all of the others: their ends, their numbers, and the mean distance of
+// prediction and share, weighted by records.
+func TestCalibrationOfTimesInNumbers(t *testing.T) {
+	low, high := math.Log(-math.Log(1-.35)), math.Log(-math.Log(1-.875))
+	c := calibratedTimes([]observed{{0, .25, false, low, 0}, {0, .5, true, low, 0}, {0, 1, false, low, 0},
+		{0, .5, true, high, 0}, {0, .75, true, high, 0}}, 1)
+	want := []Bin{{From: .35, To: .35, N: 3, Predicted: .35, Observed: .5},
+		{From: .875, To: .875, N: 2, Predicted: .875, Observed: 1}}
+	if len(c.Bins) != len(want) {
+		t.Fatalf("%+v", c)
+	}
+	for i, w := range want {
+		b := c.Bins[i]
+		if b.N != w.N {
+			t.Errorf("%+v: must be %+v", b, w)
+		}
+		for _, x := range [][2]float64{{b.From, w.From}, {b.To, w.To}, {b.Predicted, w.Predicted}, {b.Observed, w.Observed}} {
+			if math.Abs(x[0]-x[1]) > 1e-12 {
+				t.Errorf("%+v: must be %+v", b, w)
+			}
+		}
+	}
+	if want := (3*.15 + 2*.125) / 5; math.Abs(c.Error-want) > 1e-12 {
+		t.Errorf("error %v: must be %v", c.Error, want)
 	}
 }

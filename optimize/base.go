@@ -405,8 +405,12 @@ func (b BaseRate) AtRate(rate float64) (base Base, ok bool) {
 // losses.
 func (b BaseRate) AtValue(y float64) (base Base, ok bool) {
 	k, z := b.kind(account.ReplaceOne), y
-	if least := leastValue(b.Loss); least > 0 {
-		z = math.Log(least + (1-least)*(1+y)/2)
+	if mean := leastMean(b.Loss); mean > 0 {
+		least := 0.
+		if l, ok := loss.Unweighted(b.Loss).(interface{ LeastValue() float64 }); ok {
+			least = l.LeastValue()
+		}
+		z = math.Log(max(mean, least+(1-least)*(1+y)/2))
 	}
 	return Base{Margins: []float64{z}, Resolved: true}, (k == ofMean || k == ofSlopes) && math.Abs(y) <= 1
 }

@@ -69,6 +69,20 @@ func (e *Estimate) Vector() []float64 { return append([]float64(nil), e.g...) }
 // Estimate returns the gradient estimate that is the answer a itself.
 func (r *Run) Estimate(a Answer) *Estimate { return r.Mix(nil, 0, a, 1) }
 
+// Along returns the estimate (share*a + shift)*u, for an answer a that is one number, a public number shift, and a public
+// vector u that is drawn anew for each answer. shift is the regularizer's part of the estimate, so that a step along the
+// estimate adds no other. The mean square of the noise in a coordinate is that of u times the number's.
+func (r *Run) Along(a Answer, share, shift float64, u []float64) *Estimate {
+	r.trace.reuse(a.own.used)
+	a.own.used = true
+	next := &Estimate{g: make([]float64, len(u)),
+		noise: math.Abs(share) * a.own.sigma * Norm(u) / math.Sqrt(float64(len(u)))}
+	for j, v := range u {
+		next.g[j] = (share*a.own.mean[0] + shift) * v
+	}
+	return next
+}
+
 // Mix returns the estimate keep*e + share*a. A nil e and the zero Answer add nothing. keep and share need
 // not add up to 1: the run counts the gradients that an estimate adds up, and multiplies the regularizer's
 // gradient by this number. Heavy-ball momentum, which is Mix(m, beta, a, 1), therefore converges to the

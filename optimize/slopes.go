@@ -12,25 +12,25 @@ import (
 // margins.
 const bisections = 12
 
-// leastValue returns the least value of a loss of positive numbers with a logarithmic link, as a share of the largest.
-// It is 0 for any other loss.
-func leastValue(of loss.Loss) float64 {
-	if l, ok := loss.Unweighted(of).(interface{ LeastValue() float64 }); ok {
-		return l.LeastValue()
+// leastMean returns the least mean that a constant of a loss of relative residuals with a logarithmic link may have, as
+// a share of the largest number. It is 0 for any other loss.
+func leastMean(of loss.Loss) float64 {
+	if l, ok := loss.Unweighted(of).(interface{ LeastMean() float64 }); ok {
+		return l.LeastMean()
 	}
 	return 0
 }
 
 // margins returns the interval in which the best constant's margin is searched. It is [-1, 1] for real
-// targets, and for positive numbers that of the logarithms of their bounds. It is [-16, 2] for counts, whose margin is
+// targets, and that of the logarithms of the possible means for losses of relative residuals. It is [-16, 2] for counts, whose margin is
 // the logarithm of the expected count over the largest count. It is [-8, 8] for two classes, whose margin is a log
 // odds.
 func margins(of loss.Loss) (lo, hi float64) {
 	switch {
 	case loss.Counts(of):
 		return -16, 2
-	case leastValue(of) > 0:
-		return math.Log(leastValue(of)), 0
+	case leastMean(of) > 0:
+		return math.Log(leastMean(of)), 0
 	case of.Target() == loss.Real:
 		return -1, 1
 	}

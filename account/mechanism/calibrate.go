@@ -58,7 +58,7 @@ func checkTarget(epsilon, delta float64) error {
 	if !(epsilon > 0) || math.IsInf(epsilon, 0) {
 		return fmt.Errorf("account: epsilon = %v: must be finite and > 0", epsilon)
 	}
-	return gaussianProbability("delta", delta)
+	return probabilityDelta(delta)
 }
 
 // CalibrateMultiplier returns the smallest noise multiplier in [multiplierLeast, multiplierMost]

@@ -168,7 +168,7 @@ func (c *Composition) directions() []direction {
 // Gaussian. The bracket has the relative width given to [Compose], or a larger one if that width
 // would take more work than is allowed to one call. It is an error if no finite epsilon is found.
 func (c *Composition) Epsilon(ctx context.Context, delta float64) (Bracket, error) {
-	if err := gaussianProbability("delta", delta); err != nil {
+	if err := probabilityDelta(delta); err != nil {
 		return Bracket{}, err
 	}
 	return c.epsilon(c.allowed(ctx), delta)

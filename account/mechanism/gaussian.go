@@ -38,7 +38,7 @@ func GaussianEpsilon(mu, delta float64) (float64, error) {
 	if err := gaussianNonNegative("mu", mu); err != nil {
 		return 0, err
 	}
-	if err := gaussianProbability("delta", delta); err != nil {
+	if err := probabilityDelta(delta); err != nil {
 		return 0, err
 	}
 	if gaussianDelta(mu, 0) <= delta {
@@ -62,7 +62,7 @@ func GaussianMu(epsilon, delta float64) (float64, error) {
 	if err := gaussianNonNegative("epsilon", epsilon); err != nil || epsilon == 0 {
 		return 0, fmt.Errorf("account: epsilon = %v: must be finite and > 0", epsilon)
 	}
-	if err := gaussianProbability("delta", delta); err != nil {
+	if err := probabilityDelta(delta); err != nil {
 		return 0, err
 	}
 	return gaussianMus.Of([2]float64{epsilon, delta}, func() (float64, error) {
@@ -202,9 +202,9 @@ func gaussianNonNegative(name string, x float64) error {
 	return nil
 }
 
-func gaussianProbability(name string, p float64) error {
-	if !(p > 0 && p < 1) {
-		return fmt.Errorf("account: %s = %v: must be > 0 and < 1", name, p)
+func probabilityDelta(delta float64) error {
+	if !(delta > 0 && delta < 1) {
+		return fmt.Errorf("account: delta = %v: must be > 0 and < 1", delta)
 	}
 	return nil
 }

@@ -45,12 +45,12 @@ func (p profile) cumulant(theta float64) (k, mean, variance float64) {
 // e^(theta loss), plus 1/theta^2 + 1/(theta+1)^2. delta is about exp(K(theta) - theta
 // epsilon)/(theta (theta+1) sqrt(2 pi V)). The tilted mean is epsilon + 1/theta + 1/(theta+1).
 type saddle struct {
-	theta, epsilon, logDelta, mean, deviation float64
+	theta, epsilon, logDelta, deviation float64
 }
 
 func (p profile) at(theta float64) saddle {
 	k, mean, variance := p.cumulant(theta)
-	s := saddle{theta: theta, mean: mean, deviation: math.Sqrt(variance)}
+	s := saddle{theta: theta, deviation: math.Sqrt(variance)}
 	s.epsilon = mean - 1/theta - 1/(theta+1)
 	effective := variance + 1/(theta*theta) + 1/((theta+1)*(theta+1))
 	s.logDelta = k - theta*s.epsilon - math.Log(theta*(theta+1)) - .5*math.Log(2*math.Pi*effective)

@@ -65,7 +65,7 @@ func (a *Renyi) at(e *effort, order float64) (float64, error) {
 //
 // delta must be in (0, 1). It is an error if no finite epsilon is found.
 func (a *Renyi) Epsilon(ctx context.Context, delta float64) (float64, error) {
-	if err := gaussianProbability("delta", delta); err != nil {
+	if err := probabilityDelta(delta); err != nil {
 		return 0, err
 	}
 	if len(a.parts) == 0 {

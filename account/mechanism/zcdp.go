@@ -64,7 +64,7 @@ func ZCDPEpsilon(rho, delta float64) (float64, error) {
 	if err := gaussianNonNegative("rho", rho); err != nil {
 		return 0, err
 	}
-	if err := gaussianProbability("delta", delta); err != nil {
+	if err := probabilityDelta(delta); err != nil {
 		return 0, err
 	}
 	if zcdpDelta(rho, 0) <= delta {

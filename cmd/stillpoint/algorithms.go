@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
@@ -12,16 +13,6 @@ import (
 
 type algorithmsCommand struct {
 	Name string `arg:"" optional:"" help:"Only this algorithm, or selected, the output rule."`
-}
-
-// Help returns the text that the help of the command prints below its flags.
-func (algorithmsCommand) Help() string {
-	return `Lists the values of train.algorithm and, for each, its settings, which stand beside it
-under train: in a configuration, with meaning and rule. The line "takes" names the losses
-of which the algorithm plans a fit with its defaults: it was found by planning. A setting
-that is left out follows its rule. Steps are counted, shares lie in (0, 1], and norms are
-after scaling, where rows have norm at most 1. L0 bounds the norm of a record's gradient, L1 its
-smoothness, F0 the initial gap; N is the effective number of records.`
 }
 
 func (a *algorithmsCommand) Run(ctx context.Context, c *console) error {
@@ -79,4 +70,16 @@ func lossesOf(ctx context.Context, name string) (string, error) {
 		return "every loss but " + strings.Join(refuses, ", "), nil
 	}
 	return strings.Join(takes, ", "), nil
+}
+
+type lossesCommand struct{}
+
+func (lossesCommand) Run(c *console) error {
+	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "loss\ttarget\tconvex\tcorners\tfor")
+	yes := map[bool]string{true: "yes", false: "no"}
+	for _, l := range train.Losses() {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.Text, l.Target, yes[l.Convex], yes[l.Corners], l.Use)
+	}
+	return w.Flush()
 }

@@ -14,30 +14,6 @@ type auditCommand struct {
 	JSON bool `help:"Print JSON." name:"json"`
 }
 
-// Help returns the text that the help of the command prints below its flags.
-func (auditCommand) Help() string {
-	return `Searches for breaches of the guarantee of this configuration by experiment. The loss,
-budget, algorithm and settings are run on a generated table with the columns of the
-schema; your table is not opened and need not exist.
-
-One run is recorded. It is then replayed on neighbouring tables, which differ in one
-record, with the released values of the recorded run. The record is random, malformed, the
-worst one for the queries of the run, or found by a search:
-
-  - questions, cohorts, charges, errors and the result must repeat bit by bit:
-    nothing but noisy answers may depend on a record;
-  - the exact answer to each question, before noise, may move by at most the
-    sensitivity that was charged. The largest movement found is printed as a part
-    of it: a figure above 1 is a violation, a figure near 1 says that
-    the search found the worst rows.
-
-Then the two worst tables are run N times each. An attack tells them apart by the released
-numbers, which gives a lower bound on epsilon to set beside the claimed one.
-
-An audit finds faults and cannot prove that there are none. The number of records is
-scaled down to 1000 for speed. Exit code 1 means that a violation was found.`
-}
-
 func (a *auditCommand) Run(ctx context.Context, c *console) error {
 	if a.Runs < 0 || a.Runs > 0 && a.Runs < leastRuns {
 		return fmt.Errorf("audit: --runs = %d: must be 0 or at least %d", a.Runs, leastRuns)

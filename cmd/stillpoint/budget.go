@@ -23,37 +23,6 @@ type budgetCommand struct {
 	Close  budgetClose  `cmd:"" help:"Close a dataset for ever: the store refuses all later runs."`
 }
 
-// Help returns the text that the help of the command prints below its flags.
-func (budgetCommand) Help() string {
-	return `A store of budgets outlasts runs, folders and machines. Whoever keeps a table
-registers it there once, with a cap: the (epsilon, delta) of all its releases together.
-
-  stillpoint budget create census-2026 --store sqlite:budgets.db \
-      --epsilon 3 --delta 1e-6 --relation replace-one
-
-With
-
-  budget: {store: sqlite:budgets.db, dataset: census-2026}
-
-in a configuration, fit charges its whole budget there before the first release. If the
-cap does not cover it, fit computes nothing and ends with exit code 3. A fit that ends
-gets back the part that it did not use. A fit that crashes stays charged in full until
-stillpoint recover, or the next fit in its folder, reads its releases from the journal.
-
-  stillpoint budget show census-2026 --store sqlite:budgets.db --certificate spent.json
-  stillpoint verify spent.json --run adult-fit/certificate.json
-
-A dataset is a registered name, not a path: copies of a table are the same dataset
-if their configurations name it. A store enforces the cap for fit and for the library
-alone: it cannot stop somebody who reads the table with another program. It shows whether
-its own past was changed.
-
---store is sqlite:FILE, on a disk of this machine (in a configuration FILE is relative to
-the configuration's folder), or postgres://USER@HOST/DATABASE
-for several machines, with the password in PGPASSWORD or a password file. A store that
-cannot be reached, or whose rows do not follow from each other, refuses every fit.`
-}
-
 type storeFlag struct {
 	Store string `help:"Store of budgets: sqlite:FILE or postgres://USER@HOST/DATABASE." required:"" placeholder:"STORE"`
 	JSON  bool   `help:"Print JSON." name:"json"`
@@ -79,22 +48,6 @@ type budgetCreate struct {
 	Table       string  `help:"Keep a keyed fingerprint of FILE, and warn if it is registered under another name." placeholder:"FILE"`
 	storeFlag
 	csvFlags
-}
-
-// Help returns the text that the help of the command prints below its flags.
-func (budgetCreate) Help() string {
-	return `Makes the store if there is none. Neither epsilon nor delta has a default, and neither
-can be changed later: a cap that can be raised is none.
-
-Runs on all records, or on cohorts of their own, add up exactly in Gaussian
-differential privacy, even if each is chosen after the results of the runs before it.
-For runs that sample at random no such sum is exact. Each of them counts as a Gaussian
-release, by its privacy-loss distribution, except for a part of delta. --sampled-runs
-sets these parts aside, in equal sizes.
-
---table reads the table and keeps a fingerprint of its cells, keyed by a secret that
-stays in the store. It finds copies that are equal in every cell. Its findings are
-for the keepers of the tables: they are not private.`
 }
 
 func (b *budgetCreate) Run(ctx context.Context, c *console) error {
@@ -178,27 +131,6 @@ type budgetShow struct {
 	In          []string `help:"Look below these folders for those of the runs that have not ended." placeholder:"DIR,..."`
 	Against     []string `help:"Check that the store still has the runs of these certificates: a backup that was put back has lost the later ones." placeholder:"CERTIFICATE,..."`
 	storeFlag
-}
-
-// Help returns the text that the help of the command prints below its flags.
-func (budgetShow) Help() string {
-	return `Rechecks every row of the dataset, and shows the spending under its cap:
-
-  ####  charged by runs that ended or were recovered, for their releases
-  ++++  reserved by runs that have not ended, in full
-  ....  left
-
-The guarantee is the cap, whatever is spent; "epsilon so far" is
-a running total.
-
-A run that has not ended is under way, or was killed. For a killed run, stillpoint recover
-in its output folder, or budget settle, frees the part that it cannot have released. --in
-finds the folder. OVERSPENT is the charge by which runs released more than the cap: a
-folder proved more than its run had been settled at.
-
-Each fit's certificate names its row and the row's hash. --against finds a store that
-lost one, because an earlier state of it was put back. Keep the head that show prints, or any
-certificate, where the store's keeper cannot change it.`
 }
 
 func (b *budgetShow) Run(ctx context.Context, c *console) error {
@@ -334,4 +266,39 @@ func isBudget(path string) bool {
 	head := make([]byte, 64)
 	n, _ := io.ReadFull(f, head)
 	return strings.Contains(string(head[:n]), budget.CertificateFormat)
+}
+
+// bar draws a dataset's cap as a bar of width characters: # for charges of runs that ended, + for
+// reservations of runs that have not ended, and a dot for the part that is left.
+func bar(d *budget.Dataset, width int) string {
+	// Both numbers are rounded up, so that a small charge or reservation has at least one character.
+	all := min(width, ceiling(d.Spent/d.Charge*float64(width)))
+	open := min(all, ceiling(d.Open/d.Charge*float64(width)))
+	return "[" + strings.Repeat("#", all-open) + strings.Repeat("+", open) + strings.Repeat(".", width-all) + "]"
+}
+
+func ceiling(x float64) int {
+	n := int(x)
+	if float64(n) < x {
+		n++
+	}
+	return n
+}
+
+func spentOf(d *budget.Dataset) string {
+	return fmt.Sprintf("%.1f%% spent", 100*d.Spent/d.Charge)
+}
+
+func closedWord(d *budget.Dataset) string {
+	if d.Closed {
+		return ", closed"
+	}
+	return ""
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

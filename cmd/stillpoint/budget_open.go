@@ -112,34 +112,6 @@ type budgetSettle struct {
 	storeFlag
 }
 
-// Help returns the text that the help of the command prints below its flags.
-func (budgetSettle) Help() string {
-	return `Charges a run that was killed by what its output folder proves, and frees the rest:
-
-  its ledger lacks the run         nothing was released: the ledger has every fit before
-                                   its first release
-  it was killed on the way         what its journal holds: every release is in it, on
-                                   stable storage, before it is handed out
-  it ended, its store out of reach what its ledger and its certificate say alike
-
-A run is never charged less than the store had allowed it to release. A fit notes that in
-the store before it releases. A fit that may still run is refused: its process holds the
-run. The store takes it to have ended when its machine says so, or when another machine
-asks two minutes after it was last heard of.
-
-A run that was killed is charged less than its reservation only by the folder in which it
-ran, with its ledger, its journal and the note of its reservation. A copy, files that were
-put back, and a journal that is damaged, cut off or of an earlier version prove nothing,
-and the run stays charged in full. --in-full ends such a run: it is charged its whole
-reservation for good.
-
-A settlement only rises. If a folder proves later that a run released more, this command
-charges more, even past the cap, and budget show says by how much people were overspent.
-
-stillpoint recover does the same for all runs of a folder, at the store that the folder
-names, and saves model and certificate.`
-}
-
 func (b *budgetSettle) Run(ctx context.Context, c *console) error {
 	if (b.From == "") != b.InFull {
 		return errors.New("--from, --in-full: must be one of the two: a folder that proves the charge, or the whole charge")

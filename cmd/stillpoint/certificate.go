@@ -28,22 +28,6 @@ type certificateSign struct {
 	Out         string `help:"Write the signature to FILE (default: CERTIFICATE.sig)." placeholder:"FILE"`
 }
 
-// Help returns the text that the help of the command prints below its flags.
-func (certificateSign) Help() string {
-	return `Verifies a certificate and signs its bytes with a private SSH key. The certificate then says
-who vouches that the run was as it says: its checksum alone is not a signature.
-
-  stillpoint certificate sign people-fit/certificate.json --key ~/.ssh/id_ed25519
-
-writes people-fit/certificate.json.sig. A certificate that does not verify is not signed (exit
-code 4). The signature is OpenSSH's; for a key with a passphrase, in an agent or on a
-hardware token, ssh-keygen makes the same:
-
-  ssh-keygen -Y sign -n stillpoint-certificate -f KEY people-fit/certificate.json
-
-The certificate of a dataset (stillpoint budget show) is signed in the same way.`
-}
-
 func (s *certificateSign) Run(ctx context.Context, c *console) error {
 	text, _, err := verified(ctx, s.Certificate)
 	if err != nil {
@@ -85,24 +69,6 @@ type certificateVerify struct {
 	Signature   string `help:"Signature file (default: CERTIFICATE.sig)." placeholder:"FILE"`
 	Model       string `help:"Also check that FILE is the model the certificate speaks of." placeholder:"FILE"`
 	JSON        bool   `help:"Print JSON." name:"json"`
-}
-
-// Help returns the text that the help of the command prints below its flags.
-func (certificateVerify) Help() string {
-	return `Recomputes a certificate's guarantee as stillpoint verify does, and tells who signed it.
-
-  stillpoint certificate verify people-fit/certificate.json --signers signers
-
-The list of signers is OpenSSH's allowed_signers: a name, and the key as in a public key's
-file. You have it from the signers themselves, not from where you have the certificate:
-
-  ada@example.org ssh-ed25519 AAAAC3Nz...
-
-A signature says that the owner of the key vouches for the certificate, and that no byte
-was changed since. The claim of the certificate follows from its record. For the honesty of the record the
-signer vouches.
-
-Exit code 4 means refused: the certificate does not verify, or no allowed signer signed it.`
 }
 
 func (v *certificateVerify) Run(ctx context.Context, c *console) error {

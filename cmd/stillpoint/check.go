@@ -18,27 +18,6 @@ type checkCommand struct {
 	JSON   bool   `help:"Print JSON." name:"json"`
 }
 
-// Help returns the text that the help of the command prints below its flags.
-func (checkCommand) Help() string {
-	return `NOT private. Every cell of the table is looked at, counts are exact, and cells are
-quoted: do this on rows that you may look at, such as a sample, and publish nothing of
-the output. Nothing is charged, since nothing here is a release that a guarantee would
-cover; nothing is written, in the folder of a fit or elsewhere.
-
-For each column it counts the cells that are read as they are, missing, unreadable,
-clamped to the bound below or above, and other, and names the faults in them:
-1,234 or 5% where a number should be, dates of another layout, targets that are no
-class though one is nearly so (Yes for yes). A fit learns nothing from such a column,
-and nothing at all without targets; it may warn only by noisy numbers, when the budget
-is spent. Beside each problem stands its remedy. Faults that no single cell shows are
-looked for as well: a delimiter at the end of lines, another encoding, -999 for missing,
-thousands read as decimals, months as days, dates that a spreadsheet counts, identifiers.
-Problems do not change the exit code; with --strict those do by which a column or half of
-the rows is lost.
-
-  stillpoint check people.yaml sample.csv`
-}
-
 func (f *checkCommand) Run(ctx context.Context, c *console) error {
 	config, err := train.ReadConfig(f.Config)
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	_ "embed" // the templates of the scripts
 	"errors"
 	"fmt"
 	"slices"
@@ -16,16 +17,6 @@ import (
 
 type completionCommand struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"The shell: bash, zsh or fish." placeholder:"SHELL"`
-}
-
-// Help returns the text that the help of the command prints below its flags.
-func (completionCommand) Help() string {
-	return `Prints a script by which a shell completes commands, flags and their values. It is
-made from the same declarations as --help, and runs nothing when a key is pressed.
-
-  bash   stillpoint completion bash > ~/.local/share/bash-completion/completions/stillpoint
-  zsh    stillpoint completion zsh > DIR/_stillpoint       (DIR is a folder of $fpath)
-  fish   stillpoint completion fish > ~/.config/fish/completions/stillpoint.fish`
 }
 
 func (s completionCommand) Run(k *kong.Context, c *console) error {
@@ -141,87 +132,14 @@ var completions = template.Must(template.New("").Funcs(template.FuncMap{
 }).Parse(completionScripts))
 
 // completionScripts are the templates of the scripts, by the names of the shells.
-const completionScripts = `{{define "bash"}}# Completion of stillpoint for bash, written by: stillpoint completion bash
-_stillpoint() {
-  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} at= i
-  # Bash divides --flag=value at the sign.
-  if [[ $before == "=" ]]; then before=${COMP_WORDS[COMP_CWORD-2]}; elif [[ $word == "=" ]]; then word=; fi
-  for ((i = 1; i < COMP_CWORD; i++)); do
-    case "$at/${COMP_WORDS[i]}" in
-{{- range .}}{{if .Path}}
-      "{{parent .Path}}/{{last .Path}}") at="{{.Path}}" ;;{{end}}{{end}}
-    esac
-  done
-  local values= files=
-  case "$at/$before" in
-{{- range $l := .}}{{range .Flags}}{{if .Values}}
-    "{{$l.Path}}/--{{.Name}}") values="{{join .Values}}" ;;{{else if .File}}
-    "{{$l.Path}}/--{{.Name}}") files=1 ;;{{else if .Takes}}
-    "{{$l.Path}}/--{{.Name}}") return ;;{{end}}{{end}}{{end}}
-  esac
-  if [[ -n $values ]]; then COMPREPLY=($(compgen -W "$values" -- "$word")); return; fi
-  if [[ -z $files ]]; then
-    case "$at" in
-{{- range .}}
-      "{{.Path}}") values="{{words .Subs}} {{join .Args}}"; [[ $word == -* ]] && values="{{options .Flags}}"{{if .File}} || files=1{{end}} ;;
-{{- end}}
-    esac
-    COMPREPLY=($(compgen -W "$values" -- "$word"))
-  fi
-  if [[ -n $files ]]; then compopt -o filenames 2>/dev/null; COMPREPLY+=($(compgen -f -- "$word")); fi
-}
-complete -F _stillpoint stillpoint
-{{end}}
-{{- define "zsh"}}#compdef stillpoint
-# Completion of stillpoint for zsh, written by: stillpoint completion zsh
-_stillpoint() {
-  local at= i
-  for ((i = 2; i < CURRENT; i++)); do
-    case "$at/$words[i]" in
-{{- range .}}{{if .Path}}
-      "{{parent .Path}}/{{last .Path}}") at="{{.Path}}" ;;{{end}}{{end}}
-    esac
-  done
-  case "$at" in
-{{- range .}}
-    "{{.Path}}")
-      _arguments -S{{range .Flags}} \
-        '--{{.Name}}{{if .Takes}}={{end}}[{{single .Help}}]{{if .Values}}:value:({{join .Values}}){{else if .File}}:file:_files{{else if .Takes}}:value: {{end}}'
-{{- end}}{{if .Subs}} \
-        '*:command:(({{range .Subs}}{{.Name}}\:"{{single .Help}}" {{end}}))'{{else if .Args}} \
-        '*:value:({{join .Args}})'{{else if .File}} \
-        '*:file:_files'{{end}} ;;
-{{- end}}
-  esac
-}
-if [[ $funcstack[1] == _stillpoint ]]; then _stillpoint "$@"; else compdef _stillpoint stillpoint; fi
-{{end}}
-{{- define "fish"}}# Completion of stillpoint for fish, written by: stillpoint completion fish
-complete -c stillpoint -f
-{{- range $l := .}}{{$at := "__fish_use_subcommand"}}{{if .Path}}{{$at = printf "__fish_seen_subcommand_from %s" (last .Path)}}{{end}}
-{{- range .Subs}}
-complete -c stillpoint -n '{{$at}}{{if $l.Path}}; and not __fish_seen_subcommand_from {{words $l.Subs}}{{end}}' -a '{{.Name}}' -d '{{plain .Help}}'
-{{- end}}{{if .Args}}
-complete -c stillpoint -n '{{$at}}' -a '{{join .Args}}'{{end}}{{if .File}}
-complete -c stillpoint -n '{{$at}}' -F{{end}}
-{{- range .Flags}}
-complete -c stillpoint -n '{{$at}}' -l {{.Name}}{{with .Short}} -s {{.}}{{end}}{{if .Values}} -x -a '{{join .Values}}'{{else if .File}} -r -F{{else if .Takes}} -x{{end}} -d '{{plain .Help}}'
-{{- end}}{{end}}
-{{end}}`
+//
+//go:embed completion.tmpl
+var completionScripts string
 
 type manCommand struct {
 	Out string `help:"Write a page for each command into this folder: DIR/stillpoint.1, DIR/stillpoint-fit.1, ..." placeholder:"DIR"`
 
 	Name []string `arg:"" optional:"" help:"The command, such as fit or budget show; without it the page of stillpoint itself." placeholder:"COMMAND"`
-}
-
-// Help returns the text that the help of the command prints below its flags.
-func (manCommand) Help() string {
-	return `Prints the manual page of a command, in roff. Manual pages are made from the same
-declarations as --help.
-
-  stillpoint man fit | man -l -
-  stillpoint man --out ~/.local/share/man/man1`
 }
 
 func (m manCommand) Run(k *kong.Context, c *console) error {
@@ -239,6 +157,6 @@ func (m manCommand) Run(k *kong.Context, c *console) error {
 		}
 		n = n.Children[i]
 	}
-	_, err := fmt.Fprint(c.out, manual(k.Model, n))
+	_, err := fmt.Fprint(c.out, manual(n))
 	return err
 }

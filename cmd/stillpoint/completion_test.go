@@ -7,14 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/alecthomas/kong"
 )
 
 // TestCompletions runs each shell that is installed on the script for it. Every command, flag and listed value of the
 // model must be offered after its beginning, and nothing that does not begin so.
 func TestCompletions(t *testing.T) {
-	parser, err := kong.New(&commands{}, kong.Name("stillpoint"), kong.Vars{"version": ""})
+	parser, err := parserOf(&commands{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +99,7 @@ func TestCompletions(t *testing.T) {
 // TestManualsAreWellFormed: groff, where it is installed, must find no fault in the manual page of any command, and the
 // page must name every flag that the help names.
 func TestManualsAreWellFormed(t *testing.T) {
-	parser, err := kong.New(&commands{}, kong.Name("stillpoint"), kong.Description(description), kong.Vars{"version": ""})
+	parser, err := parserOf(&commands{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,6 +110,16 @@ func TestManualsAreWellFormed(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join(folder, "*.1"))
 	if err != nil || len(pages) < 25 {
 		t.Fatalf("%d pages: %v", len(pages), err)
+	}
+	texts, err := helpTexts.ReadDir("help")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range texts {
+		page := strings.TrimSuffix(text.Name(), ".txt")
+		if !slices.Contains(pages, filepath.Join(folder, page+".1")) || detail(page) == "" {
+			t.Errorf("help/%s: must be of a command, and say something", text.Name())
+		}
 	}
 	groff, missing := exec.LookPath("groff")
 	for _, page := range pages {

@@ -18,21 +18,6 @@ type contrastCommand struct {
 	JSON     bool     `help:"Print JSON." name:"json"`
 }
 
-// Help returns the text that the help of the command prints below its flags.
-func (contrastCommand) Help() string {
-	return `Prints a combination of coefficients with its confidence interval. A level stands for its
-difference from the column's reference level, the first one declared; a number for the change
-that one unit makes. Terms are joined by " + " and " - ", spaces included, and may begin with
-a factor: "10 age", "region=north - region=south", "0.5 a=x + 0.5 a=y".
-
-Several contrasts are printed one by one, and with their joint region.
-
-Everything follows from the released covariance: the table is not opened, and the answer
-costs no privacy. The certificate of a folder is verified first. A
-model file has none. Intervals belong to the formula that is printed with them, which may be
-shorter than the one that was asked for.`
-}
-
 // model reads the model of a fit's folder, and verifies the folder's certificate and model. If Dir is a file,
 // model reads it as a model file without verification.
 func (k *contrastCommand) model(ctx context.Context) (*model.Model, error) {

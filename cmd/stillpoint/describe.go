@@ -24,23 +24,6 @@ type describeCommand struct {
 	JSON      bool    `help:"Print JSON: the content of describe.json." name:"json"`
 }
 
-// Help returns the text that the help of the command prints below its flags.
-func (describeCommand) Help() string {
-	return `Releases a description of the table for one budget: counts and shares of the values of
-categories, shares of missing cells, and quantiles, mean and standard deviation of numbers
-and dates, each with an interval. With --by also the means and shares in the rows of each
-value of a category. The intervals are of the table's own values and cover the privacy noise.
-
-A number whose bounds nobody knows is written as {number: auto}, and a date as {date: auto}.
-Public bounds, where there are some, make the releases more accurate.
-
-DIR has describe.json; schema.yaml, the schema with bounds that follow from the released
-quantiles; describe.html, a page; certificate.json, which stillpoint verify checks; and
-ledger.jsonl. A configuration with the key described: DIR/describe.json may keep number: auto
-for a fit, whose bounds are then those of the description. The costs of the two add up:
-stillpoint ledger states their sum, and a store of budgets (key budget) charges both.`
-}
-
 func (d *describeCommand) Run(ctx context.Context, c *console) error {
 	config, err := train.ReadDescription(d.Config)
 	if err != nil {

@@ -10,38 +10,29 @@ import (
 )
 
 type exportCommand struct {
-	Model string   `arg:"" help:"Model file." placeholder:"MODEL"`
-	ONNX  string   `help:"Write a graph for ONNX runtimes to FILE." name:"onnx" placeholder:"FILE"`
-	SQL   string   `help:"Print a query: duckdb, postgresql, sqlite or bigquery." name:"sql" placeholder:"DIALECT"`
-	Table string   `help:"With --sql: the text after FROM, such as the table's name." placeholder:"TABLE" default:"people"`
-	Keep  []string `help:"With --sql: columns to stand before the predictions, such as a key." placeholder:"COLUMN,..."`
-	Out   string   `help:"With --sql: write to FILE instead of standard output." placeholder:"FILE"`
-}
-
-// Help returns the text that the help of the command prints below its flags.
-func (exportCommand) Help() string {
-	return `Writes the computation of predict as a program of another system: clamp, transform,
-missing and other cells, lookup of categories, norm, margins, probability and class.
-
-  stillpoint export people-fit/model.json --onnx people.onnx
-  stillpoint export people-fit/model.json --sql duckdb --table people --keep id
-
-Inputs of the graph are the model's columns, [rows, 1] each: numbers as float64, NaN
-if missing, and categories as text without white space around it. A query reads
-numbers from columns of numbers, with NULL for missing. Either has the contents of the
-model file alone, and costs no budget.`
+	Model   string   `arg:"" help:"Model file." placeholder:"MODEL"`
+	ONNX    string   `help:"Write a graph for ONNX runtimes to FILE." name:"onnx" placeholder:"FILE"`
+	Matrix  bool     `help:"With --onnx: one input [rows, numbers] in place of one for each column of numbers."`
+	Float32 bool     `help:"With --onnx: numbers as float32, which takes less time and rounds predictions." name:"float32"`
+	SQL     string   `help:"Print a query: duckdb, postgresql, sqlite or bigquery." name:"sql" placeholder:"DIALECT"`
+	Table   string   `help:"With --sql: the text after FROM, such as the table's name." placeholder:"TABLE" default:"people"`
+	Keep    []string `help:"With --sql: columns to stand before the predictions, such as a key." placeholder:"COLUMN,..."`
+	Out     string   `help:"With --sql: write to FILE instead of standard output." placeholder:"FILE"`
 }
 
 func (e *exportCommand) Run(_ context.Context, c *console) error {
 	if (e.ONNX == "") == (e.SQL == "") {
 		return errors.New("export: give either --onnx FILE or --sql DIALECT")
 	}
+	if e.ONNX == "" && (e.Matrix || e.Float32) {
+		return errors.New("export: --matrix and --float32 are forms of a graph: give them with --onnx FILE")
+	}
 	m, err := model.Read(e.Model)
 	if err != nil {
 		return err
 	}
 	if e.ONNX != "" {
-		graph, err := export.ONNX(m)
+		graph, err := export.ONNX(m, export.Graph{Matrix: e.Matrix, Single: e.Float32})
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/fitting"
 	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
@@ -59,41 +60,6 @@ type fitCommand struct {
 	Attended  bool   `help:"With --shards, end as at Ctrl-C when standard input is closed, as it is when the program that runs this one ends."`
 	DryRun    bool   `help:"Do all but the releases: read the table and plan, then print the charge and the files. Nothing is charged or written." name:"dry-run"`
 	JSON      bool   `help:"Print JSON." name:"json"`
-}
-
-// Help returns the text that the help of the command prints below its flags.
-func (fitCommand) Help() string {
-	return `Reads the table into the curator, which alone sees rows; reserves the whole budget in
-DIR/ledger.jsonl on stable storage; trains; and writes DIR/model.json and
-DIR/certificate.json. Every printed number is public or was released with noise. --verbose
-and --json add the plan, the optimizer's numbers and the algorithms not chosen.
-
-Every fit charges a budget of its own, also on the same table: two fits at
-epsilon 1 are not one fit at epsilon 1. The summary states the cost of all fits in the
-output folders together. With budget: {store: ..., dataset: ...} in the configuration
-a fit is also charged to a registered dataset. If the cap of the dataset does not cover
-it, nothing is computed and the exit code is 3 (stillpoint budget --help).
-
---dry-run stops before the first release. It reads configuration and table, plans, and
-asks the folder and the store of budgets whether they would take the fit, with the exit
-codes of a fit. It prints nothing about records, charges nothing and writes nothing. Use
-stillpoint check to see whether cells are read as you mean them.
-
-A table too small for its budget is refused before anything is charged. If the effective
-size N, records times mu over the root of the number of weights, is below 30, a model is
-noise. --anyway, or STILLPOINT_ANYWAY=1, fits it all the same.
-
-With --shards N the rows are in N workers, in other processes or on other machines
-(stillpoint shard --help). The model is the same, to the bit, as that of one process with
-the whole table. The configuration names no data: and gives table: a name. The key, in the
-first line of standard input, is made for this fit alone (stillpoint shard --new-key). If
-the schema has a unit, the unit's cell must decide a row's partition; with --progress=json
-the fit names the column (event key) and then waits for its key. The fit prints its
-address, waits until all shards are ready, and waits again if one is lost.
-
-Ctrl-C ends the fit after the current step; the model reached by then is saved
-and certified as incomplete. A fit that is killed leaves a journal of its releases in DIR,
-from which stillpoint recover makes both files. A reservation stays in the ledger.`
 }
 
 func (f *fitCommand) Run(ctx context.Context, c *console) error {
@@ -194,22 +160,6 @@ type planCommand struct {
 	Simulate bool `help:"Also run every candidate on generated rows of the same number and width, and compare."`
 }
 
-// Help returns the text that the help of the command prints below its flags.
-func (planCommand) Help() string {
-	return `Foresees a fit: the rows that count, the protected unit, the share of the possible gain that
-the noise will cost, a size that would halve it, the algorithm with the reason for its choice,
-time and memory. --verbose adds the steps, the division of the budget, the expected gradient
-norm, and the algorithms that were not chosen. The table is opened only to count its rows, which are public under
-replace-one; with privacy.records in the configuration it is not opened at all.
-
-Without train.algorithm every algorithm is planned. The plans are ranked by their
-predicted gradient norm over the table, or by the goal of train.goal (population,
-excess-risk), within train.passes passes over the table. The ranking uses public
-numbers alone. --simulate tries it on generated rows, never on the table.
-
-stillpoint algorithms NAME lists the settings of an algorithm.`
-}
-
 func (f *planCommand) Run(ctx context.Context, c *console) error {
 	config, err := f.read()
 	if err != nil {
@@ -230,4 +180,47 @@ func (f *planCommand) Run(ctx context.Context, c *console) error {
 	}
 	_, err = fmt.Fprint(c.out, outline(planned, f.Verbose), comparison(planned, tried))
 	return err
+}
+
+// drySummary returns the lines that fit --dry-run prints below the plan: the charge and the files of the fit
+// that was not run.
+func drySummary(ctx context.Context, c *train.Config, d *runfolder.Dry) string {
+	var b facts
+	b.add("would charge", "the whole budget, in %s, before the first release", safetext.Text(d.Ledger))
+	if d.Cost != nil {
+		b.add("dataset", "%s: mu^2 of %.6g of its cap in the store", safetext.Text(c.Budget.Dataset), d.Cost.Charge)
+	}
+	b.add("would write", "%s, %s", safetext.Text(d.ModelPath), safetext.Text(d.CertificatePath))
+	if len(d.Earlier) > 0 {
+		b.add("together", "%s", d.Together(ctx))
+	}
+	b.add("dry run", "nothing was released, charged or written")
+	return b.String()
+}
+
+// dryJSON returns the output of fit --dry-run --json: the plan, the charge and the files of the fit that was
+// not run.
+func dryJSON(ctx context.Context, c *train.Config, d *runfolder.Dry) any {
+	j := struct {
+		DryRun      bool   `json:"dry_run"`
+		Plan        any    `json:"planned"`
+		Ledger      string `json:"ledger"`
+		Model       string `json:"model"`
+		Certificate string `json:"certificate"`
+		// Dataset and Charge are the dataset and the charge in the store of budgets; absent without a store.
+		Dataset string  `json:"dataset,omitempty"`
+		Charge  float64 `json:"charge,omitempty"`
+		Earlier int     `json:"earlier_fits"`
+		// Together is an epsilon, at this fit's delta, that holds for this fit and the earlier fits of the
+		// table together; absent without earlier fits.
+		Together float64 `json:"together,omitempty"`
+	}{DryRun: true, Plan: planJSON(d.Planned, nil), Ledger: d.Ledger, Model: d.ModelPath, Certificate: d.CertificatePath,
+		Earlier: len(d.Earlier)}
+	if d.Cost != nil {
+		j.Dataset, j.Charge = c.Budget.Dataset, d.Cost.Charge
+	}
+	if epsilon, ok := d.Sum(ctx); ok && len(d.Earlier) > 0 {
+		j.Together = runfolder.RoundUp(epsilon)
+	}
+	return j
 }

@@ -14,14 +14,6 @@ type ledgerCommand struct {
 	JSON    bool     `help:"Print JSON." name:"json"`
 }
 
-// Help returns the text that the help of the command prints below its flags.
-func (ledgerCommand) Help() string {
-	return `Reads the ledgers of these folders and prints the cost of all fits of each table together.
-A table is known by its public name (table: in a configuration) or by its path. Every
-reservation counts in full, that of a fit which was interrupted or killed as well;
-fits in folders that are not named are not counted.`
-}
-
 func (l *ledgerCommand) Run(ctx context.Context, c *console) error {
 	totals, err := runfolder.Totals(ctx, l.Folders, l.Delta)
 	if err != nil {

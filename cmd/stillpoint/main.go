@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"slices"
 
 	"github.com/alecthomas/kong"
@@ -33,29 +35,6 @@ const (
 	exitInterrupted = 130 // interrupted by Ctrl-C; the model reached so far is saved
 	exitFault       = 134 // a fault in the program (128 + SIGABRT)
 )
-
-const description = `Train models on sensitive tables under differential privacy.
-
-A table, public facts about its columns and a privacy budget go in; a model, a
-certificate that anybody can recheck, and an honest summary come out.
-
-  stillpoint schema people.csv > people.yaml    draft a configuration
-  stillpoint check people.yaml sample.csv       how cells are read; not private
-  stillpoint plan people.yaml                   the algorithm, its cost and quality
-  stillpoint fit people.yaml                    train
-  stillpoint verify people-fit/certificate.json recheck the guarantee
-  stillpoint predict people-fit/model.json new.csv
-
-Exit codes: 0 done, 1 input at fault (a configuration, a table, a file), 2 wrong
-usage, 3 over budget, 4 certificate or model refused, 5 system at fault (a disk, a
-permission), 130 interrupted (the model so far is saved), 134 a fault in the program,
-which says nothing more since it may hold records.
-
-A program that drives this one passes --json and --progress=json: results are JSON on
-standard output; progress and errors are JSON on standard error, an object a line,
-whose "event" is reading, plan, step, stopping or error. An error has code, exit,
-message, charged and, where the message names them, field and rule. Lines without
-JSON come with exit codes from 128 on alone.`
 
 type commands struct {
 	Progress string `help:"Progress and errors on standard error: text, or json, an object a line." enum:"text,json" default:"text" placeholder:"text|json"`
@@ -143,12 +122,9 @@ func run(ctx context.Context, args []string, plain *console) int {
 	c.json = slices.Contains(args, "--progress=json")
 	var cmd commands
 	exit := -1
-	parser, err := kong.New(&cmd,
-		kong.Name("stillpoint"), kong.Description(description),
-		kong.Writers(c.out, c.err), kong.Exit(func(code int) { exit = code }),
-		kong.Vars{"version": versionLine()}, kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(c),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
-	)
+	parser, err := parserOf(&cmd, kong.Writers(c.out, c.err), kong.Exit(func(code int) { exit = code }),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(c),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}))
 	if err != nil {
 		fmt.Fprintln(c.err, "stillpoint:", err)
 		return exitFailed
@@ -196,3 +172,49 @@ func exitCode(err error) int {
 	}
 	return exitFailed
 }
+
+type versionCommand struct{}
+
+func (versionCommand) Run(c *console) error {
+	_, err := fmt.Fprintln(c.out, versionLine())
+	return err
+}
+
+// versionLine returns the version, the system and the version of Go.
+func versionLine() string {
+	return fmt.Sprintf("%s %s/%s %s", software(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+}
+
+// stamp is the version that the build sets, or "": go build -ldflags "-X main.stamp=v1.2.0".
+var stamp string
+
+// software returns the program's name and version. The version is the stamp if it is set, else the module's
+// version, else "devel" and the first 12 digits of the source revision.
+func software() string {
+	if stamp != "" {
+		return "stillpoint " + stamp
+	}
+	version, revision := "devel", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if v := info.Main.Version; v != "" && v != "(devel)" {
+			version = v
+		}
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" && version == "devel" && len(s.Value) >= 12 {
+				revision = " " + s.Value[:12]
+			}
+		}
+	}
+	return "stillpoint " + version + revision
+}
+
+// experimentCommand answers a command that the laboratory has now.
+type experimentCommand struct {
+	Arguments []string `arg:"" optional:"" help:"Ignored."`
+}
+
+// errMoved reports a command that is no command of this program any more.
+var errMoved = errors.New("experiment is a command of the laboratory, which the source holds: " +
+	"go run ./lab/cmd/lab experiment")
+
+func (*experimentCommand) Run() error { return errMoved }

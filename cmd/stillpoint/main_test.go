@@ -132,7 +132,7 @@ func TestExitCodes(t *testing.T) {
 	}
 	for _, code := range []string{"0 done", "1 input at fault", "2 wrong usage", "3 over budget",
 		"4 certificate or model refused", "5 system at fault", "130 interrupted", "134 a fault"} {
-		if !strings.Contains(strings.ReplaceAll(description, "\n", " "), code) {
+		if !strings.Contains(strings.ReplaceAll(detail("stillpoint"), "\n", " "), code) {
 			t.Errorf("the help does not say %q", code)
 		}
 	}

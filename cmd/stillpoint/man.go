@@ -17,7 +17,7 @@ func manuals(model *kong.Application, folder string) error {
 	}
 	var write func(n *kong.Node) error
 	write = func(n *kong.Node) error {
-		if err := os.WriteFile(filepath.Join(folder, titled(n)+".1"), []byte(manual(model, n)), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, titled(n)+".1"), []byte(manual(n)), 0o644); err != nil {
 			return err
 		}
 		for _, sub := range n.Children {
@@ -41,7 +41,7 @@ func titled(n *kong.Node) string {
 }
 
 // manual returns the manual page of a command, in the macros of man(7).
-func manual(model *kong.Application, n *kong.Node) string {
+func manual(n *kong.Node) string {
 	var b strings.Builder
 	words := strings.ReplaceAll(titled(n), "-", " ")
 	help, detail := n.Help, n.Detail

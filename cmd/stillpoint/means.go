@@ -25,24 +25,6 @@ type meansCommand struct {
 	JSON    bool     `help:"Print JSON." name:"json"`
 }
 
-// Help returns the text that the help of the command prints below its flags.
-func (meansCommand) Help() string {
-	return `Answers with a model over a reference population: for each level of a category the adjusted
-mean, which is the mean prediction if every row of the population had that level, and its
-difference from that of the first level declared; for each number the average marginal
-effect, which is the mean change of the prediction for one unit more. The predictions are
-probabilities of the second of two classes, expected counts or expected numbers.
-
-The population is a PUBLIC table, such as a published sample, or profiles. No private table
-is read, and the answers cost no privacy. With profiles, the prediction for each
-is printed too.
-
-After a fit with inference: {level: 0.95} each answer has an interval for sampling and
-privacy noise together, for the population as it is given. The interval is first-order (the
-delta method). An answer without a stated interval has a dash, and the reason is below.
-Answers are associations in the model and no effects of causes.`
-}
-
 func (k *meansCommand) Run(ctx context.Context, c *console) error {
 	m, err := (&contrastCommand{Dir: k.Dir}).model(ctx)
 	if err != nil {

@@ -22,19 +22,6 @@ type predictCommand struct {
 	csvFlags
 }
 
-// Help returns the text that the help of the command prints below its flags.
-func (predictCommand) Help() string {
-	return `Writes one CSV row for each row of the table, in order. A row that cannot be read
-gets an empty prediction. A table of text is read in the form of the
-table that the model was fitted to, unless flags state another form.
-
---intervals adds lower and upper: the confidence interval of the mean (the probability,
-the rate) of rows with the same features. It covers the sampling error and the privacy
-noise, for the formula of the fit. Single rows
-vary around their mean. A row without a stated interval has empty cells. Rows with a column
-or a level that is not in the formula of the fit have none: a warning names these columns.`
-}
-
 func (p *predictCommand) Run(ctx context.Context, c *console) error {
 	m, err := model.Read(p.Model)
 	if err != nil {
@@ -82,22 +69,9 @@ type evaluateCommand struct {
 	Where string `help:"Use only the rows with column=value, for example split=test." placeholder:"COLUMN=VALUE"`
 	JSON  bool   `help:"Print JSON." name:"json"`
 
-	Stationarity bool `help:"Also find the least eigenvalue of the objective's Hessian at the weights. NOT private either."`
+	Horizon      *float64 `help:"Measure events up to TIME, of a model of the time to an event, in place of the end of the time that is modelled." placeholder:"TIME"`
+	Stationarity bool     `help:"Also find the least eigenvalue of the objective's Hessian at the weights. NOT private either."`
 	csvFlags
-}
-
-// Help returns the text that the help of the command prints below its flags.
-func (evaluateCommand) Help() string {
-	return `The figures are computed directly from the table, without noise and without a
-charge. They are for rows that are public or yours to look at, such as a held-out
-split used inside the office. Do not publish figures of people's rows without
-accounting for them.
-
---stationarity shows whether the weights are a second-order point on these rows. It prints
-gradient_norm, the least eigenvalue of the Hessian and the error of that eigenvalue. It
-needs up to 300 products with the Hessian, each a pass over the rows. If the eigenvalue is
-far below zero, the weights are at a saddle point. If the slope of the loss or of relu
-jumps, there is no Hessian, and the reason is printed. Encoded rows are held in memory, 4 bytes a feature.`
 }
 
 func (e *evaluateCommand) Run(ctx context.Context, c *console) error {
@@ -110,7 +84,11 @@ func (e *evaluateCommand) Run(ctx context.Context, c *console) error {
 	if e.Stationarity {
 		evaluate = m.EvaluateStationarity
 	}
-	metrics, err := evaluate(ctx, e.Data, e.Where)
+	var horizon []float64
+	if e.Horizon != nil {
+		horizon = append(horizon, *e.Horizon)
+	}
+	metrics, err := evaluate(ctx, e.Data, e.Where, horizon...)
 	if err != nil {
 		return err
 	}

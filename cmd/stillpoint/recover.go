@@ -16,27 +16,6 @@ type recoverCommand struct {
 	Overwrite bool   `help:"Replace the files of an earlier fit in DIR by those of the one that did not end."`
 }
 
-// Help returns the text that the help of the command prints below its flags.
-func (recoverCommand) Help() string {
-	return `Makes model.json and certificate.json of a fit that was killed, whose machine
-stopped or whose disk was full, from the journal it kept in DIR. If it had made
-both, they are put in their places; else the model is the last iterate that the
-journal holds, certified as incomplete.
-
-The table is not opened and nothing is charged. The certificate's claim is the
-whole budget, as it was reserved before the first release; what the journal proves
-was released is in it for information, and may lack the releases of the last
-second before a machine stopped. DIR/ledger.jsonl keeps the whole budget.
-
-A fit that was charged to a store of budgets is settled there. The store charges what DIR
-proves, and at least what it had allowed the fit to release; the rest is free again. Only
-the folder in which the fit ran proves less than the whole reservation, with its ledger,
-its journal and the note of its reservation. A copy, files that were put back, and a
-journal that is damaged or cut off prove nothing, and the store keeps the whole charge
-(stillpoint budget settle RUN --in-full ends such a run). A fit that may still run holds
-its run, and recover refuses its folder and every copy of it.`
-}
-
 func (r *recoverCommand) Run(ctx context.Context, c *console) error {
 	saved, err := runfolder.Recover(ctx, r.Dir, runfolder.RecoverOptions{Overwrite: r.Overwrite, Stores: stores.Open})
 	if saved != nil {
@@ -80,7 +59,7 @@ func describe(w io.Writer, r *runfolder.Recovered) (err error) {
 		r.Charged, r.Budget.Charge(), r.Releases)
 	line("ledger", "keeps the whole budget of this fit, in %s", filepath.Join(r.Folder, runfolder.LedgerFile))
 	if r.Damaged > 0 {
-		line("WARNING", "line %d of the journal is damaged or cut off: what was released from there on is not known",
+		line("WARNING", "line %d of the journal is damaged or cut off: the releases after it are not known",
 			r.Damaged)
 	}
 	line("recheck", "stillpoint verify %s", r.CertificatePath)

@@ -15,8 +15,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
@@ -65,7 +63,7 @@ func commandPage(t *testing.T) string {
 		fmt.Fprintf(&p, "## %s\n\n```text\n%s\n```\n\n", title, strings.TrimSpace(helpOf(t, append(args, "--help")...)))
 	}
 	section("stillpoint")
-	parser, err := kong.New(&commands{}, kong.Name("stillpoint"), kong.Vars{"version": ""})
+	parser, err := parserOf(&commands{})
 	if err != nil {
 		t.Fatal(err)
 	}

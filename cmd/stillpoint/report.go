@@ -18,20 +18,6 @@ type reportCommand struct {
 	Where  string `help:"Of that table, use only the rows with column=value." placeholder:"COLUMN=VALUE"`
 }
 
-// Help returns the text that the help of the command prints below its flags.
-func (reportCommand) Help() string {
-	return `Writes one HTML file for people: the public inputs, the cost and its meaning for a person,
-the noise beside the signal, the coefficients in the table's units with their noise,
-and a sentence that cites the guarantee. It has no script and loads nothing.
-
-Everything on it follows from the folder's certificate, model and ledger. The table
-is not opened, so the page costs no privacy and may be published. A certificate
-that does not verify, or a model of another certificate, is refused (exit code 4).
-
-With --public the page has a section of figures computed directly from DATA, and says
-that they are not private: for tables that are public.`
-}
-
 func (r *reportCommand) Run(ctx context.Context, c *console) error {
 	fit, err := report.ReadFit(ctx, r.Dir)
 	if err != nil {

@@ -32,32 +32,6 @@ type schemaCommand struct {
 	csvFlags
 }
 
-// Help returns the text that the help of the command prints below its flags.
-func (schemaCommand) Help() string {
-	return `Prints a configuration to be completed: every ??? is a public fact that only you
-can state. Nothing but the header is read, so nothing about people shapes it.
-
-The header is quoted. A first row with a number, a date, a code, an empty or very
-long cell or the same cell twice looks like a record and is refused: say --header if
-it is a header nevertheless, --no-header if the table has none: the draft then names
-its columns. A record of other words alone cannot be told from a header.
-
-  stillpoint schema people.csv > people.yaml
-
-The kind of a column (a number, a date, a category, or ignored) is guessed from its name
-alone. --codebook FILE takes kinds, bounds and values from a codebook: a table with a row
-for each column, whose columns are name and any of type, min, max and values, or those of
-REDCap's data dictionary. Facts that neither gives stay ???.
-
-An editor with a YAML language server completes and checks the draft by a JSON Schema,
-which its first line names: stillpoint schema --editor > stillpoint-1.schema.json
-
---from-public FILE reads another table, of which you say that it is public: a sample
-that its agency publishes, rows made up by hand. Columns of the same names are drafted
-from its rows, and each says so. Their bounds and lists are published with the model.
-It may not be DATA itself, of which only the header is read.`
-}
-
 // editorSchema is the JSON Schema of a configuration, which TestEditorSchemaIsFresh generates from the declarations of
 // the keys. Its name has the version of the schema: a file that it accepts, it accepts in every later edition.
 //

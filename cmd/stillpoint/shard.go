@@ -143,25 +143,6 @@ type shardCommand struct {
 	NewKey    bool          `help:"Write a fresh key and end." name:"new-key"`
 }
 
-// Help returns the text that the help of the command prints below its flags.
-func (shardCommand) Help() string {
-	return `A worker holds one partition of a table for a fit that runs elsewhere (stillpoint fit
---shards N). It answers the fit's queries with exact sums. The fit adds the
-noise; a worker on its own publishes nothing.
-
-The first line of standard input is the key of the fit, 64 hexadecimal digits. Whoever has
-the key can ask for exact sums. Protect it as you protect the table, and keep it out of
-arguments, environment variables, files and logs.
-
-The rows are those of FILEs, written as the fit's configuration says. Without FILEs they
-follow the key on standard input: text with a header, commas, double quotes and decimal
-points, in frames of a length (4 bytes, little-endian) and as many bytes. A frame of length
-0 ends the table. Standard input stays open then: when it is closed the worker ends.
-
-A worker that ends can be started again for its partition. It must read the same rows in
-the same order, or the fit ends.`
-}
-
 func (f *shardCommand) Run(ctx context.Context, c *console) error {
 	if f.NewKey {
 		key, err := fitting.NewShardKey()

@@ -17,22 +17,6 @@ type verifyCommand struct {
 	JSON        bool     `help:"Print JSON." name:"json"`
 }
 
-// Help returns the text that the help of the command prints below its flags.
-func (verifyCommand) Help() string {
-	return `Recomputes (epsilon, delta) from the filter's mu or from the schedule, each
-release's charge from its law, and their sum against mu^2, without the data. A
-file altered since it was written is refused by its checksum. The checksum is not
-a signature: whoever can edit the file can also recompute it. stillpoint certificate
-verify tells who signed it, where somebody did.
-
-The certificate of a dataset, which stillpoint budget show writes, has every row of its
-chain: each is rehashed and each reservation admitted again under the cap.
-
-Exit code 4 means refused: the file is no certificate, was altered, its claim does
-not follow from its record, its noise was simulated, or the model is not the one
-it speaks of. Exit code 1 means that a file could not be read.`
-}
-
 func (v *verifyCommand) Run(ctx context.Context, c *console) error {
 	if isBudget(v.Certificate) {
 		return v.verifyBudget(ctx, c)

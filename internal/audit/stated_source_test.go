@@ -16,7 +16,8 @@ import (
 // TestNoiseHasOneSource runs every registered algorithm in a recorded session. The standard deviation that the session
 // charged in its ledger, that of the noise that it drew, and that of the answer that it released must be one number in
 // three units. The noise of every step in the run's trace, from which reports print the noise, must be that of a
-// release. The test fails if a run, a session or a trace computes a standard deviation by itself.
+// release. For a step along a public direction of length sqrt(d), that is the release's noise over the distance between
+// its two points, times sqrt(d). The test fails if a run, a session or a trace computes a standard deviation by itself.
 func TestNoiseHasOneSource(t *testing.T) {
 	b, err := account.NewBudget(20, 1e-6, account.ReplaceOne)
 	if err != nil {
@@ -58,6 +59,10 @@ func TestNoiseHasOneSource(t *testing.T) {
 					continue
 				}
 				sigmas = append(sigmas, released.Sigma)
+				if q, ok := x.Asked.(query.Question); ok && q.Terms()[0].Kind() == query.ValueChange {
+					// A slope along a direction is the change of the loss over the distance, and a step goes along the direction.
+					sigmas = append(sigmas, released.Sigma*math.Sqrt(float64(len(q.Terms()[0].Point())))/q.Terms()[0].Distance())
+				}
 				if e := events[i]; e.Sigma != x.Event.Sigma || e.Question != x.Event.Question {
 					t.Errorf("%s: event %d: sigma %v in the ledger, %v charged", name, i, e.Sigma, x.Event.Sigma)
 				}

@@ -208,23 +208,23 @@ func (d *describing) spread(knots []float64, in span, masses []float64, variance
 		sum, size = sum+at[i]*m, size+m
 	}
 	mean := sum / size
-	var square, cells, noise float64
+	var square, cells, widest, noise float64
 	for i, m := range masses {
 		off := at[i] - mean
 		square += off * off * m / size
 		noise += off * off * off * off
-		var h float64 // the mean square of the cells beside the knot
-		if i > 0 {
-			h += (at[i] - at[i-1]) * (at[i] - at[i-1]) / 2
+		var h, most, sides float64 // the mean square of the cells beside the knot, and the largest
+		for _, k := range []int{max(i-1, 0), min(i+1, len(at)-1)} {
+			if c := (at[k] - at[i]) * (at[k] - at[i]); k != i {
+				h, most, sides = h+c, max(most, c), sides+1
+			}
 		}
-		if i < len(at)-1 {
-			h += (at[i+1] - at[i]) * (at[i+1] - at[i]) / 2
-		}
-		cells += h * max(m, 0) / size
+		cells += h / sides * max(m, 0) / size
+		widest += most * max(m, 0) / size
 	}
 	half := d.z * math.Sqrt(variance*noise) / size
 	root := func(x float64) float64 { return math.Sqrt(max(x, 0)) }
-	return &Value{root(square - cells/6), root(square - cells/4 - half), root(square + half)}
+	return &Value{root(square - cells/6), root(square - widest/4 - half), root(square + half)}
 }
 
 // bounds returns bounds for a fit: a tenth wider than low and high on either side, rounded outwards to two digits of

@@ -2,45 +2,117 @@ package report
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// arrival says how far the steps of a run went from its start to the minimum, for each coordinate of a way.
+// arrival says how far the steps of a run went from its start to the minimum along each coordinate of a way, for one
+// possible second moment of the rows.
 type arrival struct {
-	curvatures, shares []float64    // curvature of the loss, and share of the way that the steps cover
-	about              [][3]float64 // the share at the points of thirds, since the noise of the moment hides the curvature
-	ends               []float64    // where the steps ended
-	began              []float64    // where they began
-	half               *mat.Dense   // its transpose takes weights to coordinates
-	prior              []float64    // variance of the way along each coordinate before anything is seen of it
+	back, half *mat.Dense // from coordinates to weights, and transposed from weights to coordinates
+	shares     []float64  // share of the way that the steps cover
+	went       []float64  // what the steps covered, with noise
+	noise      []float64  // variance of the noise in it
+	prior      []float64  // variance of the way before anything is seen of it
 }
 
-// went sets the start of the steps, and the prior: weights are independent, with the same variance.
-func (w *way) went(start []float64, variance float64) {
-	var at mat.VecDense
-	at.MulVec(w.half.T(), mat.NewVecDense(len(start), start))
-	w.began = at.RawVector().Data
-	for i := range w.began {
-		w.prior = append(w.prior, variance*mat.Dot(w.half.ColView(i), w.half.ColView(i)))
+// seeing says how far the steps went if the second derivative in the weights were curved. weights are those at the end
+// of the steps less those at the start, and vary are the variances of weights before anything is seen of them.
+func (l *law) seeing(r *released, w *way, curved *mat.SymDense, weights, vary []float64) (arrival, error) {
+	d := len(weights)
+	inverse, root := r.power(-.5), r.power(.5)
+	var half, inside, vectors mat.Dense
+	half.Mul(inverse, curved)
+	inside.Mul(&half, inverse)
+	var e mat.EigenSym
+	if !e.Factorize(symmetrised(&inside), true) {
+		return arrival{}, errNoEigenvalues
 	}
+	e.VectorsTo(&vectors)
+	a := arrival{back: new(mat.Dense), half: new(mat.Dense), prior: make([]float64, d)}
+	a.back.Mul(inverse, &vectors)
+	a.half.Mul(root, &vectors)
+	var turn, moved mat.Dense // coordinates of w in those of a
+	turn.Mul(w.back.T(), a.half)
+	moved.Mul(w.displaced, &turn)
+	var went mat.VecDense
+	went.MulVec(a.half.T(), mat.NewVecDense(d, weights))
+	a.went = went.RawVector().Data
+	draws, _ := moved.Dims()
+	for i, curvature := range e.Values(nil) {
+		_, share := l.respond(max(curvature, 0))
+		noise := 0.
+		for j, v := range w.noise {
+			noise += math.Pow(v*turn.At(j, i), 2)
+			a.prior[i] += vary[j] * math.Pow(a.half.At(j, i), 2)
+		}
+		for n := range draws {
+			noise += math.Pow(moved.At(n, i), 2) / float64(draws)
+		}
+		a.shares, a.noise = append(a.shares, share), append(a.noise, noise)
+	}
+	return a, nil
 }
 
-// vary returns the sum of the variances of the features over the rows that are read, from the second moment of all
-// rows.
-func vary(rows *mat.SymDense, shared, share float64) float64 {
-	last := rows.SymmetricDim() - 1
-	sum := 0.
-	for j := range last {
+// possible returns second moments that the rows may have, of which one with the noise of its release is rows.
+func possible(rows *mat.SymDense, known *structure, sigma float64) (list []*mat.SymDense) {
+	d := rows.SymmetricDim()
+	coins := rand.New(rand.NewPCG(5, 6)) // fixed seed: the draws only approximate an expectation
+	for range min(max(workDraws/(d*d*d), leastMoments), mostMoments) {
+		of := mat.NewSymDense(d, nil)
+		for i := range d {
+			for j := i; j < d; j++ {
+				noise := sigma * coins.NormFloat64()
+				if j > i {
+					noise /= math.Sqrt2
+				}
+				of.SetSym(i, j, rows.At(i, j)+noise)
+			}
+		}
+		if known != nil {
+			known.impose(of, sigma)
+		}
+		list = append(list, of)
+	}
+	return list
+}
+
+// leastMoments and mostMoments bound the number of second moments over which the rest of a way is a mean.
+const leastMoments, mostMoments = 4, 16
+
+// priors returns a variance of each weight of a way before the fit, if its margin has the given variance over the rows
+// that are read: a column may have the effect of that whole deviation over its own deviation if it is a number, and over
+// its range if it is a level, a knot or the intercept. Columns that vary together may have larger effects than
+// the margin shows, since these cancel. rows is the second moment of all rows, with noise of deviation sigma.
+func priors(rows *mat.SymDense, known *structure, variance, shared, share, sigma float64) []float64 {
+	d := rows.SymmetricDim()
+	part := make([]bool, d) // of a category or curve
+	if known != nil {
+		copy(part, known.levels)
+		for _, h := range known.hats {
+			for j := range h.Width {
+				part[h.First+j] = true
+			}
+		}
+	}
+	part[d-1] = true
+	out := make([]float64, d)
+	for j := range out {
 		mean := 0.
 		if shared > 0 {
-			mean = rows.At(j, last) / (share * shared)
+			mean = rows.At(j, d-1) / (share * shared)
 		}
-		sum += max(rows.At(j, j)/share-mean*mean, 0)
+		v := max(rows.At(j, j)/share-mean*mean, sigma)
+		if part[j] {
+			v = max(v, shared*shared)
+		}
+		out[j] = variance / v
 	}
-	return sum
+	return out
 }
 
 // variance returns the variance of the noise of a coordinate.
@@ -58,59 +130,82 @@ func (w *way) variance(i int) float64 {
 // share kept of the way from the start to the end of the run.
 //
 // Along a coordinate with the share f, the steps went f times the way to the minimum, plus noise. The square of the way
-// is estimated as its posterior mean. The prior is that all weights have the same variance, which follows from that of
-// the margins: where f is small, what the steps covered says little. Ways along different coordinates have independent
-// signs.
+// is estimated as its posterior mean, since what the steps covered says little where f is small (priors). Ways along
+// different coordinates have independent signs. The result is the mean over the second moments that the rows may have.
 func (c *covariance) rest(rows [][]float64, kept float64) *mat.SymDense {
-	k, d := len(c.ways), len(c.ways[0].noise)
-	left := mat.NewDense(len(rows), k*d, nil)
-	for r, row := range rows {
-		for n, at := range c.along(row) {
-			w, all := c.ways[n], mat.Dot(at, at)
-			for i, about := range w.about {
-				v, square := at.AtVec(i), 0.
-				if v*v < 1e-12*all { // rows do not differ along the coordinate, and the function does not depend on it
-					continue
-				}
-				went, noise, prior := kept*(w.ends[i]-w.began[i]), kept*kept*w.variance(i), w.prior[i]
-				for j, f := range about {
+	out := mat.NewSymDense(len(rows), nil)
+	likely := c.likely(kept)
+	for m := range c.ways[0].seen {
+		left := mat.NewDense(len(rows), len(c.ways)*len(c.ways[0].noise), nil)
+		for r, row := range rows {
+			for n, along := range c.along(row) {
+				a := c.ways[n].seen[m]
+				var at mat.VecDense
+				at.MulVec(a.back.T(), along)
+				all := mat.Dot(&at, &at)
+				for i, f := range a.shares {
+					v := at.AtVec(i)
+					if v*v < 1e-12*all { // rows do not differ along the coordinate, and the function does not depend on it
+						continue
+					}
 					f *= kept
+					went, noise, prior := kept*a.went[i], kept*kept*a.noise[i], a.prior[i]
 					seen := f*f*prior + noise
-					square += thirds[j] * (1 - f) * (1 - f) * (math.Pow(f*prior*went/seen, 2) + prior*noise/seen)
+					square := math.Pow(f*prior*went/seen, 2) + prior*noise/seen
+					left.Set(r, n*len(a.shares)+i, v*math.Abs(1-f)*math.Sqrt(square*likely[m]))
 				}
-				left.Set(r, n*d+i, v*math.Sqrt(square))
 			}
 		}
+		out.SymRankK(out, 1, left)
 	}
-	out := mat.NewSymDense(len(rows), nil)
-	out.SymOuterK(1, left)
 	return out
 }
 
-// thirds are the weights of the mean over a normal quantity at the points -sqrt(3), 0 and sqrt(3) deviations of it.
-var thirds = [3]float64{1. / 6, 2. / 3, 1. / 6}
+// likely returns the posterior probabilities of the second moments that the rows may have, by what the steps covered.
+func (c *covariance) likely(kept float64) []float64 {
+	out := make([]float64, len(c.ways[0].seen))
+	for _, w := range c.ways {
+		for m, a := range w.seen {
+			for i, f := range a.shares {
+				seen := f*f*a.prior[i] + a.noise[i]
+				out[m] -= (a.went[i]*a.went[i]/seen + math.Log(seen)) / 2
+			}
+		}
+	}
+	most, sum := slices.Max(out), 0.
+	for m, v := range out {
+		out[m] = math.Exp(v - most)
+		sum += out[m]
+	}
+	for m := range out {
+		out[m] /= sum
+	}
+	return out
+}
 
-// along returns a linear function of the weights, given by its factors, in the coordinates of each way.
+// along returns the factors of a linear function of the weights for the weights of each way.
 func (c *covariance) along(factors []float64) (list []*mat.VecDense) {
 	k, d := len(c.ways), len(c.ways[0].noise)
 	var along mat.Dense
 	along.Mul(c.mix.T(), mat.NewDense(k, d, factors))
-	for n, w := range c.ways {
-		at := new(mat.VecDense)
-		at.MulVec(w.back.T(), mat.NewVecDense(d, along.RawRowView(n)))
-		list = append(list, at)
+	for n := range c.ways {
+		list = append(list, mat.NewVecDense(d, along.RawRowView(n)))
 	}
 	return list
 }
 
 // share returns the share of a change of the minimum that reaches a linear function of the model, if the weight number
-// own alone changes at the minimum.
+// own alone changes at the minimum: its mean over the second moments that the rows may have.
 func (c *covariance) share(factors []float64, own int, kept float64) (share float64) {
 	d := len(c.ways[0].noise)
-	for n, at := range c.along(factors) {
-		w := c.ways[n]
-		for i, f := range w.shares {
-			share += at.AtVec(i) * kept * f * w.half.At(own%d, i) * c.mix.At(own/d, n)
+	likely := c.likely(kept)
+	for n, along := range c.along(factors) {
+		for m, a := range c.ways[n].seen {
+			var at mat.VecDense
+			at.MulVec(a.back.T(), along)
+			for i, f := range a.shares {
+				share += likely[m] * at.AtVec(i) * kept * f * a.half.At(own%d, i) * c.mix.At(own/d, n)
+			}
 		}
 	}
 	return share / factors[own]

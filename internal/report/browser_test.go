@@ -58,11 +58,7 @@ func TestBrowserShowsPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	studied, err := study(t).Page()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, page := range map[string]Page{"fit": fitted, "study": studied,
+	for name, page := range map[string]Page{"fit": fitted, "plain": everywhere("words"),
 		"hostile": everywhere(hostile[0] + hostile[1])} {
 		path := filepath.Join(t.TempDir(), name+".html")
 		writeTo(t, path, render(t, page))

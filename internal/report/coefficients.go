@@ -146,7 +146,7 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 		if e.why != "" {
 			how += " They are loose: " + e.why + "."
 		}
-		if f.overshoots(n) {
+		if f.overshoots() {
 			how += " They hold if no step overshoots the minimum by more than its distance from it. " +
 				"The step sizes do not ensure this."
 		}
@@ -182,7 +182,7 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 // overshoots reports whether some step size of the run is larger than 2/L or, with momentum, than 1/L,
 // where L is the largest curvature of loss plus regularizer. Along a direction with curvature L, a longer
 // step increases the noise. overshoots returns false if the step sizes are unknown or L is infinite.
-func (f *Fit) overshoots(n runNoise) bool {
+func (f *Fit) overshoots() bool {
 	l := f.plan.Trace
 	if l == nil {
 		return false

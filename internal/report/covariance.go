@@ -45,7 +45,7 @@ type covariance struct {
 type way struct {
 	back      *mat.Dense
 	noise     []float64  // standard deviation of each coordinate due to the noise of the steps
-	arrival              // how far the steps went along each coordinate
+	seen      []arrival  // how far the steps went, for each second moment that the rows may have
 	displaced *mat.Dense // row n: the change of the coordinates due to random draw n of the metric's noise
 }
 
@@ -164,25 +164,38 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 	}
 	c := &covariance{mix: new(mat.Dense)}
 	b.VectorsTo(c.mix)
-	var along, began mat.Dense // row n: the weights of way n, and those at the start
+	var along, went mat.Dense // row n: the weights of way n, and those less the weights at the start
 	along.Mul(c.mix.T(), mat.NewDense(k, d, weights))
-	began.Mul(c.mix.T(), mat.NewDense(k, d, start))
+	went.Mul(c.mix.T(), mat.NewDense(k, d, start))
+	went.Sub(&along, &went)
 	draws := metric.draws()
-	spread := max(vary(rows, shared, share), 1e-12)
+	moments := possible(rows, known, moment.Sigma)
 	for n, mean := range b.Values(nil) {
-		curved := mat.NewSymDense(d, nil)
-		curved.ScaleSym(max(mean, 0), rows)
-		if shared > 0 {
-			of.tilt(curved, rows, along.RawRowView(n), mat.Col(nil, n, c.mix), share*shared, share)
+		mix := mat.Col(nil, n, c.mix)
+		curved := func(rows *mat.SymDense) *mat.SymDense {
+			out := mat.NewSymDense(d, nil)
+			out.ScaleSym(max(mean, 0), rows)
+			if shared > 0 {
+				of.tilt(out, rows, along.RawRowView(n), mix, share*shared, share)
+			}
+			for j := range d {
+				out.SetSym(j, j, out.At(j, j)+reg)
+			}
+			return out
 		}
-		for j := range d {
-			curved.SetSym(j, j, curved.At(j, j)+reg)
-		}
-		w, err := l.way(metric, curved, max(mean, 0), along.RawRowView(n), draws)
+		w, err := l.way(metric, curved(rows), along.RawRowView(n), draws)
 		if err != nil {
 			return nil, err
 		}
-		w.went(began.RawRowView(n), max(of.variance(mat.Col(nil, n, c.mix)), 0)/spread)
+		here := mat.NewVecDense(d, along.RawRowView(n))
+		vary := priors(rows, known, max(of.variance(mix), 0)+2*moment.Sigma*mat.Dot(here, here), shared, share, moment.Sigma)
+		for _, rows := range moments {
+			a, err := l.seeing(metric, &w, curved(rows), went.RawRowView(n), vary)
+			if err != nil {
+				return nil, err
+			}
+			w.seen = append(w.seen, a)
+		}
 		c.ways = append(c.ways, w)
 	}
 	return c, nil
@@ -285,10 +298,10 @@ func (r *released) draws() []*mat.Dense {
 const workDraws, leastDraws, mostDraws = 100_000_000, 60, 500
 
 // way computes the noise in weights, the weights of one linear combination of margins. curved is the second
-// derivative of loss and regularizer in these weights, and curvature that of the loss in their margin. Along each
+// derivative of loss and regularizer in these weights. Along each
 // eigenvector of the preconditioned Hessian (A in the method covariance), way computes the recursion of the steps. Then
 // it adds the effect of the noise in the metric.
-func (l *law) way(r *released, curved *mat.SymDense, curvature float64, weights []float64, draws []*mat.Dense) (way, error) {
+func (l *law) way(r *released, curved *mat.SymDense, weights []float64, draws []*mat.Dense) (way, error) {
 	d := len(weights)
 	inverse, root := r.power(-.5), r.power(.5)
 	var half, inside mat.Dense
@@ -310,7 +323,6 @@ func (l *law) way(r *released, curved *mat.SymDense, curvature float64, weights 
 	start[d-1] = l.Start
 	var began mat.VecDense
 	began.MulVec(half.T(), mat.NewVecDense(d, start))
-	w.ends, w.half = at.RawVector().Data, mat.DenseCopyOf(&half)
 	paths := make([]path, d)
 	for i, a := range e.Values(nil) {
 		p := path{curvature: max(a, 0)}
@@ -318,12 +330,6 @@ func (l *law) way(r *released, curved *mat.SymDense, curvature float64, weights 
 		w.noise[i] = math.Hypot(w.noise[i], (1-p.share)*began.AtVec(i)) // the steps leave this share of it
 		p.slope = l.slope(p.curvature)
 		paths[i] = p
-		w.curvatures, w.shares = append(w.curvatures, p.curvature), append(w.shares, p.share)
-		reach := w.back.ColView(i)
-		off := math.Sqrt(3) * curvature * r.Sigma * mat.Dot(reach, reach)
-		_, below := l.respond(max(p.curvature-off, 0))
-		_, above := l.respond(p.curvature + off)
-		w.about = append(w.about, [3]float64{below, p.share, above})
 	}
 	// The weight along an eigenvector has two causes: the pull of the data, and noise from other directions
 	// that the metric's noise turned into this direction. The second cause matters in directions in which

@@ -57,7 +57,8 @@ func curvedBowl(t *testing.T) *bowl {
 }
 
 // TestBandsAreTheSpread compares the bands of curves and of an interaction with the spread over 300
-// simulated runs: at every point the measured spread must be between .7 and 1.4 times the stated spread.
+// simulated runs: at every point the measured spread must be between .6 and 1.4 times the stated one, which counts
+// the rest of the way, too.
 // The shares of the rows around the knots must be right, and a stretch of the curve without rows must be
 // marked as thin. The test fails if a curve's mean is not taken over the rows, if a band leaves out the
 // correlation of neighbouring knots, or if products of two hats (basis functions of a curve) of which no
@@ -112,7 +113,7 @@ func TestBandsAreTheSpread(t *testing.T) {
 			s, ss = s+v[i], ss+v[i]*v[i]
 		}
 		measured := math.Sqrt((ss - s*s/runs) / (runs - 1))
-		if ratio := measured / sd; !(ratio > .7 && ratio < 1.4) {
+		if ratio := measured / sd; !(ratio > .6 && ratio < 1.4) {
 			t.Errorf("point %d: measured %.3g, stated %.3g: ratio %.2f", i, measured, sd, ratio)
 		}
 	}

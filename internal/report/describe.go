@@ -12,7 +12,7 @@ func DescriptionPage(table string, d *describe.Description, c *certificate.Certi
 	claim := c.Claim()
 	p := Page{
 		Title: "Description of " + table,
-		Lead: fmt.Sprintf("What was released of %s, with differential privacy. Intervals are of the table's own values at the "+
+		Lead: fmt.Sprintf("Numbers of %s, released with differential privacy. Intervals are of the table's own values at the "+
 			"level %s and cover the noise that protects its records.", table, percent(d.Level, false)),
 		Facts: []Fact{
 			{"Guarantee", claim.Text(), ""},

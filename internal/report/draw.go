@@ -22,7 +22,6 @@ const (
 type drawing struct {
 	Plot
 	*svg
-	id   string
 	x, y scale
 }
 
@@ -38,7 +37,7 @@ func (p Plot) draw(id string) template.HTML {
 	left += 34
 	right := plotWidth - gap - 6 - p.labelWidth()
 	x := newScale(p.X, x0, x1, left, right)
-	d := &drawing{p, newSVG(id, plotWidth, plotHeight, p.Title, p.description()), id, x, y}
+	d := &drawing{p, newSVG(id, plotWidth, plotHeight, p.Title, p.description()), x, y}
 	d.open("clipPath", `id="%s-c"`, id)
 	d.rect(left, top-5, right-left+5, bottom-top+10, "")
 	d.close()

@@ -2,9 +2,7 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -29,24 +27,18 @@ func everywhere(s string) Page {
 	}
 	xs := []float64{1, 10, 100}
 	band := Series{Name: named, X: xs, Y: []float64{2, 3, 4}, Low: []float64{1, 2, 3}, High: []float64{3, 4, 5}}
-	study := Study{
-		Title: named, Question: named, Answer: s, Caveats: []string{s}, Settings: []Fact{{s, s, s}},
-		Curves: []Plot{{
-			Title: named, Caption: s, X: Axis{Label: named, Log: true}, Y: Axis{Label: named, Log: true},
-			Series:     []Series{band, band},
-			References: []Reference{Level(named, 3), {Name: named, X: xs, Y: xs}},
-		}},
-		Slopes: &Slopes{Title: named, Caption: s, Label: named, Items: []Slope{{s, 1, Interval{0, 2}, s, 3}},
-			Marks: []Mark{{s, 1}}},
-		Comparisons: []Bars{{Title: named, Caption: s, X: Axis{Label: named},
-			Items: []Bar{{s, 1, Interval{0, 2}, true}, {s, -1, Interval{}, false}}}},
-		Tables:    []Table{{Title: named, Columns: []Column{{s, true}}, Rows: []Row{{[]string{s}, true}}, Caption: s}},
-		Reproduce: Reproduce{Commands: []string{s}, Facts: []Fact{{s, s, s}}},
+	answer := []Part{Text(named), Note(s)}
+	plot := Plot{
+		Title: named, Caption: s, X: Axis{Label: named, Log: true}, Y: Axis{Label: named, Log: true},
+		Series:     []Series{band, band},
+		References: []Reference{Level(named, 3), {Name: named, X: xs, Y: xs}},
 	}
-	page, err := study.Page()
-	if err != nil {
-		panic(err)
-	}
+	dots := Bars{Title: named, Caption: s, X: Axis{Label: named}, Dots: true, Marks: []Mark{{s, 1}},
+		Items: []Bar{{Name: s, Value: 1, Interval: Interval{0, 2}}}}
+	bars := Bars{Title: named, Caption: s, X: Axis{Label: named},
+		Items: []Bar{{s, 1, Interval{0, 2}, true}, {s, -1, Interval{}, false}}}
+	table := Table{Title: named, Columns: []Column{{s, true}}, Rows: []Row{{[]string{s}, true}}, Caption: s}
+	page := Page{Title: named, Lead: named, Sections: []Section{{"Answer", answer}, {"Drawn", []Part{plot, dots, bars, table}}}}
 	page.Facts, page.Foot = []Fact{{s, s, s}}, s
 	page.Sections = append(page.Sections, Section{s, []Part{Facts{{s, s, s}}, Code{s, s}, Note(s), Text(s)}})
 	return page
@@ -85,80 +77,6 @@ func FuzzTextIsInert(f *testing.F) {
 			t.Errorf("%q: left in the page", s)
 		}
 	})
-}
-
-func study(t *testing.T) Study {
-	t.Helper()
-	text, err := os.ReadFile("testdata/study.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var s Study
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&s); err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// TestStudy tests that the page of an experiment has a section for each part of the Study. Its
-// plots must name every series, reference line and axis, and its tables must contain the numbers.
-func TestStudy(t *testing.T) {
-	s := study(t)
-	page, err := s.Page()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := render(t, page)
-	nodes := inert(t, text)
-	want := []string{"Answer", "Error", "Rates", "Charges", "Comparison", "Tables", "Settings", "How to reproduce this"}
-	if got := texts(nodes, "h2"); !slices.Equal(got, want) {
-		t.Errorf("sections %q", got)
-	}
-	var drawn []string
-	for _, n := range nodes {
-		if n.name == "text" {
-			drawn = append(drawn, n.text)
-		}
-	}
-	names := []string{"floor r = 2 L0/N", "lower bound (scale)", "budget μ²", "theory −1"}
-	for _, c := range s.Curves[0].Series {
-		names = append(names, c.Name)
-	}
-	for _, axis := range []Axis{s.Curves[0].X, s.Curves[0].Y, s.Charges[0].X, s.Charges[0].Y} {
-		names = append(names, axis.Label)
-	}
-	for _, name := range names {
-		if !slices.Contains(drawn, name) {
-			t.Errorf("%q is not drawn", name)
-		}
-	}
-	for _, cell := range []string{"−0.931", "−0.981 to −0.871", "25", "seeds 1 to 25", "12800"} {
-		if !slices.Contains(texts(nodes, "td"), cell) {
-			t.Errorf("cell %q is missing", cell)
-		}
-	}
-	if n := strings.Count(string(text), "<svg "); n != 4 {
-		t.Errorf("%d plots", n)
-	}
-	if len(text) > 200_000 {
-		t.Errorf("%d bytes", len(text))
-	}
-}
-
-// TestEmptyStudy tests that an empty field of a Study has no section on the page.
-func TestEmptyStudy(t *testing.T) {
-	page, err := Study{Title: "a", Question: "b"}.Page()
-	if err != nil || len(page.Sections) != 0 {
-		t.Errorf("%v, %v", page, err)
-	}
-	inert(t, render(t, page))
-	for _, s := range []Study{{Title: "a"}, {Question: "a"}} {
-		if _, err := s.Page(); err == nil {
-			t.Errorf("%+v: no error", s)
-		}
-	}
 }
 
 // TestRefused tests that Render writes nothing if a part of a page cannot be shown, and returns an

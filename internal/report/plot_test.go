@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/xml"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -266,6 +267,51 @@ func TestLabelsKeepApart(t *testing.T) {
 		}
 		if len(list) == 1 && list[0].fromY >= 18 && list[0].fromY <= 348 && list[0].y != list[0].fromY {
 			t.Fatalf("a lone label was moved: %v", list)
+		}
+	}
+}
+
+// TestMovedLabelsHaveALeader tests the lines from the ends of series to labels that were moved, up or down, or that are
+// away from the end: each begins beside the last point of its series.
+func TestMovedLabelsHaveALeader(t *testing.T) {
+	p := simple()
+	p.X, p.Y = Axis{Label: "x", Min: 0, Max: 10}, Axis{Label: "y", Min: 0, Max: 10}
+	ends := func(x float64, y ...float64) (list []Series) {
+		for i, v := range y {
+			list = append(list, Series{Name: fmt.Sprint("series ", i), Style: Points, X: []float64{0, x}, Y: []float64{1, v}})
+		}
+		return list
+	}
+	number := func(s string) float64 {
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	for _, c := range []struct {
+		series  []Series
+		leaders int
+	}{{ends(10, 5), 0}, {ends(10, 5, 5, 5), 2}, {ends(6, 3), 1}, {ends(6, 8, 2), 2}, {ends(10, 8, 2), 0}} {
+		p.Series = c.series
+		var leaders []string
+		marks := map[string]bool{} // where the points of the series are
+		for _, n := range inert(t, render(t, onePlot(p))) {
+			switch {
+			case n.name == "path" && n.attributes["stroke"] == "#8d959e":
+				leaders = append(leaders, n.attributes["d"])
+			case n.name == "circle":
+				marks[fmt.Sprintf("%.0f %.0f", number(n.attributes["cx"]), number(n.attributes["cy"]))] = true
+			}
+		}
+		if len(leaders) != c.leaders {
+			t.Errorf("%d series that end at %v: %d leaders: must be %d", len(c.series), c.series[0].X[1], len(leaders), c.leaders)
+		}
+		for _, d := range leaders {
+			f := strings.FieldsFunc(d, func(r rune) bool { return strings.ContainsRune("ML, ", r) })
+			if x := number(f[0]); len(c.series) == 1 && !marks[fmt.Sprintf("%.0f %.0f", x-6, number(f[1]))] {
+				t.Errorf("a leader %q begins beside no end of a series: %v", d, marks)
+			}
 		}
 	}
 }

@@ -312,17 +312,6 @@ func TestPlacesOfSurfaces(t *testing.T) {
 	}
 }
 
-// TestStudyToTheLetter tests the numbers of slopes, and the bars that show them.
-func TestStudyToTheLetter(t *testing.T) {
-	s := Slopes{Items: []Slope{{Name: "gd", Value: -.5123, Interval: Interval{-.6234, -.4012}, Theory: "−1/2", Points: 17}}}
-	if got := s.table().Rows[0].Cells; !slices.Equal(got, []string{"gd", "−0.512", "−0.623 to −0.401", "−1/2", "17"}) {
-		t.Errorf("%q", got)
-	}
-	if b := s.bars().Items[0]; b.Value != -.5123 || b.Interval != (Interval{-.6234, -.4012}) {
-		t.Errorf("%+v", b)
-	}
-}
-
 // TestLedgerToTheLetter tests what is read of a ledger of two reservations, of which the first was settled at less.
 func TestLedgerToTheLetter(t *testing.T) {
 	b := budget(t, account.ReplaceOne)

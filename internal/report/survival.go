@@ -14,6 +14,15 @@ func (f *Fit) survival() (s Section, ok bool) {
 	if t.Event == "" || f.plan.Base == nil || len(f.plan.Base.Margins) != 1 || !drawable(f.plan.Base.Margins[0], false) {
 		return s, false
 	}
+	if t.Changing != "" {
+		c, err := f.Coefficients()
+		if err != nil || len(c.HazardRatios) == 0 {
+			return s, false
+		}
+		return Section{Title: "Survival", Parts: []Part{hazardTable(c.HazardRatios), Text("The hazard ratios of " + t.Changing +
+			" change between intervals. Other columns multiply the hazard by the same factor at every time. stillpoint predict " +
+			"--horizon writes the risk of each row by the times that it lists.")}}, true
+	}
 	times, z := targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards}, f.plan.Base.Margins[0]
 	plot := Plot{
 		Title: "Without an event",

@@ -14,8 +14,8 @@ import (
 // TestSurvivalInNumbers compares the section "Survival" with sums over short steps of the hazard.
 func TestSurvivalInNumbers(t *testing.T) {
 	schema, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: "x", Kind: dataset.Number, High: 1}},
-		Target: dataset.Target{Column: "days", Kind: dataset.Number, High: 200, Event: "died", Cuts: []float64{50, 200},
-			Hazards: []float64{.6, .4}}})
+		Target: dataset.Target{Column: "days", Kind: dataset.Number, High: 200, Event: "died", Cuts: []float64{50, 80, 200},
+			Hazards: []float64{.6, 0, .4}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,10 @@ func TestSurvivalInNumbers(t *testing.T) {
 		at := (float64(i) + .5) / steps * 200
 		hazard := 2 * .6 / 50
 		if at > 50 {
-			hazard = 2 * .4 / 150
+			hazard = 0
+		}
+		if at > 80 {
+			hazard = 2 * .4 / 120
 		}
 		half := math.Exp(-hazard * 200 / steps / 2)
 		mean += alive * half * 200 / steps
@@ -49,6 +52,7 @@ func TestSurvivalInNumbers(t *testing.T) {
 			shows(t, "first cut", factOf(t, s, "No event until 50").Value, alive, 3)
 		}
 	}
+	shows(t, "second cut", factOf(t, s, "No event until 80").Value, math.Exp(-2*.6), 3)
 	shows(t, "last cut", factOf(t, s, "No event until 200").Value, alive, 3)
 	shows(t, "mean", factOf(t, s, "Restricted mean time").Value, mean, 3)
 	plot, is := s.Parts[0].(Plot)
@@ -64,5 +68,55 @@ func TestSurvivalInNumbers(t *testing.T) {
 	f.plan.Base = nil
 	if _, ok := f.survival(); ok {
 		t.Error("a section without a released constant")
+	}
+}
+
+// TestHazardRatiosInNumbers compares hazard ratios and their intervals with sums by hand: levels b and c have the
+// coefficients .5 and -.2 against a, and shares of their hazards of .25 and .5 in the first of two intervals, a of .5.
+func TestHazardRatiosInNumbers(t *testing.T) {
+	schema, err := dataset.New(dataset.Definition{Columns: []dataset.Column{
+		{Name: "g", Kind: dataset.Category, Categories: []string{"a", "b", "c"}}},
+		Target: dataset.Target{Column: "days", Kind: dataset.Number, High: 200, Event: "died", Cuts: []float64{50, 200},
+			Changing: "g", Hazards: []float64{1. / 6, 1. / 6, 1. / 12, .25, 1. / 6, 1. / 6},
+			HazardErrors: []float64{.1, .2, .3, .4, .5, .6}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := loss.PoissonRate(3, schema.Target().Least())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.New(model.Params{Software: "test v1", Loss: l, Regularizer: loss.None(), Schema: schema,
+		Weights: make([]float64, schema.Dim()), Privacy: model.Privacy{Guarantee: account.Guarantee{Relation: account.ReplaceOne,
+			Epsilon: 1, Delta: 1e-6}, Neighbour: "one row", Certificate: "certificate.json"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Coefficients{Terms: []Coefficient{{Column: "g", Term: "g=b", Reference: "g=a", Value: new(.5), Deviation: new(.05)},
+		{Column: "g", Term: "g=c", Reference: "g=a", Value: new(-.2)},
+		{Column: "g", Term: "g=other", Reference: "g=a", Value: new(1.)}, {Term: "(intercept)", Value: new(-1.)}}}
+	list := (&Fit{Model: m}).changing(c)
+	want := []struct{ ratio, error float64 }{{math.Exp(.5) / 2, math.Sqrt(.05*.05 + .3*.3 + .1*.1)},
+		{math.Exp(.5) * 1.5, math.Sqrt(.05*.05 + .4*.4 + .2*.2)}, {math.Exp(-.2), 0}, {math.Exp(-.2), 0}}
+	if len(list) != len(want) {
+		t.Fatalf("%+v", list)
+	}
+	for i, w := range want {
+		r := list[i]
+		from, to := float64(i%2)*50, 50+float64(i%2)*150
+		if math.Abs(r.Ratio-w.ratio) > 1e-9 || r.From != from || r.To != to || r.Reference != "g=a" || (r.Low == nil) != (w.error == 0) {
+			t.Errorf("%+v: want %v", r, w)
+		}
+		if w.error > 0 && (math.Abs(math.Log(*r.High/r.Ratio)-1.959964*w.error) > 1e-6 ||
+			math.Abs(math.Log(*r.Low/r.Ratio)+1.959964*w.error) > 1e-6) {
+			t.Errorf("%v to %v: want an error of %v", *r.Low, *r.High, w.error)
+		}
+	}
+	if got, want := HazardText(list[:1])+HazardText(nil), "\nterm  against  time     hazard ratio  interval\n"+
+		"g=b   g=a      0 to 50  0.824         0.44 to 1.54\n"+ofChanging+"\n"; got != want {
+		t.Errorf("%q: want %q", got, want)
+	}
+	if table := hazardTable(list); table.check() != nil || len(table.Rows) != 4 || table.Rows[1].Cells[2] != "50 to 200" {
+		t.Errorf("%+v", table)
 	}
 }

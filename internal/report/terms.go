@@ -47,6 +47,8 @@ type Coefficients struct {
 	NotInterpretable []string `json:"not_interpretable,omitempty"`
 	// Intervals are the coefficients with their confidence intervals, in the order of Terms; nil for a fit without.
 	Intervals *model.Coefficients `json:"intervals,omitempty"`
+	// HazardRatios are those of a column whose hazard ratios change between intervals of the time.
+	HazardRatios []HazardRatio `json:"hazard_ratios,omitempty"`
 }
 
 // Coefficient is one term of the prediction.
@@ -111,6 +113,14 @@ const (
 // Coefficients returns the coefficients of the fit's model. It uses the certificate and the model only. It
 // returns an error if the fit wrote no model, or if the model is not a sum of terms.
 func (f *Fit) Coefficients() (*Coefficients, error) {
+	c, err := f.coefficientList()
+	if err == nil {
+		c.HazardRatios = f.changing(c)
+	}
+	return c, err
+}
+
+func (f *Fit) coefficientList() (*Coefficients, error) {
 	if f.Model == nil {
 		return nil, errors.New("coefficients: the run wrote no model")
 	}

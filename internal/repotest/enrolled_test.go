@@ -32,7 +32,7 @@ func TestEventsAreEverywhere(t *testing.T) {
 		examples[m[2]] = m[1]
 	}
 	tests := testsBelow(t, "account/mechanism")
-	help := read(t, "cmd/stillpoint/account.go")
+	help := read(t, "cmd/stillpoint/help/stillpoint-account.txt")
 	for _, name := range names {
 		if name == "bounded-range" { // a name that files use for a selection
 			continue
@@ -69,7 +69,7 @@ func TestEventsAreEverywhere(t *testing.T) {
 			t.Errorf("account: no test reads an event of kind %s", name)
 		}
 		if !strings.Contains(help, name) {
-			t.Errorf("cmd/stillpoint/account.go: the help says nothing of events of kind %s", name)
+			t.Errorf("cmd/stillpoint/help/stillpoint-account.txt says nothing of events of kind %s", name)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func (f *folder) evidence(ctx context.Context, e Entry, i *intent, entries []Ent
 	found := evidence{cert: cert, events: len(t.events)}
 	switch {
 	case t.damaged > 0:
-		found.why = fmt.Sprintf("%s: line %d is damaged or cut off, and what was released after it is not known",
+		found.why = fmt.Sprintf("%s: line %d is damaged or cut off, and the releases after it are not known",
 			own.journalFile(), t.damaged)
 	case !t.proves():
 		found.why = own.journalFile() + ": its lines have no checksums, as those of version 1, and do not prove that they " +

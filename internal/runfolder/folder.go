@@ -1,11 +1,16 @@
 package runfolder
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
+	"github.com/gofrs/flock"
+
+	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
@@ -211,4 +216,66 @@ func (f *folder) release() {
 
 func (f *folder) charged(err error) error {
 	return &ChargedError{Ledger: f.ledger(), Folder: f.path, Err: err}
+}
+
+// Dry describes the charge and the files of a fit that was not run.
+type Dry struct {
+	// Fitted has the plan, the earlier fits of the table and the paths of the files that the fit would write.
+	// Nothing in it was computed from records.
+	*Fitted
+	// Cost is the charge to the table's dataset in a store of budgets. It is nil without a store.
+	Cost *budget.Cost
+	// Ledger is the path of the ledger in which the budget would be reserved first.
+	Ledger string
+}
+
+// DryRun does everything that a fit does except charging and writing (train.Config.DryRun). It returns an
+// error if the output folder would not accept the fit.
+func DryRun(ctx context.Context, c *train.Config, to Out, o train.Options) (*Dry, error) {
+	out := to.folder(c, o.Stores)
+	o.Storage = &storage{out}
+	d, err := c.DryRun(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	f := &Fitted{Fitted: d.Fitted}
+	if f.Earlier, err = out.earlier(d.Entry.Data); err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	if err := out.would(); err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	f.Folder, f.ModelPath, f.CertificatePath = out.path, out.file(ModelFile), out.file(CertificateFile)
+	return &Dry{Fitted: f, Cost: d.Cost, Ledger: out.ledger()}, nil
+}
+
+// place is the file system of output folders. Tests replace it by a file system that fails.
+type place interface {
+	durable.Disk
+	// Lock locks a file until unlock is called. If another process has locked the file, Lock does not wait,
+	// and held is true.
+	Lock(path string) (unlock func(), held bool, err error)
+}
+
+// machine is the machine's own file system, the usual place of output folders.
+type machine struct{ durable.System }
+
+// Lock locks a file in a folder, and creates the file if it does not exist. All users who may write in the
+// folder use the same file. The lock ends with the process, so a killed fit leaves no lock.
+func (m machine) Lock(path string) (unlock func(), held bool, err error) {
+	f, err := m.Append(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if f, err = m.Create(path, durable.Shared); errors.Is(err, fs.ErrExist) { // by another process
+			f, err = m.Append(path)
+		}
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, false, err
+	}
+	lock := flock.New(path, flock.SetFlag(os.O_RDWR))
+	free, err := lock.TryLock()
+	return func() { _ = lock.Unlock() }, !free, err
 }

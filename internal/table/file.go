@@ -3,7 +3,9 @@ package table
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
@@ -136,4 +138,71 @@ func (s *sticky) Read(p []byte) (n int, err error) {
 	}
 	n, s.err = s.r.Read(p)
 	return n, s.err
+}
+
+// Standard is the path that means standard input. Standard input may be a pipe or a file in memory, so that
+// the table need not be on a disk. It can be read only once. A truncated text cannot be detected, so the
+// caller must state the number of rows.
+const Standard = "-"
+
+// Stream is the name that errors give to a table that is read from a stream (OpenStream).
+const Stream = "the reader's table"
+
+// Error is a fault of a file. Its text depends on the file's name, on the file's bytes that are not records,
+// such as a header row, and on the operating system's answer. It never depends on records.
+type Error struct {
+	Path string
+	Rule string
+	err  error
+}
+
+func (e *Error) Error() string { return "table: " + e.Path + ": " + e.Rule }
+
+// Unwrap returns the operating system's error, such as [fs.ErrNotExist]. It returns nil if the fault is in
+// the file's content.
+func (e *Error) Unwrap() error { return e.err }
+
+// fault converts an error of opening or reading into an Error that may be shown. Only errors of the
+// operating system and of this package are kept: errors of decoders may contain offsets.
+func fault(path string, err error) error {
+	var sys *fs.PathError
+	var own *Error
+	switch {
+	case errors.As(err, &own):
+		return &Error{path, own.Rule, own.err}
+	case errors.As(err, &sys):
+		return &Error{path, sys.Err.Error(), sys.Err}
+	}
+	return &Error{path, "the file is damaged: it ends early or fails its checksum", nil}
+}
+
+// watch detects whether a file has changed since it was opened: whether its path has another file, another
+// size or another time of modification. A watch without info reports no change.
+type watch struct {
+	path string
+	info fs.FileInfo
+}
+
+func newWatch(path string, file *os.File) (watch, error) {
+	info, err := file.Stat()
+	return watch{path, info}, err
+}
+
+func (w watch) changed() bool {
+	if w.info == nil {
+		return false
+	}
+	now, err := os.Stat(w.path)
+	if err != nil || !os.SameFile(w.info, now) {
+		return true
+	}
+	return now.Size() != w.info.Size() || !now.ModTime().Equal(w.info.ModTime())
+}
+
+// name returns the file's name for errors.
+func (w watch) name() string {
+	if w.path == Standard {
+		return "standard input"
+	}
+	return w.path
 }

@@ -16,8 +16,24 @@ func JoinTimes(entry, exit float64, event bool) float64 {
 	return joined
 }
 
-// SplitTimes returns what JoinTimes encoded. The times are NaN for a number that JoinTimes cannot return.
+// mostLevels is the number of levels that a number can hold beside times, and above what all encoded times are below.
+const mostLevels, above = 64, 1 << 47
+
+// JoinLevel adds the level of a column whose hazard ratios change, below 64, to encoded times, whose level is 0.
+func JoinLevel(joined float64, level int) float64 { return joined + above*float64(level) }
+
+// Level returns the level of encoded times; 0 for a number that is none.
+func Level(joined float64) int {
+	if !(joined >= 0 && joined < mostLevels*above) {
+		return 0
+	}
+	return int(joined / above)
+}
+
+// SplitTimes returns what JoinTimes encoded, whatever its level. The times are NaN for a number that JoinTimes cannot
+// return.
 func SplitTimes(joined float64) (entry, exit float64, event bool) {
+	joined -= above * float64(Level(joined))
 	if !(joined >= 0 && joined < 4*instants*(instants+1)) || joined != math.Trunc(joined) {
 		return math.NaN(), math.NaN(), false
 	}
@@ -28,14 +44,26 @@ func SplitTimes(joined float64) (entry, exit float64, event bool) {
 }
 
 // Times says how the time to an event is modelled: the baseline hazard is constant in each interval between two cuts,
-// from time 0 to the last cut, which is the end. Increments are its integrals over the intervals. Without increments
-// the hazard is constant.
+// from time 0 to the last cut, which is the end. Increments are its integrals over the intervals, of one level after the
+// other if there are several (see Of). Without increments the hazard is constant.
 type Times struct {
 	Cuts, Increments []float64
 }
 
 // End returns the end of the time that is modelled.
 func (t Times) End() float64 { return t.Cuts[len(t.Cuts)-1] }
+
+// Of returns the times of a level. A level without increments of its own has those of the first.
+func (t Times) Of(level int) Times {
+	k := len(t.Cuts)
+	if (level+1)*k > len(t.Increments) {
+		level = 0
+	}
+	if len(t.Increments) > k {
+		t.Increments = t.Increments[level*k : (level+1)*k]
+	}
+	return t
+}
 
 // Hazard returns the integral of the baseline hazard from 0 to a time, as a share of the integral from 0 to the end.
 // The probability of an event by this time is 1 - exp(-Hazard(time) exp(z)) for a record with the margin z.
@@ -50,6 +78,9 @@ func (t Times) Hazard(time float64) float64 {
 		sum += float64(t.Increments[j] * (min(max(time-from, 0), to-from) / (to - from)))
 		from = to
 	}
+	if whole == 0 {
+		return 0
+	}
 	return min(sum/whole, 1)
 }
 
@@ -58,6 +89,7 @@ func (t Times) Hazard(time float64) float64 {
 // entry to exit, as a share of the hazard from 0 to the end. An exposure below Least counts as Least.
 func (t Times) Carried(joined float64) float64 {
 	entry, exit, event := SplitTimes(joined)
+	t = t.Of(Level(joined))
 	y := -1.
 	if event && t.rises(exit*t.End()) {
 		y = 1

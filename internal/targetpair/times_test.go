@@ -14,12 +14,17 @@ func TestTimes(t *testing.T) {
 		entry, exit := rapid.Float64Range(0, 1).Draw(t, "entry"), rapid.Float64Range(0, 1).Draw(t, "exit")
 		event := rapid.Bool().Draw(t, "event")
 		joined := targetpair.JoinTimes(entry, exit, event)
-		from, to, came := targetpair.SplitTimes(joined)
+		level := rapid.IntRange(0, 63).Draw(t, "level")
+		with := targetpair.JoinLevel(joined, level)
+		from, to, came := targetpair.SplitTimes(with)
+		if targetpair.Level(with) != level || with >= 1<<53 {
+			t.Errorf("level %d of %v is read as %d", level, joined, targetpair.Level(with))
+		}
 		if math.Abs(from-entry) > 0x1p-23 || math.Abs(to-exit) > 0x1p-23 || came != event || joined >= 1<<48 {
 			t.Errorf("%v, %v, %v is read as %v, %v, %v", entry, exit, event, from, to, came)
 		}
 	})
-	for _, no := range []float64{-1, .5, math.NaN(), math.Inf(1), 1 << 50} {
+	for _, no := range []float64{-1, .5, math.NaN(), math.Inf(1), 1 << 53, 1<<47 - 1} {
 		if from, to, _ := targetpair.SplitTimes(no); from == from || to == to {
 			t.Errorf("%v is read as %v to %v", no, from, to)
 		}
@@ -60,5 +65,20 @@ func TestCarriedTimes(t *testing.T) {
 	}
 	if h := times.Hazard(1e9); h != 1 {
 		t.Errorf("after the end: %v", h)
+	}
+}
+
+// TestLevelsHaveHazards tests that each level has its own exposures and events, in shares of its own hazard, and that a
+// level without hazards has none.
+func TestLevelsHaveHazards(t *testing.T) {
+	times := targetpair.Times{Cuts: []float64{10, 40}, Increments: []float64{.3, .1, 0, .6, 0, 0}}
+	for level, want := range []float64{.75, 0, targetpair.Least} {
+		y, share := targetpair.Split(times.Carried(targetpair.JoinLevel(targetpair.JoinTimes(0, .25, true), level)), false)
+		if math.Abs(share-max(want, targetpair.Least)) > 2e-5 || (y == 1) != (level == 0) {
+			t.Errorf("level %d: %v, %v: want %v", level, y, share, want)
+		}
+	}
+	if h := times.Of(7).Hazard(10); math.Abs(h-.75) > 1e-12 {
+		t.Errorf("a level that there is not: %v", h)
 	}
 }

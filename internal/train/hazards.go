@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -28,7 +29,8 @@ const leastPiloted = 200
 // (Breslow 1974).
 //
 // Each query is one about rows of a schema whose hazard is 0 outside of an interval: an event where the hazard is 0
-// does not count. Events and observed shares are queries of a base rate (optimize.BaseRate). Expected numbers of events
+// does not count. With a column whose hazard ratios change, an interval is one of one level of the column: the hazard is 0
+// for records of other levels. Events and observed shares are queries of a base rate (optimize.BaseRate). Expected numbers of events
 // are second derivatives of the loss along the intercept.
 type Hazards struct {
 	// Charge is the total charge of all releases, in units of mu^2, and Pilot the part of it for the pilot fit; 0 if
@@ -90,7 +92,7 @@ func (c *Config) hazarded(ctx context.Context, r *recorder, p *prepared, f *Fitt
 // of the rows about which the oracle is to answer from then on.
 func (c *Config) released(ctx context.Context, o optimize.Oracle, h Hazards, p optimize.Problem, l loss.Loss,
 	refine func(*dataset.Schema) error) (*dataset.Schema, error) {
-	rate, k := h.marginal, len(c.Schema.Target().Cuts)
+	rate, k := h.marginal, c.cells()
 	rate.Charge /= float64(k)
 	events, observed := make([]float64, k), make([]float64, k)
 	sigma, all := 0., 0.
@@ -105,8 +107,8 @@ func (c *Config) released(ctx context.Context, o optimize.Oracle, h Hazards, p o
 	if err != nil {
 		return nil, err
 	}
-	hazards := increments(events, observed, sigma)
-	schema, err := withHazards(c.Schema, hazards)
+	hazards := c.increments(events, observed, sigma)
+	schema, err := withHazards(c.Schema, hazards, c.errors(p, events, observed, sigma))
 	if err == nil {
 		err = refine(schema)
 	}
@@ -133,13 +135,16 @@ func (c *Config) released(ctx context.Context, o optimize.Oracle, h Hazards, p o
 	if err != nil {
 		return nil, err
 	}
-	one := 1 / rate.Intercept
+	one, least := 1/rate.Intercept, 0.
+	if p.Relation == account.AddOrRemove {
+		least = -mostExpected // around 0, as for a base rate: records that the table lacks count 0
+	}
 	err = c.each(refine, func(j int) error {
 		w, v := slices.Clone(found.W), make([]float64, len(found.W))
 		last := len(w) - 1
 		w[last] += math.Log(hazards[j]) * one
 		v[last] = 1
-		q, err := query.New(h.baseline/float64(k), query.CurvatureAlongAt(o.All(), w, v, 0, mostExpected/(one*one)))
+		q, err := query.New(h.baseline/float64(k), query.CurvatureAlongAt(o.All(), w, v, least/(one*one), mostExpected/(one*one)))
 		if err != nil {
 			return err
 		}
@@ -153,7 +158,8 @@ func (c *Config) released(ctx context.Context, o optimize.Oracle, h Hazards, p o
 	if err != nil {
 		return nil, err
 	}
-	if schema, err = withHazards(c.Schema, increments(events, observed, sigma)); err == nil {
+	schema, err = withHazards(c.Schema, c.increments(events, observed, sigma), c.errors(p, events, observed, sigma))
+	if err == nil {
 		err = refine(schema)
 	}
 	return schema, err
@@ -166,10 +172,10 @@ const mostExpected = 1
 // each calls ask for each interval of the time, after the rows were refined to those of the schema whose hazard is 0
 // outside of the interval.
 func (c *Config) each(refine func(*dataset.Schema) error, ask func(interval int) error) error {
-	for j := range c.Schema.Target().Cuts {
-		only := make([]float64, len(c.Schema.Target().Cuts))
+	for j := range c.cells() {
+		only := make([]float64, c.cells())
 		only[j] = 1
-		schema, err := withHazards(c.Schema, only)
+		schema, err := withHazards(c.Schema, only, nil)
 		if err == nil {
 			err = refine(schema)
 		}
@@ -208,10 +214,50 @@ func increments(events, observed []float64, sigma float64) []float64 {
 	return out
 }
 
-// withHazards returns the schema with another baseline hazard of its target.
-func withHazards(s *dataset.Schema, hazards []float64) (*dataset.Schema, error) {
+// cells returns the number of hazards of the target: one for each interval of each level of the changing column.
+func (c *Config) cells() int {
+	t := c.Schema.Target()
+	for _, column := range c.Schema.Columns() {
+		if t.Changing != "" && column.Name == t.Changing {
+			return len(column.Categories) * len(t.Cuts)
+		}
+	}
+	return len(t.Cuts)
+}
+
+// increments returns the integrals of the hazard of each level, with sum 1.
+func (c *Config) increments(events, observed []float64, sigma float64) (out []float64) {
+	k := len(c.Schema.Target().Cuts)
+	for j := 0; j < len(events); j += k {
+		out = append(out, increments(events[j:j+k], observed[j:j+k], sigma)...)
+	}
+	return out
+}
+
+// errors returns the standard errors of the logarithms of hazards: of the sampling of events (Poisson), and of the noise
+// in events and in what they are divided by. It is nil if there is no changing column.
+func (c *Config) errors(p optimize.Problem, events, observed []float64, sigma float64) (out []float64) {
+	if c.Schema.Target().Changing == "" {
+		return nil
+	}
+	for j, e := range events {
+		e = max(e, sigma, 1/p.Records)
+		out = append(out, math.Sqrt(1/(e*p.Records)+sigma*sigma*(1/(e*e)+1/math.Pow(max(observed[j], sigma, 1/p.Records), 2))))
+	}
+	return out
+}
+
+// withHazards returns the schema with another baseline hazard of its target, of which each level has the sum 1.
+func withHazards(s *dataset.Schema, hazards, errors []float64) (*dataset.Schema, error) {
 	t := s.Target()
-	t.Hazards = hazards
+	t.Hazards, t.HazardErrors = slices.Clone(hazards), errors
+	sum := 0.
+	for _, h := range hazards {
+		sum += h
+	}
+	for j := range t.Hazards {
+		t.Hazards[j] /= sum
+	}
 	changed, err := dataset.New(definition(s, s.Columns(), t))
 	if e, ok := s.Effects(); ok && err == nil {
 		return changed.WithEffects(e)

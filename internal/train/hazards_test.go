@@ -81,6 +81,105 @@ func TestHazardRatios(t *testing.T) {
 	}
 }
 
+// TestChangingHazardRatios fits a column whose hazard ratio is 2 until .5, 1 until 2 and .4 after that, with hardly any
+// noise. The logarithms of the ratios of all intervals must be within .15 of the true ones, their standard errors, below
+// .05, and the coefficient of the other column within .04. With one baseline hazard all ratios would be the same.
+func TestChangingHazardRatios(t *testing.T) {
+	c := timesConfig(t, 20000, 100, "", "cuts", "changing: sex, cuts")
+	c.Rows.Cells = func(yield func([]string, error) bool) {
+		r := rand.New(rand.NewPCG(3, 4))
+		for i := range 20000 {
+			age, sex := math.Max(-3, math.Min(3, r.NormFloat64())), i%2
+			left, at, from := r.ExpFloat64(), 9., 0.
+			for j, to := range []float64{.5, 2, 3} {
+				rate := .3 * math.Exp(.7*age)
+				if sex == 1 {
+					rate *= []float64{2, 1, .4}[j]
+				}
+				if at == 9 && left <= rate*(to-from) {
+					at = from + left/rate
+				}
+				left -= rate * (to - from)
+				from = to
+			}
+			until := 2 + 2*r.Float64()
+			if !yield([]string{fmt.Sprint(age), []string{"f", "m"}[sex], fmt.Sprint(min(at, until)), fmt.Sprint(min(1, int(until/at)))},
+				nil) {
+				return
+			}
+		}
+	}
+	fitted, err := c.Fit(t.Context(), train.Options{Software: "test v1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, log := fitted.Model.Schema().Target(), 0.
+	for _, term := range fitted.Model.Schema().Terms(true) {
+		switch got := term.Of(fitted.Model.Weights()); term.Name {
+		case "sex=m":
+			log = got
+		case "age":
+			if math.Abs(got-.7) > .04 {
+				t.Errorf("age: %v: want .7", got)
+			}
+		}
+	}
+	for j, want := range []float64{2, 1, 1, .4} {
+		got := log + math.Log(target.Hazards[4+j]/target.Hazards[j])
+		e := math.Hypot(target.HazardErrors[4+j], target.HazardErrors[j])
+		if math.Abs(got-math.Log(want)) > .15 || !(e > .02 && e < .1) {
+			t.Errorf("interval %d: log hazard ratio %v with error %v: want %v", j, got, e, math.Log(want))
+		}
+	}
+}
+
+// TestRareEventsCount fits events of 4% of the records, at epsilon 5. The mean predicted risk must be within a tenth of the
+// share of events, whose standard error is 3% of it, and the log hazard ratio of age above .6, where .7 is true and its
+// standard error is .04. A clip norm of 3 root mean squares, which shortens the gradient of each event, gives a risk that
+// is 20% too small.
+func TestRareEventsCount(t *testing.T) {
+	const n = 20000
+	c := timesConfig(t, n, 5, "")
+	var table strings.Builder
+	table.WriteString("age,sex,years,died\n")
+	c.Rows.Cells = func(yield func([]string, error) bool) {
+		r := rand.New(rand.NewPCG(5, 6))
+		for i := range n {
+			age := math.Max(-3, math.Min(3, r.NormFloat64()))
+			at, until := r.ExpFloat64()/(.015*math.Exp(.7*age)), 1+2*r.Float64()
+			cells := []string{fmt.Sprint(age), []string{"f", "m"}[i%2], fmt.Sprint(min(at, until)), fmt.Sprint(min(1, int(until/at)))}
+			table.WriteString(strings.Join(cells, ",") + "\n")
+			if !yield(cells, nil) {
+				return
+			}
+		}
+	}
+	fitted, err := c.Fit(t.Context(), train.Options{Software: "test v1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, term := range fitted.Model.Schema().Terms(true) {
+		if got := term.Of(fitted.Model.Weights()); term.Name == "age" && !(got > .6 && got < .85) {
+			t.Errorf("age: %v: want .7", got)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "people.csv")
+	if err := os.WriteFile(path, []byte(table.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, err := fitted.Model.Evaluate(t.Context(), path, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	predicted, observed := 0., 0.
+	for _, b := range m.Calibration.Bins {
+		predicted, observed = predicted+b.Predicted*float64(b.N), observed+b.Observed*float64(b.N)
+	}
+	if math.Abs(predicted/observed-1) > .1 {
+		t.Errorf("predicted %v of %v events", predicted, observed)
+	}
+}
+
 // TestTimesStateTheirBaseRate: a stated share of records with an event sets the effective size, and a stated rate, of
 // events from time 0 to the last cut, is where a fit begins.
 func TestTimesStateTheirBaseRate(t *testing.T) {
@@ -100,6 +199,9 @@ func TestTimesStateTheirBaseRate(t *testing.T) {
 	f, err := timesConfig(t, 20_000, 1, "", "lines}", "lines, start: {rate: 0.5}}").Fit(t.Context(), train.Options{Software: "test"})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if f.Compared == nil || !f.Compared.Events {
+		t.Errorf("compared %+v: must say that events are counted", f.Compared)
 	}
 	if f.Base == nil || !f.Base.Public || math.Abs(f.Base.Margins[0]-math.Log(.5)) > 1e-12 {
 		t.Errorf("begins at %+v: must begin at the logarithm of .5", f.Base)

@@ -1,6 +1,7 @@
 package train
 
 import (
+	_ "embed" // comments.txt
 	"reflect"
 	"slices"
 	"strings"
@@ -15,6 +16,21 @@ type Setting struct {
 	Type string
 	// Doc says what the setting means, its unit, and what zero or leaving the setting out means.
 	Doc string
+}
+
+// comments has the doc comments of settings, each on a line after the name of the field (nameOf) and a space. It is
+// written by
+//
+//	go test ./internal/train -run TestHelpIsTheComments -rewrite
+//
+//go:embed comments.txt
+var comments string
+
+// commentOf returns the doc comment of the field with a name, or "".
+func commentOf(name string) string {
+	_, after, _ := strings.Cut("\n"+comments, "\n"+name+" ")
+	line, _, _ := strings.Cut(after, "\n")
+	return line
 }
 
 // HelpOf returns the descriptions of an algorithm's settings. For the name "selected" it returns the
@@ -39,7 +55,7 @@ func settingsOf(t reflect.Type) (list []Setting) {
 		case inline:
 			list = append(list, settingsOf(f.Type)...)
 		default:
-			doc := comments[nameOf(t, f)]
+			doc := commentOf(nameOf(t, f))
 			if _, itself := f.Tag.Lookup(zeroTag); !itself {
 				doc = leftOut.Replace(doc)
 			}
@@ -57,7 +73,7 @@ var leftOut = strings.NewReplacer("Zero means", "Leaving it out means", "zero me
 	"must be zero", "must be left out", "that is zero", "that is left out", "that are zero", "that are left out",
 	"these are zero", "these are left out", "both are zero", "both are left out", "With zero, ", "If it is left out, ")
 
-// nameOf returns the key under which the map comments holds the doc comment of a field: the last
+// nameOf returns the name under which comments.txt has the doc comment of a field: the last
 // element of the package's path, the type and the field, separated by dots.
 func nameOf(t reflect.Type, f reflect.StructField) string {
 	return t.PkgPath()[strings.LastIndex(t.PkgPath(), "/")+1:] + "." + t.Name() + "." + f.Name

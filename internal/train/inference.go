@@ -62,6 +62,10 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 	if err != nil {
 		return none, err
 	}
+	if curvature == onestep.Relative && c.Train.Base == Off && !c.Model.Start.Given() {
+		return none, fmt.Errorf("inference: train.base: must be a share of the budget with loss %s: the estimate begins at "+
+			"the base rate", l.Name())
+	}
 	columns, err := formula(c.Schema)
 	if err != nil {
 		return none, err
@@ -78,8 +82,8 @@ const mostCountClip = 1
 // 1: a record may be expected to have several.
 const timesLoss = "poisson-rate(" + hazardClip + ",1.52587890625e-05)"
 
-// curvatureOf returns the form of the second derivative of a loss in the score: Logistic, Flat (constant) or
-// Exponential. The algorithm optimize/onestep needs it for confidence intervals. For a loss whose intervals
+// curvatureOf returns the form of the second derivative of a loss in the score: Logistic, Flat (constant), Exponential
+// or Relative. The algorithm optimize/onestep needs it for confidence intervals. For a loss whose intervals
 // have not been validated (lab/results/inference.md) curvatureOf returns an error.
 func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 	row := loss.RowLoss(l)
@@ -95,7 +99,11 @@ func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 		}
 		return onestep.Exponential, nil
 	}
-	const losses = "must be logistic, squared(clip), huber(delta), poisson(clip) or poisson-rate(clip,least)"
+	if _, relative := row.(interface{ LeastMean() float64 }); relative {
+		return onestep.Relative, nil
+	}
+	const losses = "must be logistic, squared(clip), huber(delta), poisson(clip), poisson-rate(clip,least), gamma(clip), " +
+		"negbinomial(theta,clip) or tweedie(p,clip,mean)"
 	if row.Target() == loss.Classes {
 		return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s; for several classes, fit logistic to "+
 			"each class and a reference class (docs/how-to/classes.md)", row.Name(), losses)

@@ -61,5 +61,9 @@ var lossUses = map[string]struct{ shown, use string }{
 	"poisson":             {"poisson(1)", "counts"},
 	"gamma": {"gamma(5,0.001)",
 		"costs and durations above 0, a product of factors; write gamma(5): the second number follows from the bounds"},
+	"negbinomial": {"negbinomial(2,5,1000)",
+		"overdispersed counts, of variance m + m^2/2 at the mean m; write negbinomial(2,5): the third number follows from the bounds"},
+	"tweedie": {"tweedie(1.5,5,100,10000)",
+		"costs with many zeros, of variance m^1.5, 100 being a typical mean; write tweedie(1.5,5,100): the last number follows"},
 	"poisson-rate": {"poisson-rate(1,0.1)", "counts over unlike exposures; the second parameter is the least exposure"},
 }

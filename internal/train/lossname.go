@@ -18,8 +18,8 @@ import (
 // The keys clip and seed override the network's defaults.
 type LossName string
 
-// of returns the name with what the target states: a gamma(clip) becomes gamma(clip,least), for the ratio of the
-// target's bounds.
+// of returns the name with what the target states: a gamma(clip) gets the ratio of the target's bounds as its last
+// number, and negbinomial(theta,clip) and tweedie(p,clip,mean) the upper bound.
 func (n LossName) of(t dataset.Target) string {
 	switch {
 	case t.Event != "" && (n == "" || n == hazardLoss):
@@ -27,11 +27,16 @@ func (n LossName) of(t dataset.Target) string {
 	case t.Kind != dataset.Number:
 		return string(n)
 	}
-	return gammaOfBounds.ReplaceAllString(string(n), "${1}gamma($2,"+strconv.FormatFloat(t.Low/t.High, 'g', -1, 64)+")")
+	number := func(v float64) string { return "${1}," + strconv.FormatFloat(v, 'g', -1, 64) + ")" }
+	text := gammaOfBounds.ReplaceAllString(string(n), number(t.Low/t.High))
+	return quasiOfBounds.ReplaceAllString(text, number(t.High))
 }
 
-// gammaOfBounds matches the loss gamma without its second number.
-var gammaOfBounds = regexp.MustCompile(`(^|[^a-z-])gamma\(([^,()]*)\)`)
+// gammaOfBounds and quasiOfBounds match losses without the number that follows from the target's bounds.
+var (
+	gammaOfBounds = regexp.MustCompile(`\b(gamma\([^,()]*)\)`)
+	quasiOfBounds = regexp.MustCompile(`\b(negbinomial\([^,()]*,[^,()]*|tweedie\([^,()]*,[^,()]*,[^,()]*)\)`)
+)
 
 // network is a network as the keys of a configuration describe it. Zero values mean the defaults.
 type network struct {

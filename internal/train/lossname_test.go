@@ -62,15 +62,18 @@ func TestNetworkIsWrittenOut(t *testing.T) {
 	}
 }
 
-// TestGammaTakesTheBounds: the ratio of the target's bounds completes the name, in any place, and a ratio that is given
-// must be that of the bounds.
-func TestGammaTakesTheBounds(t *testing.T) {
+// TestLossesTakeTheBounds: the bounds of the target complete the name of a loss, in any place.
+func TestLossesTakeTheBounds(t *testing.T) {
 	cost := dataset.Target{Column: "cost", Kind: dataset.Number, Low: 2, High: 8}
 	for text, want := range map[LossName]string{
 		"gamma(5)":                  "gamma(5,0.25)",
 		"gamma(5,0.1)":              "gamma(5,0.1)",
 		"network(3,tanh,gamma(.5))": "network(3,tanh,gamma(.5,0.25))",
 		"weighted(gamma(5),row)":    "weighted(gamma(5,0.25),row)",
+		"negbinomial(2,5)":          "negbinomial(2,5,8)",
+		"negbinomial(2,5,9)":        "negbinomial(2,5,9)",
+		"units(tweedie(1.5,5,2),3)": "units(tweedie(1.5,5,2,8),3)",
+		"tweedie(1.5,5)":            "tweedie(1.5,5)",
 		"huber(0.1)":                "huber(0.1)",
 	} {
 		if got := text.of(cost); got != want {

@@ -34,6 +34,7 @@ var algorithms = []algorithm{
 	{"spiderboost", firstorder.SpiderBoost{}},
 	{"storm", firstorder.STORM{}},
 	{"warm", firstorder.Warm{}},
+	{"dpzero", firstorder.DPZero{}},
 	{"dp-sgd", firstorder.SGD{}},
 	{"dp-adam", firstorder.Adam{}},
 	{"one-pass-sgd", onepass.SGD{}},

@@ -115,51 +115,28 @@ func (t *Train) UnmarshalYAML(unmarshal func(any) error) error {
 // compare, base and ranks set Train's own fields. Set returns an error for an unknown key and for a value of the wrong
 // type.
 func (t *Train) Set(all map[string]any) error {
+	shares := map[string]*float64{"measure": &t.Measure, "compare": &t.Compare, "base": &t.Base, "ranks": &t.Ranks}
 	for key, value := range all {
-		switch key {
-		case "algorithm":
+		if key == "algorithm" {
 			name, ok := value.(string)
 			if !ok {
 				return fmt.Errorf("train.algorithm = %v: must be one of %v", value, Algorithms())
 			}
 			t.Algorithm = name
 			continue
-		case "measure":
+		}
+		if into := shares[key]; into != nil {
 			share, ok := numeric(value)
-			if !ok {
+			switch {
+			case key == "measure" && !ok:
 				return fmt.Errorf("train.measure = %v: must be a number", value)
-			}
-			t.Measure = share
-			continue
-		case "compare":
-			share, ok := numeric(value)
-			switch {
+			case key == "measure":
 			case value == "off" || value == false:
 				share = Off
 			case !ok || !(share > 0 && share < 1):
-				return fmt.Errorf("train.compare = %v: must be off or a share of the budget, > 0 and < 1", value)
+				return fmt.Errorf("train.%s = %v: must be off or a share of the budget, > 0 and < 1", key, value)
 			}
-			t.Compare = share
-			continue
-		case "base":
-			share, ok := numeric(value)
-			switch {
-			case value == "off" || value == false:
-				share = Off
-			case !ok || !(share > 0 && share < 1):
-				return fmt.Errorf("train.base = %v: must be off or a share of the budget, > 0 and < 1", value)
-			}
-			t.Base = share
-			continue
-		case "ranks":
-			share, ok := numeric(value)
-			switch {
-			case value == "off" || value == false:
-				share = Off
-			case !ok || !(share > 0 && share < 1):
-				return fmt.Errorf("train.ranks = %v: must be off or a share of the budget, > 0 and < 1", value)
-			}
-			t.Ranks = share
+			*into = share
 			continue
 		}
 		f, ok := known(key)

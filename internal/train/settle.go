@@ -266,7 +266,7 @@ func (c *Config) workload(p Planned) optimize.Workload {
 		work = work.Count(query.RowMean, 1, 1)
 	}
 	if p.Hazards != nil {
-		work = work.Plus(p.Hazards.Workload(optimize.Problem{Relation: p.Budget.Relation()}, len(c.Schema.Target().Cuts)))
+		work = work.Plus(p.Hazards.Workload(optimize.Problem{Relation: p.Budget.Relation()}, c.cells()))
 	}
 	if p.Base != nil {
 		work = work.Plus(p.Base.Workload(p.Budget.Relation()))

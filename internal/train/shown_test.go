@@ -9,6 +9,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
@@ -254,6 +255,27 @@ func TestStagesToTheLetter(t *testing.T) {
 	}
 }
 
+// TestGainsOfFamilies tests which benchmark's gain a family shows: that of the largest size that the plan reaches.
+func TestGainsOfFamilies(t *testing.T) {
+	for _, c := range []struct {
+		family string
+		size   float64
+		want   float64
+	}{{Lines, 60, .65}, {Lines, 59.9, .71}, {Curves, 5000, .99}, {Interactions, 229, .98}, {Interactions, 24.9, 0}} {
+		if got := measuredGain(c.family, loss.Logistic(), c.size); got != c.want {
+			t.Errorf("%s of size %v: gain %v: must be %v", c.family, c.size, got, c.want)
+		}
+	}
+	counts, err := loss.Poisson(.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if leastSize(Curves, counts) != 500 || leastSize(Curves, loss.Logistic()) != 100 || leastSize(Interactions, counts) != 470 ||
+		measuredGain(Curves, counts, 130) != .60 {
+		t.Errorf("counts: %v, gain %v", leastSize(Curves, counts), measuredGain(Curves, counts, 130))
+	}
+}
+
 // TestReasonOfTheFamily tests why the rule takes a family: the effective size of its plan is beside the least for it,
 // to three digits. The richest whose size suffices is taken, and each richer one is named with its reason.
 func TestReasonOfTheFamily(t *testing.T) {
@@ -287,6 +309,20 @@ func TestReasonOfTheFamily(t *testing.T) {
 		}
 		if chosen.Family.Name != last || chosen.Family.Why != want {
 			t.Errorf("%d records: %s, %q: must be %s, %q", records, chosen.Family.Name, chosen.Family.Why, last, want)
+		}
+		for _, f := range chosen.Families {
+			if records != 30_000 {
+				break
+			}
+			own := config(t, records, "model: {loss: logistic}", "model: {loss: logistic, family: "+f.Family+"}")
+			p, err := own.Plan(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Refused == "" && (f.Features != p.Features || !near(f.Size, p.signal(), 1e-9) ||
+				f.Gain != measuredGain(f.Family, l, p.signal())) {
+				t.Errorf("%d records: %+v: must have %d features, size %v", records, f, p.Features, p.signal())
+			}
 		}
 		for _, f := range chosen.Families {
 			if f.Refused == "" && !(f.Size >= leastSize(f.Family, l)) == (float64(records) >= f.Records) && f.Family != Lines {

@@ -127,10 +127,17 @@ const (
 // released loss of the constant is too noisy (preciselyKnown). It makes no query.
 func targetWarnings(name string, c *optimize.Compared) []Warning {
 	l, err := loss.Parse(name)
-	if c == nil || err != nil || !c.Unresolved && c.ConstantSigma > preciselyKnown*l.Constants().InitialGap {
+	if c == nil || err != nil {
 		return nil
 	}
-	row := loss.RowLoss(l)
+	row, gap := loss.RowLoss(l), l.Constants().InitialGap
+	_, relative := loss.Unweighted(row).(interface{ LeastMean() float64 })
+	if relative { // near the best constant the loss is of the order of 1, however far the start is
+		gap = min(gap, 1)
+	}
+	if !c.Unresolved && c.ConstantSigma > preciselyKnown*gap {
+		return nil
+	}
 	switch {
 	case c.Unresolved && len(c.Margins) == 1 && !loss.Counts(row):
 		return []Warning{{Code: WarnTarget,
@@ -141,7 +148,7 @@ func targetWarnings(name string, c *optimize.Compared) []Warning {
 			Text: fmt.Sprintf("the mean loss of the best constant is 0 within noise (%.2g, noise %.2g): no row has a target "+
 				"that can be read, or nearly all have the same; stillpoint check shows which, on rows that may be looked at",
 				c.Constant, c.ConstantSigma)}}
-	case row.Target() == loss.Real && !loss.Counts(row) && !strings.HasPrefix(row.Name(), "gamma") && !strings.HasPrefix(row.Name(), "pinball") &&
+	case row.Target() == loss.Real && !loss.Counts(row) && !relative && !strings.HasPrefix(row.Name(), "pinball") &&
 		len(c.Margins) == 1 && math.Abs(c.Margins[0]) >= atBound:
 		bound := "upper"
 		if c.Margins[0] < 0 {

@@ -11,6 +11,7 @@ import (
 var (
 	longFits   = flag.Int("long.fits", 0, "how often TestLong fits each design; 0 leaves it out")
 	longDesign = flag.String("long.design", "", "a regular expression of the names of TestLong's designs")
+	longTables = flag.String("long.tables", "", "the folder of public tables; without it TestLong leaves out their designs")
 	longOut    = flag.String("long.out", "", "a file to which TestLong appends its table")
 )
 
@@ -19,9 +20,10 @@ func TestLong(t *testing.T) {
 	if *longFits == 0 {
 		t.Skip("by hand: -long.fits")
 	}
+	tables = *longTables
 	named := regexp.MustCompile(*longDesign)
 	for _, d := range designs {
-		if !named.MatchString(d.Name) {
+		if !named.MatchString(d.Name) || d.File && tables == "" {
 			continue
 		}
 		j, err := d.Run(t.Context(), *longFits)

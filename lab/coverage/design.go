@@ -38,10 +38,10 @@ type Design struct {
 	Records int
 	Epsilon float64
 	Columns []Column
-	// Loss is the name of the loss. Its target has Classes, or is a number in [0, Most].
-	Loss    string
-	Classes []string
-	Most    float64
+	// Loss is the name of the loss. Its target has Classes, or is a number in [Least, Most].
+	Loss        string
+	Classes     []string
+	Least, Most float64
 	// Weights are public weights of the classes.
 	Weights map[string]float64
 	// Intervals asks for 95% intervals. Without it, the noise that the fit states is judged.
@@ -54,6 +54,10 @@ type Design struct {
 	Goal float64
 	// Asked are the terms that are judged; all but the intercept if it is empty.
 	Asked []string
+	// Tables has a table of its own for each fit without intervals, in place of one table for all.
+	Tables bool
+	// File says that the rows are of a public table.
+	File bool
 	// Truth are coefficients of the population by term. If it is nil, they are computed from a large sample.
 	Truth map[string]float64
 	// Short has the design in the short form, with the number of records and epsilon for that form.
@@ -119,7 +123,7 @@ func (d Design) features(of row) (z []float64) {
 
 // spec returns the fit of the rows.
 func (d Design) spec(of []row) (stillpoint.Spec, error) {
-	def := dataset.Definition{Target: dataset.Target{Column: "y", Kind: dataset.Number, High: d.Most}}
+	def := dataset.Definition{Target: dataset.Target{Column: "y", Kind: dataset.Number, Low: d.Least, High: d.Most}}
 	columns := []stillpoint.Column[row]{}
 	for j, c := range d.Columns {
 		if c.Levels == nil {

@@ -55,6 +55,5 @@ func init() {
 	add(weighted)
 	add(stated("noise, three classes", 10_000, .3, 0, .3, -.4).inShort(2500, 6))
 	correlated := stated("noise, columns correlated .9", 4_000, .9, 0, 0).inShort(2500, 1)
-	correlated.Goal = .75 // of x1 and x2, .83 in the long form
 	add(correlated)
 }

@@ -82,8 +82,15 @@ func (d Design) Run(ctx context.Context, fits int) (*Judged, error) {
 	}
 	slices.SortFunc(out.Terms, func(a, b *Term) int { return strings.Compare(a.Name, b.Name) })
 	for i := range fits {
-		if d.Intervals {
+		if d.Intervals || d.Tables {
 			rows = d.rows(uint64(1000+i), d.Records)
+		}
+		if d.Tables {
+			for name, v := range d.fit(rows) {
+				if t := at[name]; t != nil {
+					t.Truth = v
+				}
+			}
 		}
 		s, err := d.spec(rows)
 		if err != nil {
@@ -162,7 +169,7 @@ func (j *Judged) noise(ctx context.Context, r *stillpoint.Result, at map[string]
 			continue
 		}
 		found++
-		t.all = append(t.all, *k.Value)
+		t.all = append(t.all, *k.Value-t.Truth)
 		if k.Deviation == nil {
 			continue
 		}

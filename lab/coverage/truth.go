@@ -1,7 +1,9 @@
 package coverage
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
@@ -44,15 +46,16 @@ func (d Design) fit(of []row) map[string]float64 {
 		}
 	}
 	b := make([]float64, k*p)
-	if d.counts() {
-		var mean float64
+	if d.Classes == nil {
 		for _, v := range y {
-			mean += v / float64(len(y))
+			b[p-1] += v / float64(len(y))
 		}
-		b[p-1] = math.Log(mean)
+	}
+	if d.counts() {
+		b[p-1] = math.Log(b[p-1])
 	}
 	margins, mean := make([]float64, k), make([]float64, k)
-	for range 40 {
+	for range 200 {
 		g, h := mat.NewVecDense(k*p, nil), mat.NewSymDense(k*p, nil)
 		for i, v := range z {
 			for m := range k {
@@ -63,14 +66,14 @@ func (d Design) fit(of []row) map[string]float64 {
 			}
 			d.means(mean, margins)
 			for m := range k {
-				slope := mean[m] - d.target(y[i], m)
+				slope, curved := d.clipped(mean[m] - d.target(y[i], m))
 				for j, v1 := range v {
 					if v1 == 0 {
 						continue
 					}
 					g.SetVec(m*p+j, g.AtVec(m*p+j)+weight[i]*slope*v1)
 					for m2 := m; m2 < k; m2++ {
-						curve := weight[i] * d.curve(mean, m, m2) * v1
+						curve := curved * weight[i] * d.curve(mean, m, m2) * v1
 						for j2, v2 := range v {
 							if a, c := m*p+j, m2*p+j2; c >= a {
 								h.SetSym(a, c, h.At(a, c)+curve*v2)
@@ -116,7 +119,12 @@ func (d Design) fit(of []row) map[string]float64 {
 	return out
 }
 
-func (d Design) counts() bool { return strings.HasPrefix(d.Loss, "poisson") }
+// counts reports whether the mean has a logarithmic link. The fit is then Poisson's, which is that of the mean for any
+// distribution.
+func (d Design) counts() bool {
+	name, _, _ := strings.Cut(d.Loss, "(")
+	return slices.Contains([]string{"poisson", "gamma", "negbinomial", "tweedie"}, name)
+}
 
 // means sets the means of the targets given the margins.
 func (d Design) means(mean, z []float64) {
@@ -148,6 +156,16 @@ func (d Design) target(y float64, m int) float64 {
 		return 0
 	}
 	return y
+}
+
+// clipped returns the slope of the loss for a difference between the mean and the target, and the factor of its
+// derivative. The slopes of numbers are clipped at the parameter of the loss, in units of half of the target's range.
+func (d Design) clipped(v float64) (slope, factor float64) {
+	var at float64
+	if _, err := fmt.Sscanf(d.Loss, "huber(%g)", &at); err != nil || math.Abs(v) <= at*d.Most/2 {
+		return v, 1
+	}
+	return math.Copysign(at*d.Most/2, v), at * d.Most / 2 / math.Abs(v) // of a parabola above the loss
 }
 
 // curve returns the derivative of the mean of target m in margin m2.

@@ -90,7 +90,7 @@ func (s *source) pools() (map[string]pool, error) {
 	return all, nil
 }
 
-// draw returns n defects, as many of each class. A quarter of them is in lines that were changed lately, if the class
+// draw returns n defects, as many of each class. Half of them is in lines that were changed lately, if the class
 // has such lines. First a kind of defect is drawn, then one of its sites, so that frequent kinds do not drown others.
 func draw(all map[string]pool, lately func(d site) bool, n int, seed uint64) (list []drawn) {
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -104,7 +104,7 @@ func draw(all map[string]pool, lately func(d site) bool, n int, seed uint64) (li
 	for i := 0; len(list) < n && i < 50*n; i++ {
 		k := named[i%len(named)]
 		from := all[k.name]
-		if (i/len(named))%4 == 0 {
+		if (i/len(named))%2 == 0 {
 			recent := pool{}
 			for kind, sites := range from {
 				if sites = slices.DeleteFunc(slices.Clone(sites), func(d site) bool { return !lately(d) }); len(sites) > 0 {

@@ -265,7 +265,7 @@ func TestEveryDefectParses(t *testing.T) {
 	}
 }
 
-// TestDrawsAreEven tests that a draw has as many defects of each class, a quarter of them in recent lines, and that a
+// TestDrawsAreEven tests that a draw has as many defects of each class, half of them in recent lines, and that a
 // seed repeats it.
 func TestDrawsAreEven(t *testing.T) {
 	all := map[string]pool{}
@@ -285,11 +285,11 @@ func TestDrawsAreEven(t *testing.T) {
 		}
 	}
 	for _, k := range classes {
-		if n := count[k.name]; n < 17 || n > 23 { // a site that is drawn twice is left out
+		if n := count[k.name]; n < 15 || n > 25 { // a site that is drawn twice is left out
 			t.Errorf("%s: %d of 120", k.name, count[k.name])
 		}
 	}
-	if recent < 30 || recent > 50 {
+	if recent < 50 || recent > 75 {
 		t.Errorf("%d of 120 are recent", recent)
 	}
 	if again := draw(all, lately, 120, 5); !slices.EqualFunc(list, again, func(a, b drawn) bool { return a.line == b.line }) {

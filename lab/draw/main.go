@@ -3,11 +3,13 @@
 //	go run ./lab/draw [-n N] [-seed S] [-class NAME] [-minutes M] [-python]
 //
 // draws N defects of the source, as many of each kind of place: shown numbers, statistics, faults of stores, state,
-// security settings, and bindings for Python and R. A quarter of them lies in lines that the last 50 commits changed.
-// Each defect alone is put into the source by an overlay, and the tests of its package and of the packages that import
-// it directly are run with -short, until one fails. The program prints each defect with the test that caught it, or
-// that none did, and the rate of each class. With -keep it adds them to lab/draw/drawn.tsv. A defect in Python or R is
-// judged where these can be had, with -python.
+// security settings, and bindings for Python and R. Half of them lies in lines that the last 50 commits changed.
+// The defects are put into the source together by an overlay, each behind a switch, and for each the tests of its
+// package and of the packages that import it directly are run with -short, those that reach its function, until one
+// fails. The program prints each defect with the test that caught it, or that none did, and the rate of each class. With
+// -keep it adds them to lab/draw/drawn.tsv. A defect in Python or R is judged where these can be had, with -python. With
+// -in PATH all defects are of files whose path begins so, such as to try the tests of one file, and with -own only the
+// tests of their own package are run.
 //
 //	go run ./lab/draw -enrol [-wide] [-below PATH] [-tests REGEXP]
 //	go run ./lab/draw -list
@@ -16,7 +18,8 @@
 // are about shown facts: numbers and truths that a user reads (see fact). Each has an oracle, a test that fails if the
 // fact is wrong, in lab/draw/shown.tsv; TestEveryFactHasAnOracle fails if one has none. -enrol looks for the oracles of
 // facts that have none, and writes them. -list only makes the lines those of today's facts, such as after files were
-// moved: new facts are listed without an oracle, and counted in the first line. -verify makes facts wrong in a random order and runs their oracles.
+// moved: new facts are listed without an oracle, and counted in the first line. -verify makes facts wrong in a random
+// order and runs their oracles.
 //
 // The exit status is 1 if a fact has no oracle, or an oracle does not notice. A draw whose defects survive ends with
 // status 0, since not every change of the source is a fault: read them.
@@ -31,6 +34,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -41,6 +45,8 @@ type flags struct {
 	n             int
 	seed          uint64
 	class, below  string
+	in            string
+	own           bool
 	tests         string
 	minutes       float64
 	enrol, verify bool
@@ -58,11 +64,14 @@ func main() {
 	flag.IntVar(&f.n, "n", 60, "number of defects")
 	flag.Uint64Var(&f.seed, "seed", 0, "seed of the draw; by default another one each time")
 	flag.StringVar(&f.class, "class", "", "only defects of the class of this name")
+	flag.StringVar(&f.in, "in", "", "only defects of files whose path begins so, or so (PATH,PATH)")
+	flag.BoolVar(&f.own, "own", false, "judge by the tests of a defect's own package alone")
 	flag.StringVar(&f.below, "below", "", "with -enrol: only facts of files whose path begins so")
 	flag.StringVar(&f.tests, "tests", "", "with -enrol: only tests whose names match this regexp")
 	flag.Float64Var(&f.minutes, "minutes", 0, "begin no defect after so many minutes; 0 for no limit")
 	flag.BoolVar(&f.enrol, "enrol", false, "look for oracles of shown facts that have none")
 	flag.BoolVar(&f.list, "list", false, "only make the lines of "+registryFile+" those of today's facts")
+	flag.DurationVar(&patience, "patience", patience, "with -enrol: the time of the tests that are tried for a fact")
 	flag.BoolVar(&f.wide, "wide", false, "with -enrol: among the tests of packages that import a fact's, which take long")
 	flag.BoolVar(&f.verify, "verify", false, "make shown facts wrong, and run their oracles")
 	flag.BoolVar(&f.python, "python", false, "judge defects of the bindings, too: needs minutes for an environment")
@@ -167,6 +176,11 @@ func (f flags) facts(s *source) error {
 	return r.write(registryFile)
 }
 
+// within says whether a file is below one of the paths of -in.
+func (f flags) within(file string) bool {
+	return slices.ContainsFunc(strings.Split(f.in, ","), func(path string) bool { return strings.HasPrefix(file, path) })
+}
+
 // tally counts the outcomes of a class.
 type tally struct{ caught, judged int }
 
@@ -182,14 +196,24 @@ func (f flags) draw(s *source) error {
 			delete(all, name)
 		}
 	}
+	for name, of := range all {
+		for kind, sites := range of {
+			if of[kind] = slices.DeleteFunc(sites, func(d site) bool { return !f.within(d.file) }); len(of[kind]) == 0 {
+				delete(of, kind)
+			}
+		}
+		if len(of) == 0 {
+			delete(all, name)
+		}
+	}
 	if len(all) == 0 {
-		return fmt.Errorf("class = %q: has no sites", f.class)
+		return fmt.Errorf("class = %q, in = %q: has no sites", f.class, f.in)
 	}
 	lately, err := s.recent(50)
 	if err != nil {
 		return err
 	}
-	j := &judge{source: s, scratch: f.scratch, limit: 2 * time.Minute, patient: 45 * time.Second,
+	j := &judge{source: s, scratch: f.scratch, limit: 2 * time.Minute, patient: 90 * time.Second,
 		sound: map[string]bool{}}
 	if j.scratch, err = filepath.Abs(f.scratch); err != nil {
 		return err
@@ -205,11 +229,28 @@ func (f flags) draw(s *source) error {
 	}
 	fmt.Printf("%d defects, -seed %d\n", f.n, f.seed)
 	rates, judged := map[string]tally{}, 0
-	for _, d := range draw(all, lately, 2*f.n, f.seed) {
+	list := draw(all, lately, f.n+f.n/2, f.seed)
+	together, fits, err := j.pool(list, until)
+	if err != nil {
+		return err
+	}
+	for i, d := range list {
 		if judged == f.n || time.Now().After(until) {
 			break
 		}
-		verdict, test, err := j.judge(d.site)
+		var verdict outcome
+		var test string
+		if fits[i] {
+			importers := s.importer[d.folder]
+			if f.own {
+				importers = nil
+			}
+			verdict, test, err = together.judge(i, d.site, importers)
+		} else if filepath.Ext(d.file) == ".go" && (f.own || !j.compiles(d.site)) {
+			verdict = invalid
+		} else { // in no function, or in a binding
+			verdict, test, err = j.judge(d.site)
+		}
 		if err != nil {
 			return err
 		}

@@ -190,7 +190,7 @@ func (w *switched) fails(fact int, o oracle) (bool, error) {
 }
 
 // patience is the time of the tests among which the oracle of a fact is looked for in a package, the quickest first.
-const patience = 3 * time.Second
+var patience = 3 * time.Second
 
 // search returns the first of some tests that fails if a fact is wrong, or nil. The tests run in one process.
 func (w *switched) search(fact int, units []unit) (*oracle, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -41,8 +42,9 @@ Numbers of the summaries in Python and R are made wrong one by one by python/tes
 
 **Drawn.** A program draws defects that nobody wrote a test for: operands, operators and constants that are exchanged,
 conditions that are inverted, statements that are left out, fields of the same type that are exchanged, an index that
-is one off, a unit that is wrong. It draws as many of each kind of place, a quarter of them in lines of the last 50
-commits, and runs the short tests of the package and of the packages that import it.
+is one off, a unit that is wrong. It draws as many of each kind of place, half of them in lines of the last 50
+commits, and runs the short tests of the package and of the packages that import it that reach the function. The
+defects of a draw are compiled together, each behind a switch.
 
     go run ./lab/draw -n 60                         # draw, and say which survive
     go run ./lab/draw -n 60 -python -keep           # with bindings, added to lab/draw/drawn.tsv
@@ -51,11 +53,16 @@ A drawn defect that survives is no proof of a bad test, since some changes of th
 and those that are faults lead to a test. The draws that were kept ([lab/draw/drawn.tsv](../lab/draw/drawn.tsv), with
 the commit of each) had these outcomes when they were drawn:
 
-| kind of place | drawn | caught | not caught | timed out |
-|---|---|---|---|---|
+| kind of place | drawn | caught | not caught | timed out | no fault |
+|---|---|---|---|---|---|
 %s
+By draw, with the share of the caught among those that are faults:
 
-A defect that times out is neither caught nor missed: no test failed, and one did not end.
+| commit | seed | drawn | caught | not caught | timed out | no fault | rate |
+|---|---|---|---|---|---|---|---|
+%s
+A defect that times out is neither caught nor missed: no test failed, and one did not end. One is no fault if the
+program does the same with it; the file of draws has the reason. Defects of Python and R are drawn with -python alone.
 
 Continuous integration runs a sample of the written defects, of the facts and of the drawn ones, each within minutes.
 Gremlins, a mutation tool for Go that is kept up, is not used: it says of itself that a run on a large module takes hours,
@@ -73,7 +80,7 @@ func written() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	draws, err := os.ReadFile(drawnFile)
+	drawn, err := os.ReadFile(drawnFile)
 	if err != nil {
 		return nil, err
 	}
@@ -82,23 +89,37 @@ func written() ([]byte, error) {
 	if bare > 0 {
 		left = fmt.Sprintf("%d more are listed there as without one; that list may only become shorter.", bare)
 	}
-	rates := map[string]map[outcome]int{}
-	for line := range strings.Lines(string(draws)) {
+	rates, draws := map[string]map[outcome]int{}, []string{}
+	for line := range strings.Lines(string(drawn)) {
 		f := strings.Split(line, "\t")
 		if len(f) != 7 {
 			return nil, fmt.Errorf("%s: %q: must have seven fields", drawnFile, line)
 		}
-		if rates[f[2]] == nil {
-			rates[f[2]] = map[outcome]int{}
+		draw := f[0] + " | " + f[1]
+		if !slices.Contains(draws, draw) {
+			draws = append(draws, draw)
 		}
-		rates[f[2]][outcome(f[4])]++
+		for _, of := range []string{f[2], draw} {
+			if rates[of] == nil {
+				rates[of] = map[outcome]int{}
+			}
+			rates[of][outcome(f[4])]++
+		}
 	}
-	var rows strings.Builder
+	var rows, each strings.Builder
+	count := func(name string, t map[outcome]int) string {
+		return fmt.Sprintf("| %s | %d | %d | %d | %d | %d |", name, t[caught]+t[survived]+t[timedOut]+t[noFault], t[caught],
+			t[survived], t[timedOut], t[noFault])
+	}
 	for _, k := range classes {
 		if t := rates[k.name]; t != nil {
-			fmt.Fprintf(&rows, "| %s | %d | %d | %d | %d |\n", k.name, t[caught]+t[survived]+t[timedOut], t[caught], t[survived],
-				t[timedOut])
+			fmt.Fprintln(&rows, count(k.name, t))
 		}
 	}
-	return fmt.Appendf(nil, page, bytes.Count(table, []byte("\nmutant ")), len(r)-bare, left, rows.String()), nil
+	for _, draw := range draws {
+		t := rates[draw]
+		faults := t[caught] + t[survived] + t[timedOut]
+		fmt.Fprintf(&each, "%s %.0f%% |\n", count(draw, t), 100*float64(t[caught])/float64(max(faults, 1)))
+	}
+	return fmt.Appendf(nil, page, bytes.Count(table, []byte("\nmutant ")), len(r)-bare, left, rows.String(), each.String()), nil
 }

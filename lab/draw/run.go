@@ -21,6 +21,7 @@ const (
 	caught   outcome = "caught"
 	survived outcome = "survived"
 	timedOut outcome = "timed out" // no test failed, and one did not end: no catch, and no survival
+	noFault  outcome = "no fault"  // set by hand in the file of draws, with the reason: the program does the same
 	invalid  outcome = "invalid"   // it does not compile: another is drawn in its place
 	skipped  outcome = "skipped"   // Python or R could not be had
 )
@@ -48,15 +49,8 @@ func (j *judge) judge(d site) (outcome, string, error) {
 	case ".R":
 		return j.inR(d)
 	}
-	changed, overlay := filepath.Join(j.scratch, "changed.go"), filepath.Join(j.scratch, "overlay.json")
-	if err := os.WriteFile(changed, apply(j.text[d.file], d.edits), 0o666); err != nil {
-		return "", "", err
-	}
-	text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(j.root, d.file): changed}})
+	overlay, err := j.overlaid(d)
 	if err != nil {
-		return "", "", err
-	}
-	if err := os.WriteFile(overlay, text, 0o666); err != nil {
 		return "", "", err
 	}
 	start := time.Now()
@@ -64,20 +58,38 @@ func (j *judge) judge(d site) (outcome, string, error) {
 		if i > 0 && time.Since(start) > j.patient {
 			break
 		}
-		verdict, test, err := j.inPackage(folder, overlay)
+		verdict, test, err := j.inPackage(folder, overlay, "-short")
 		if err != nil || verdict != survived {
 			return verdict, test, err
 		}
 	}
-	return survived, "", nil
+	verdict, test, err := j.inPackage(d.folder, overlay, "-short=false") // the longer tests that also run by default
+	if verdict == timedOut {
+		verdict = survived
+	}
+	return verdict, test, err
+}
+
+// overlaid writes the file of a defect, and an overlay that puts it into the source.
+func (j *judge) overlaid(d site) (overlay string, err error) {
+	changed := filepath.Join(j.scratch, "changed.go")
+	if err := os.WriteFile(changed, apply(j.text[d.file], d.edits), 0o666); err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(j.root, d.file): changed}})
+	if err != nil {
+		return "", err
+	}
+	overlay = filepath.Join(j.scratch, "overlay.json")
+	return overlay, os.WriteFile(overlay, text, 0o666)
 }
 
 // inPackage runs the tests of a package with an overlay. A test that also fails without the overlay is no catch: the
-// tests are run again without it.
-func (j *judge) inPackage(folder, overlay string) (outcome, string, error) {
+// tests are run again without it. A test that does not end is one if it ends without the overlay in a third of the time.
+func (j *judge) inPackage(folder, overlay, short string) (outcome, string, error) {
 	var skip []string
 	for {
-		out, passed, err := j.output(j.root, nil, "go", "test", "-short", "-failfast", "-vet=off", "-overlay", overlay,
+		out, passed, err := j.output(j.root, nil, "go", "test", short, "-failfast", "-vet=off", "-overlay", overlay,
 			"-timeout", j.limit.String(), "-skip", strings.Join(skip, "|"), "./"+folder)
 		switch {
 		case err != nil || passed:
@@ -87,11 +99,22 @@ func (j *judge) inPackage(folder, overlay string) (outcome, string, error) {
 		}
 		test := failed(out)
 		if test == outOfTime {
+			if m := unended.FindStringSubmatch(out); m != nil {
+				start := time.Now()
+				_, passed, err := j.output(j.root, nil, "go", "test", short, "-vet=off", "-run", only(m[1]), "./"+folder)
+				if err != nil {
+					return "", "", err
+				}
+				lasted, err2 := time.ParseDuration(m[2])
+				if passed && err2 == nil && time.Since(start) < lasted/3 && lasted > 30*time.Second {
+					return caught, folder + " " + m[1] + " (does not end)", nil
+				}
+			}
 			return timedOut, folder, nil
 		}
 		key := folder + " " + test
 		if _, known := j.sound[key]; !known && strings.HasPrefix(test, "Test") {
-			_, j.sound[key], err = j.output(j.root, nil, "go", "test", "-short", "-vet=off", "-run", only(test), "./"+folder)
+			_, j.sound[key], err = j.output(j.root, nil, "go", "test", short, "-vet=off", "-run", only(test), "./"+folder)
 			if err != nil {
 				return "", "", err
 			}
@@ -122,6 +145,9 @@ func (j *judge) output(dir string, env []string, command ...string) (string, boo
 
 // outOfTime is what go test prints where a test does not end.
 const outOfTime = "panic: test timed out"
+
+// unended matches the test that was running when the time was over, and since when.
+var unended = regexp.MustCompile(`(?m)^\s+(Test\w+)\S* \((\S+)\)$`)
 
 var failure = regexp.MustCompile(`(?m)^(?:--- FAIL: (\S+)|FAILED (\S+)|(panic: test timed out))`)
 

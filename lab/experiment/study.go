@@ -10,10 +10,10 @@ import (
 // together is the largest number of algorithms in one plot.
 const together = 6
 
-// Study returns the content of a page of package report about the summary. question is the question that
+// Study returns the content of a page about the summary. question is the question that
 // the page answers. commands are the commands that reproduce the results.
-func (s Summary) Study(question string, commands ...string) report.Study {
-	study := report.Study{Title: s.Name, Question: question, Reproduce: report.Reproduce{Commands: commands}}
+func (s Summary) Study(question string, commands ...string) Study {
+	study := Study{Title: s.Name, Question: question, Reproduce: Reproduce{Commands: commands}}
 	if s.Missing > 0 {
 		study.Caveats = append(study.Caveats, fmt.Sprintf("%d of %d runs are missing.", s.Missing, s.Missing+s.Done))
 	}
@@ -27,12 +27,12 @@ func (s Summary) Study(question string, commands ...string) report.Study {
 		}
 	}
 	if len(s.Slopes) > 0 {
-		study.Slopes = &report.Slopes{
+		study.Slopes = &Slopes{
 			Title: "Exponents of the gradient norm in N", Label: "d log gradient norm / d log N",
 			Caption: "Least squares through medians; 95% bootstrap intervals over seeds.",
 		}
 		for _, x := range s.Slopes {
-			study.Slopes.Items = append(study.Slopes.Items, report.Slope{
+			study.Slopes.Items = append(study.Slopes.Items, Fitted{
 				Name: strings.Join(append([]string{x.Label}, s.telling(x.Group)...), ", "), Value: x.Value,
 				Interval: report.Interval{Low: x.Low, High: x.High}, Points: x.Sizes,
 			})

@@ -1,8 +1,8 @@
 """Figures of losses.md: ordered classes and costs, against fits without privacy by statsmodels.
 
-    python losses.py STILLPOINT ADULT.csv.gz > losses.txt
+    python losses.py STILLPOINT ADULT.csv.gz pnwflights.csv.gz [PART] > losses.txt
 
-STILLPOINT is the command. It needs numpy, pandas and statsmodels, and takes about ten minutes on one processor.
+PART is ordered, costs, counts or zeros; all if it is left out. STILLPOINT is the command. It needs numpy, pandas and statsmodels, and takes about ten minutes on one processor.
 """
 
 import json
@@ -16,7 +16,8 @@ import pandas as pd
 import statsmodels.api as sm
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
-COMMAND, ADULT = sys.argv[1:]
+COMMAND, ADULT, FLIGHTS = sys.argv[1:4]
+PARTS = sys.argv[4:] or ["ordered", "costs", "counts", "zeros"]
 SEEDS = 5
 FOLDER = Path(tempfile.mkdtemp())
 
@@ -124,5 +125,79 @@ def costs():
         print(f"| {loss}, epsilon {epsilon} | 1 to {high:.0e} | {median(mae)} | {median(deviance)} |")
 
 
-ordered()
-costs()
+def compared(table, columns, target, X, train, y, glm, fits, deviance):
+    """A row for the GLM without privacy, for the constant, and for each fit: the mean absolute error and the deviance."""
+    print("| fit | bounds | mean absolute error | deviance |\n|---|---|---|---|")
+    of = sm.GLM(y[train], X[train], family=glm).fit()
+    for name, p in [("GLM of statsmodels, without privacy", of.predict(X[~train])),
+                    ("the mean of the training rows, without privacy", np.full((~train).sum(), y[train].mean()))]:  # fmt: skip
+        print(f"| {name} | | {abs(p - y[~train]).mean():.4g} | {deviance(y[~train], p):.4f} |")
+    for loss, high, epsilon in fits:
+        maes, deviances = [], []
+        for _ in range(SEEDS):
+            _, out = fit(table, columns, {"column": target, "number": [0, high]}, loss, epsilon)
+            said = subprocess.run([COMMAND, "predict", out / "model.json", FOLDER / f"{table}.csv"], check=True, capture_output=True, text=True)
+            p = np.maximum([float(v) for v in said.stdout.split()[1:]], 1e-3)[~train]
+            maes.append(abs(p - y[~train]).mean())
+            deviances.append(deviance(y[~train], p))
+        print(f"| {loss}, epsilon {epsilon} | 0 to {high:,} | {median(maes)} | {median(deviances)} |")
+    return of
+
+
+def negbinomial_deviance(theta):
+    def deviance(y, m):
+        return 2 * (np.where(y > 0, y * np.log(np.maximum(y, 1e-300) / m), 0) - (y + theta) * np.log((y + theta) / (m + theta))).mean()
+
+    return deviance
+
+
+def tweedie_deviance(p):
+    def deviance(y, m):
+        return 2 * (y ** (2 - p) / ((1 - p) * (2 - p)) - y * m ** (1 - p) / (1 - p) + m ** (2 - p) / (2 - p)).mean()
+
+    return deviance
+
+
+def counts():
+    """Visits: gamma-Poisson counts of size 1.5, with a linear logarithm of the mean."""
+    random, n = np.random.default_rng(2), 20_000
+    d = pd.DataFrame({"age": random.uniform(18, 90, n), "sex": random.choice(["f", "m"], n),
+                      "kind": random.choice(["k0", "k1", "k2", "k3"], n)})  # fmt: skip
+    kinds = {"k0": 0, "k1": 0.5, "k2": 1, "k3": -0.7}
+    mean = np.exp(0.6 + 0.02 * (d.age - 50) + 0.3 * (d.sex == "m") + d.kind.map(kinds))
+    d["visits"] = random.poisson(mean * random.gamma(1.5, 1 / 1.5, n))
+    d["split"] = np.where(random.uniform(size=n) < 0.25, "test", "train")
+    d.to_csv(FOLDER / "visits.csv", index=False)
+    columns = {"age": {"number": [18, 90]}, "sex": {"category": ["f", "m"]}, "kind": {"category": list(kinds)}}
+    X = sm.add_constant(pd.DataFrame({"age": d.age, "m": d.sex == "m", **{k: d.kind == k for k in list(kinds)[1:]}}).astype(float))
+    train = (d.split == "train").values
+    print(f"\n## Counts: {train.sum():,} rows to fit, mean {d.visits.mean():.2f}, variance {d.visits.var():.1f}, largest {d.visits.max()}\n")
+    compared("visits", columns, "visits", X, train, d.visits, sm.families.NegativeBinomial(alpha=1 / 1.5),
+             [("poisson(1)", 100, 1), ("poisson(1)", 10_000, 1), ("negbinomial(1.5,5)", 100, 1), ("negbinomial(1.5,5)", 10_000, 1),
+              ("negbinomial(5,5)", 10_000, 1), ("negbinomial(0.5,5)", 10_000, 1), ("negbinomial(1.5,5)", 10_000, 0.3),
+              ("negbinomial(1.5,5)", 10_000, 8)], negbinomial_deviance(1.5))  # fmt: skip
+
+
+def zeros():
+    """Minutes by which flights of the public table arrive late, 0 for those in time."""
+    d = pd.read_csv(FLIGHTS).dropna(subset=["arr_delay"])
+    d["late"] = np.maximum(d.arr_delay, 0)
+    names = ["month", "weekday", "carrier", "origin"]
+    d = d[[*names, "sched_dep_min", "distance", "split", "late"]]
+    d.to_csv(FOLDER / "late.csv", index=False)
+    columns = {c: {"category": [str(v) for v in sorted(d[c].unique())]} for c in names}
+    columns |= {"sched_dep_min": {"number": [0, 1439]}, "distance": {"number": [0, 3000]}}
+    X = pd.get_dummies(d[names].astype(str), drop_first=True).astype(float)
+    X["time"], X["distance"] = d.sched_dep_min / 1440, d.distance / 3000
+    X, train = sm.add_constant(X), (d.split == "train").values
+    print(f"\n## Zeros: {train.sum():,} flights to fit, {(~train).sum():,} to test, {100 * (d.late == 0).mean():.0f}% in time, "
+          f"mean {d.late.mean():.1f} minutes, largest {d.late.max():.0f}\n")  # fmt: skip
+    compared("late", columns, "late", X, train, d.late, sm.families.Tweedie(var_power=1.5, link=sm.families.links.Log()),
+             [("huber(0.1)", 10_080, 1), ("poisson(1)", 10_080, 1), ("tweedie(1.5,5,10)", 10_080, 0.3), ("tweedie(1.5,5,10)", 10_080, 1),
+              ("tweedie(1.5,5,10)", 100_800, 1), ("tweedie(1.5,5,100)", 10_080, 1), ("tweedie(1.5,5,1)", 10_080, 1),
+              ("tweedie(1.5,2,10)", 10_080, 1), ("tweedie(1.5,10,10)", 10_080, 1),
+              ("tweedie(1.5,5,10)", 10_080, 8)], tweedie_deviance(1.5))  # fmt: skip
+
+
+for part in PARTS:
+    {"ordered": ordered, "costs": costs, "counts": counts, "zeros": zeros}[part]()

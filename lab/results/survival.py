@@ -190,17 +190,104 @@ def shown_marginal():
     return lines
 
 
+CROSSING = {365: 0.5, 730: 1.0, 1095: 2.0}  # hazard ratios of a drug until these days
+
+
+def crossing(n, seed):
+    """Persons of whom half take a drug whose hazard ratio is .5 in the first year, 1 in the second and 2 in the third."""
+    r = np.random.default_rng(seed)
+    drug, age = r.integers(0, 2, n), np.clip(r.normal(60, 10, n), 30, 90)
+    left, at, start = r.exponential(1, n), np.full(n, 9999.0), 0
+    for end, ratio in CROSSING.items():
+        rate = 0.25 / 365 * np.exp(0.05 * (age - 60)) * np.where(drug == 1, ratio, 1)
+        now = (left > 0) & (left <= rate * (end - start))
+        at[now] = start + left[now] / rate[now]
+        left, start = np.where(now, -1, left - rate * (end - start)), end
+    until = r.uniform(365, 1460, n)
+    return pd.DataFrame({"age": age.round(3), "drug": np.where(drug == 1, "yes", "no"),
+                         "time": np.minimum(at, until).round(2), "event": (at <= until).astype(int)})
+
+
+def shown_changing(program, folder):
+    """Hazard ratios by interval, of a column whose hazard ratios change, beside Cox regression within each interval."""
+    lines = ["| persons | epsilon | interval | true | Cox in the interval, no privacy | estimate | covered | mean width of the log |",
+             "|---|---|---|---|---|---|---|---|"]
+    for n, epsilon, seeds in ((20_000, 1, 20), (100_000, 1, 5)):
+        found, cox, score, plain = {}, {}, [], []
+        for seed in range(seeds):
+            t = crossing(n, 300 + seed)
+            columns, cuts = ["age: {number: [30, 90]}", 'drug: {category: ["no", "yes"]}'], "cuts: [365, 730, 1095]"
+            fit(program, folder, t, columns, f"{{time: time, event: event, changing: drug, {cuts}}}", epsilon,
+                "inference: {level: 0.95}\n")
+            out = subprocess.run([program, "coefficients", "m", "--json"], cwd=folder, check=True, capture_output=True, text=True).stdout
+            for ratio in json.loads(out)["hazard_ratios"]:
+                found.setdefault(ratio["to"], []).append((ratio["hazard_ratio"], ratio["low"], ratio["high"]))
+            if seed < 5:
+                test = crossing(20_000, 900 + seed)
+                score.append(evaluated(program, folder, test)["integrated_brier"])
+                fit(program, folder, t, columns, f"{{time: time, event: event, {cuts}}}", epsilon, "model: {family: lines}\n")
+                plain.append(evaluated(program, folder, test)["integrated_brier"])
+                for start, end in zip([0, 365, 730], CROSSING):
+                    in_it = t[t.time > start]
+                    c = CoxPHFitter().fit(in_it.assign(drug=(in_it.drug == "yes") * 1.0, event=in_it.event * (in_it.time <= end),
+                                                       time=np.minimum(in_it.time, end) - start), "time", "event").params_
+                    cox.setdefault(end, []).append(np.exp(c.drug))
+        for end, of in found.items():
+            f = np.array(of)
+            covered = np.sum((f[:, 1] <= CROSSING[end]) & (CROSSING[end] <= f[:, 2]))
+            lines.append(f"| {n:,} | {epsilon} | to {end} | {CROSSING[end]} | {np.mean(cox[end]):.3f} | {spread(f[:, 0])} | "
+                         f"{covered} of {len(f)} | {np.log(f[:, 2] / f[:, 1]).mean():.3f} |")
+            print(lines[-1], flush=True)
+        lines.append(f"integrated Brier score on new persons: {np.mean(score):.4f}, with proportional hazards {np.mean(plain):.4f}")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def shown_measures(program, folder):
+    """The measures of evaluate beside those of lifelines and scikit-survival, of one fit on times without ties."""
+    from sksurv.metrics import brier_score, concordance_index_ipcw
+    from sksurv.util import Surv
+    r = np.random.default_rng(5)
+    t = simulated(5_000, 5, 0.3)
+    t["time"] += r.uniform(0, 0.004, len(t))  # no ties
+    t["time"] = t.time.round(7)
+    fit(program, folder, t, ["age: {number: [30, 90]}", "sex: {category: [f, m]}"],
+        "{time: time, event: event, cuts: [180, 365, 730, 1095]}", 5, "model: {family: lines}\n")
+    scored = scores(program, folder, t, "score")
+    hazards = np.r_[0, np.cumsum(json.loads((folder / "m/model.json").read_text())["schema"]["target"]["hazards"])]
+    lines = ["| horizon | measure | evaluate | others | difference |", "|---|---|---|---|---|"]
+    (folder / "test.csv").write_text(t.to_csv(index=False))
+    y = Surv.from_arrays(t.event == 1, t.time)
+    for horizon in (180, 500, 900):
+        out = subprocess.run([program, "evaluate", "m/model.json", "test.csv", "--json", "--horizon", str(horizon)], cwd=folder,
+                             check=True, capture_output=True, text=True).stdout
+        m = json.loads(out)
+        at = np.minimum(t.time, horizon).max() * np.arange(1, 101) / 101
+        survival = np.exp(-np.exp(scored)[:, None] * np.interp(np.r_[at, horizon], [0, 180, 365, 730, 1095], hazards)[None, :])
+        briers = brier_score(y, y, survival, np.r_[at, horizon])[1]
+        early = (t.event == 1) & (t.time <= horizon)
+        others = {"concordance": ("lifelines", concordance_index(np.minimum(t.time, horizon), -scored, early)),
+                  "concordance_uno": ("scikit-survival", concordance_index_ipcw(y, y, scored, tau=horizon)[0]),
+                  "brier": ("scikit-survival", briers[-1]), "integrated_brier": ("scikit-survival", briers[:-1].mean())}
+        for name, (whose, value) in others.items():
+            lines.append(f"| {horizon} | {name} | {m[name]:.6f} | {value:.6f} ({whose}) | {abs(m[name] - value):.0e} |")
+    return lines
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("program")
     p.add_argument("--out", default="survival.md")
     p.add_argument("--intervals", action="store_true", help="print the coverage of intervals alone (15 minutes)")
+    p.add_argument("--changing", action="store_true", help="print hazard ratios that change between intervals alone")
+    p.add_argument("--measures", action="store_true", help="compare measures with lifelines and scikit-survival alone")
     p.add_argument("--marginal", action="store_true", help="print estimates without noise alone")
     a = p.parse_args()
     program = str(pathlib.Path(a.program).resolve())
     with tempfile.TemporaryDirectory() as folder:
-        if a.intervals or a.marginal:
-            print("\n".join(shown_marginal() if a.marginal else shown_intervals(program, pathlib.Path(folder))))
+        if a.intervals or a.marginal or a.measures or a.changing:
+            shown = shown_measures if a.measures else shown_changing if a.changing else shown_intervals
+            print("\n".join(shown_marginal() if a.marginal else shown(program, pathlib.Path(folder))))
             return
         text = "\n".join(shown_real(program, pathlib.Path(folder))) + "\n\n"
         text += "\n".join(shown_simulated(program, pathlib.Path(folder))) + "\n"

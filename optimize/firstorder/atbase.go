@@ -13,7 +13,10 @@ const (
 	stepsAtBase, mostAtBase = 16, 150 // steps where v is at least half of the bound b, and the most for smaller v
 	manyAtBase              = 100     // M from which on all these steps are made
 	stepsOfCounts           = 24
-	clipOfCounts            = 3 // ratio of the clip norm to the root mean square
+	clipOfCounts            = 3    // least ratio of the clip norm to the root mean square
+	manyOfCounts            = 1500 // M from which on that ratio grows as M^clipOfMany
+	clipOfMany              = .22
+	eventClip, enoughEvents = 1.1, 400 // ratio of the clip norm to that of a record with one event, from such an M on
 	rareFrom, rareAll       = .18, .05
 	fullClip, leastLongest  = 40, .35 // M/sqrt d from which on the clip norm is L0 sqrt d_eff, and its least ratio to that
 	longestGrowth           = .4
@@ -67,6 +70,17 @@ func (c *guard) next(y, g []float64, sigma float64) float64 {
 	}
 	c.at, c.before = slices.Clone(y), slices.Clone(g)
 	return min(1/c.curvature, longestMove/optimize.Norm(g))
+}
+
+// clipsOfCounts returns the ratio of the clip norm to the root mean square for counts, and, over the mean count, that to
+// the mean square. The first grows with M: clipping makes effects larger, by 2% or 3% with a ratio of 3 where a third of
+// the records have an event, since records with a large rate and no event count for less. The second is for rare events:
+// a slope of a record with one event is the mean square slope over the mean count. If it is clipped, rates are too small,
+// by a fifth with events for 5% of the records (lab/results/survival.md).
+func clipsOfCounts(p optimize.Problem) (scale, rare float64) {
+	m := p.Signal()
+	grows := math.Pow(max(m/manyOfCounts, 1), clipOfMany)
+	return clipOfCounts * grows, eventClip * grows * min(1, math.Sqrt(m/enoughEvents)) / p.Base.Curvature
 }
 
 // begun reports whether the problem's curvature at a released base rate is known.

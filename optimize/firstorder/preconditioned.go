@@ -89,8 +89,10 @@ type Preconditioned struct {
 	// the norms of gradients. Zero means .9 log10 N, limited to [1.2, 4]. It means .6 log10 N, with the
 	// same limits, for several margins and for losses without smoothing whose slopes are at their bound
 	// nearly everywhere (b F0 > 2 L0^2). kappa grows with N because with little noise the bias of clipping
-	// dominates. For counts that begin at a released base rate zero means 3, and for a rare class C is also at least a
-	// share of L0 sqrt(d_eff) (see longest). The bias is smaller if the gradients of the clipped rows have different directions.
+	// dominates. For counts that begin at a released base rate zero means 3, or more for an effective size M there above
+	// 1500, and C is also at least about the norm of a record with one event (see clipsOfCounts). For a rare class C is
+	// at least a share of L0 sqrt(d_eff) (see longest). The bias is smaller if the gradients of the clipped rows have
+	// different directions.
 	ClipScale float64 `yaml:"clip_scale"`
 	// StepScale is h in eta = h/b. Zero means 1, the largest value that is stable on every table. For more
 	// than 2000 features zero means 4/3 over the largest number of features that are not zero in a row.
@@ -143,7 +145,7 @@ type preconditionedPlan struct {
 	optimize.Settled
 	moment, gradient, square float64 // charges
 	every                    int
-	kappa                    float64
+	kappa, rare              float64    // of the clip norm, see clip
 	bound                    float64    // on the second derivative of the loss in the margin
 	longest                  float64    // least clip norm over L0 sqrt d_eff (see longest)
 	centre                   *centring  // nil if the second moment is about 0
@@ -160,6 +162,10 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	if err := c.Serves(p); err != nil {
 		return nil, err
 	}
+	rare := 0.
+	if counted(p) && c.ClipScale == 0 {
+		_, rare = clipsOfCounts(p)
+	}
 	c, err := c.rule(p)
 	if err != nil {
 		return nil, err
@@ -170,7 +176,8 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 		c.StepScale *= p.DataSmoothness() / full // the step is h/b for the bound b
 	}
 	T := float64(c.Steps)
-	plan := &preconditionedPlan{every: (c.Steps + squares - 1) / squares, kappa: c.ClipScale, longest: longest(p), bound: full}
+	plan := &preconditionedPlan{every: (c.Steps + squares - 1) / squares, kappa: c.ClipScale, rare: rare,
+		longest: longest(p), bound: full}
 	asked := math.Ceil(T / float64(plan.every))
 	plan.moment = p.Charge() * c.MomentShare
 	plan.centre = newCentring(p, &plan.moment)
@@ -290,7 +297,8 @@ func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
 // usualClip returns the default of kappa for the effective size N.
 func usualClip(p optimize.Problem, N float64) float64 {
 	if counted(p) {
-		return clipOfCounts
+		scale, _ := clipsOfCounts(p)
+		return scale
 	}
 	return min(max(clipGrowth(p)*math.Log10(N), 1.2), 4)
 }
@@ -347,9 +355,11 @@ func (g *preconditionedPlan) foresee(law *optimize.UpdateRule, p optimize.Proble
 
 // clip returns the clip norm kappa sqrt(square), where square is the moving average of the released mean
 // squares of gradient norms, but at least leastRoot l0^2 times effective. No gradient multiplied by the
-// preconditioner is longer than l0/sqrt(ridge), so the clip norm is at most l0/sqrt(ridge).
+// preconditioner is longer than l0/sqrt(ridge), so the clip norm is at most l0/sqrt(ridge). For counts it is at least
+// rare times the mean square slope (see clipsOfCounts).
 func (g *preconditionedPlan) clip(l0, effective, ridge, square float64) float64 {
-	return min(max(g.kappa*math.Sqrt(max(square, leastRoot*l0*l0*effective)), g.longest*l0*math.Sqrt(effective)),
+	square = max(square, leastRoot*l0*l0*effective)
+	return min(max(g.kappa*math.Sqrt(square), g.rare*square/math.Sqrt(effective), g.longest*l0*math.Sqrt(effective)),
 		g.Problem().Constants.Lipschitz/math.Sqrt(ridge))
 }
 

@@ -97,8 +97,6 @@ func (c Warm) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, erro
 		return nil, err
 	}
 	a, b := plan.first.Summary(), plan.second.Summary()
-	needs := plan.second.Needs()
-	needs.Seed = needs.Seed || plan.first.Needs().Seed
 	plan.Settled, err = optimize.Settle(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
@@ -109,7 +107,7 @@ func (c Warm) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, erro
 				b.Steps, b.Charges),
 			Predicted: b.Predicted, Population: b.Population, Excess: b.Excess,
 		},
-		Needs:      needs,
+		Needs:      plan.second.Needs(), // GD has none
 		Properties: optimize.Properties{Averaged: plan.second.Properties().Averaged, Restarted: true},
 		Workload:   plan.first.Workload().Plus(plan.second.Workload()),
 		Output:     optimize.Last,

@@ -25,6 +25,9 @@ const (
 	Logistic
 	// Exponential is for Poisson regression with a logarithmic link: the ratio is 1.
 	Exponential
+	// Relative is for losses of relative residuals with a logarithmic link, such as gamma's: the ratio is at most 1, and
+	// 1 is assumed. The fit begins at the released base rate.
+	Relative
 )
 
 // Intervals is the estimate of a generalised linear model with confidence intervals. The method is
@@ -150,8 +153,11 @@ func (c Intervals) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 func (c Intervals) Foresee(p optimize.Problem, n, mu float64) (total, sampling float64) {
 	l0 := p.Constants.Lipschitz
 	square := usualSquare * l0 * l0 / n
+	if c.Curvature == Relative {
+		square = min(usualSquare*l0*l0, 1) / n // the square of a relative residual
+	}
 	noise := p.Neighbours() * l0 * c.reach(p, n, mu) / (n * mu * math.Sqrt(lastGradient))
-	curvature := c.usual() * p.DataSmoothness()
+	curvature := c.usual(p) * p.DataSmoothness()
 	switch c.Curvature {
 	case Flat:
 		curvature = p.DataSmoothness() // the second derivative of the square is the same everywhere
@@ -211,9 +217,12 @@ func (c Intervals) check(p optimize.Problem) error {
 
 // usual returns the mean second derivative of the loss that forecasts assume, as a share of its
 // bound.
-func (c Intervals) usual() float64 {
-	if c.Curvature == Exponential {
+func (c Intervals) usual(p optimize.Problem) float64 {
+	switch c.Curvature {
+	case Exponential:
 		return usualCurvatureOfCounts
+	case Relative:
+		return 1 / p.DataSmoothness()
 	}
 	return usualCurvature
 }
@@ -311,7 +320,7 @@ func (r *state) begin() ([]int, error) {
 	}
 	moves := query.WeightedCurvature.Facts().Moves(p.Relation)
 	of := inference.Bounds{
-		MomentSigma: answer.Sigma, Unit: moves / (p.Records * math.Sqrt(r.charge(lastCurvature))), Usual: r.usual(),
+		MomentSigma: answer.Sigma, Unit: moves / (p.Records * math.Sqrt(r.charge(lastCurvature))), Usual: r.usual(p),
 		Beta: betaTrusted,
 	}
 	moment := mat.NewSymDense(d, r.moment)
@@ -403,8 +412,8 @@ func (r *state) fit() ([]float64, error) {
 	return sum, nil
 }
 
-// start returns the coefficients at which the fit begins. They are 0 for targets other than counts. For
-// counts, coefficients of 0 would mean the largest rate, so the fit begins at the constant rate at which
+// start returns the coefficients at which the fit begins. They are the constant of the released base rate for losses of
+// relative residuals, and 0 for other targets than counts. For counts, coefficients of 0 would mean the largest rate, so the fit begins at the constant rate at which
 // the mean slope (derivative of the loss) is 0. Each of the first steps releases the mean slope at a
 // constant rate e^z and subtracts it from the rate. The mean slope is e^z less the mean count if nothing is
 // clipped, which holds for rates up to the clip and counts up to twice the clip. (With exposures, or rows
@@ -412,7 +421,8 @@ func (r *state) fit() ([]float64, error) {
 func (r *state) start() ([]float64, error) {
 	k := len(r.shape.Columns)
 	b := make([]float64, k)
-	if r.Curvature != Exponential {
+	p := r.Problem()
+	if r.Curvature != Exponential && (r.Curvature != Relative || p.Base == nil) {
 		return b, nil
 	}
 	constant := mat.NewVecDense(k, nil) // the coefficients that give every row the margin 1
@@ -420,6 +430,12 @@ func (r *state) start() ([]float64, error) {
 	unit.SetVec(k-1, 1/r.Intercept)
 	if err := constant.SolveVec(r.shape.Metric, unit); err != nil {
 		return nil, errors.New("optimize: intervals: the metric is singular")
+	}
+	if r.Curvature == Relative {
+		for j := range b {
+			b[j] = constant.AtVec(j) * p.Base.Margins[0]
+		}
+		return b, nil
 	}
 	r.rate = min(1, r.slope())
 	for range levels {
@@ -491,7 +507,7 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 // curvatureBetween returns the largest ratio of the third derivative's absolute value to the second derivative between
 // two margins.
 func (r *state) curvatureBetween(from, to float64) float64 {
-	if r.Curvature == Exponential {
+	if r.Curvature == Exponential || r.Curvature == Relative {
 		return 1
 	}
 	return math.Tanh(max(math.Abs(from), math.Abs(to)) / 2)
@@ -501,7 +517,7 @@ func (r *state) curvatureBetween(from, to float64) float64 {
 // [Curvature]), at the mean margin of the estimate.
 func (r *state) curvature() float64 {
 	switch r.Curvature {
-	case Exponential:
+	case Exponential, Relative:
 		return 1
 	case Logistic:
 		// The intercept's row of the second moment is the mean row times the intercept.

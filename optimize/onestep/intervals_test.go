@@ -65,6 +65,13 @@ func run(t testing.TB, c optimizetest.Config, a onestep.Intervals) (optimize.Res
 	if err != nil {
 		t.Fatal(err)
 	}
+	return runOf(t, p, o, a)
+}
+
+// runOf runs the plan of a problem on the records of an oracle.
+func runOf(t testing.TB, p optimize.Problem, o *optimizetest.Oracle, a onestep.Intervals) (optimize.Result,
+	*optimizetest.Oracle, error) {
+	t.Helper()
 	plan, err := a.Plan(context.Background(), p)
 	if err != nil {
 		t.Fatal(err)
@@ -325,5 +332,49 @@ func TestCountsBeginAtTheirMean(t *testing.T) {
 	}
 	if bounds != 2 {
 		t.Errorf("%d curvatures", bounds)
+	}
+}
+
+// TestCostsBeginAtTheBaseRate: the fit of costs must begin at the constant of the released base rate, and end near the
+// true coefficients. Without it the fit would begin at the upper bound, a thousand times the mean, and the curvature
+// there is about 0.
+func TestCostsBeginAtTheBaseRate(t *testing.T) {
+	l, err := loss.Parse("gamma(5,1e-06)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(4, 4))
+	var rows [][]float32
+	var targets []float64
+	const mean = -7. // the logarithm of the mean as a fraction of the largest number
+	for range 4000 {
+		a, b := 2*r.Float64()-1, 2*r.Float64()-1
+		rows = append(rows, []float32{float32(scale * a), float32(scale * b), float32(scale)})
+		v := r.ExpFloat64() * math.Exp(mean+.4*a-.3*b)
+		targets = append(targets, 2*(max(v, 1e-6)-1e-6)/(1-1e-6)-1)
+	}
+	o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: targets, Loss: l, Budget: budget(t, 8, account.ReplaceOne),
+		Seed: 2})
+	p, err := optimize.NewProblem(l, budget(t, 8, account.ReplaceOne), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Base = &optimize.Base{Margins: []float64{mean + .1}, Resolved: true}
+	of := intervals()
+	of.Curvature = onestep.Relative
+	res, _, err := runOf(t, p, o, of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if start := o.Asked[1].Question.Terms()[0].Point()[2] * scale; math.Abs(start-p.Base.Margins[0]) > 1e-6 {
+		t.Errorf("the fit begins at the margin %v: want %v", start, p.Base.Margins[0])
+	}
+	for j, want := range []float64{.4, -.3, mean} {
+		if got := scale * res.W[j]; math.Abs(got-want) > .2 {
+			t.Errorf("coefficient %d: %v: want about %v", j, got, want)
+		}
+	}
+	if !(res.Inference.Allowance > 0) {
+		t.Errorf("allowance %v: the curvature of such losses is that of an exponential", res.Inference.Allowance)
 	}
 }

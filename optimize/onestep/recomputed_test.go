@@ -17,14 +17,17 @@ import (
 )
 
 // far is an oracle whose last answer about a gradient is moved, so that the second Newton step is longer than its noise.
-type far struct{ *optimizetest.Oracle }
+type far struct {
+	*optimizetest.Oracle
+	sign float64
+}
 
 func (f *far) Ask(ctx context.Context, q query.Question) (query.Release, error) {
 	a, err := f.Oracle.Ask(ctx, q)
 	if at := len(f.Asked) - 1; at == 27 && err == nil {
 		a.Mean = slices.Clone(a.Mean)
-		a.Mean[0] += .05
-		a.Mean[2] -= .08
+		a.Mean[0] += f.sign * .05
+		a.Mean[2] -= f.sign * .08
 		f.Asked[at].Answer = a
 	}
 	return a, err
@@ -35,7 +38,17 @@ func (f *far) Ask(ctx context.Context, q query.Question) (query.Release, error) 
 // the middle of the step that is expected. Each point that the run asked about, the estimate and the allowance for the
 // remainder must be the recomputed ones. The budget is so large that no eigenvalue is in the noise.
 func TestEstimateIsRecomputed(t *testing.T) {
+	for _, sign := range []float64{1, -1} { // of the mean margin
+		estimateIsRecomputed(t, sign)
+	}
+}
+
+func estimateIsRecomputed(t *testing.T, sign float64) {
+	t.Helper()
 	rows, targets := generated(7, 1500)
+	for i := range targets {
+		targets[i] *= sign
+	}
 	whole := budget(t, 20, account.ReplaceOne)
 	o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: targets, Loss: loss.Logistic(), Budget: whole, Seed: 11})
 	problem, err := optimize.NewProblem(loss.Logistic(), whole, o)
@@ -46,11 +59,14 @@ func TestEstimateIsRecomputed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := plan.Run(t.Context(), &far{o}, nil)
+	res, err := plan.Run(t.Context(), &far{o, sign}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	fit := res.Inference
+	if !res.Complete {
+		t.Error("a run to its end must be complete")
+	}
 	if len(fit.Dropped) > 0 || fit.Method != inference.Wald {
 		t.Fatalf("%+v: must have all columns", fit)
 	}
@@ -126,7 +142,7 @@ func TestEstimateIsRecomputed(t *testing.T) {
 	for j, v := range res.W {
 		z += v * moment.At(2, j) / scale
 	}
-	if math.Abs(z) < .1 {
+	if z*sign < .1 {
 		t.Fatalf("a mean margin of %v shows nothing", z)
 	}
 	e, err := inference.Solve(inference.Released{Records: 1500, At: b, Gradient: o.Asked[27].Answer.Mean,
@@ -148,6 +164,13 @@ func TestEstimateIsRecomputed(t *testing.T) {
 	want := e.Allowance(at, math.Abs(math.Tanh(z/2)), expected)
 	if !(want > 0) || math.Abs(fit.Allowance/want-1) > 1e-6 {
 		t.Errorf("the allowance is %v: must be %v", fit.Allowance, want)
+	}
+	shape, _, _ := shapeOf(t, o, 1500, .48, whole)
+	bends := func(from, to float64) float64 { return math.Tanh(max(math.Abs(from), math.Abs(to)) / 2) }
+	for j, want := range e.Allowances(shape, scale, bends, expected) {
+		if math.Abs(fit.Remainders[j]-want) > 1e-6*want || j < 2 && !(want > 0) {
+			t.Errorf("the remainder of column %d is %v: must be %v", j, fit.Remainders[j], want)
+		}
 	}
 }
 

@@ -34,7 +34,7 @@ EXAMPLES = HERE.parent.parent / "examples"
 LOSSES = {
     "logistic": 2, "sigmoid": 2, "tanh": 2, "smoothed-hinge(0.5)": 2, "softmax": 3,
     "huber(0.1)": 0, "squared(1)": 0, "welsch(0.5)": 0, "geman-mcclure(0.5)": 0, "tukey(0.5)": 0,
-    "ordered": 3, "gamma(3)": 0, "absolute": 0, "pinball(0.3)": 0, "hinge": 2, "network(5,tanh,logistic)": 2, "network(4-3,relu,softmax)": 3,
+    "ordered": 3, "gamma(3)": 0, "negbinomial(2,5)": 0, "tweedie(1.5,5,20)": 0, "absolute": 0, "pinball(0.3)": 0, "hinge": 2, "network(5,tanh,logistic)": 2, "network(4-3,relu,softmax)": 3,
 }  # fmt: skip
 
 WORDS = ["a b", "c'd", "é", "\\"]

@@ -2,6 +2,7 @@
 
 import csv
 import glob
+import json
 import os
 import shutil
 import sqlite3
@@ -13,7 +14,7 @@ from conftest import cells, columns, days, number, predicted, write
 
 from stillpoint._command import run
 
-ONNX, SQL = 1e-12, 1e-7
+ONNX, SQL, SINGLE = 1e-12, 1e-7, 2e-4
 
 
 def agree(got: dict, want: dict, tolerance: float) -> None:
@@ -64,6 +65,35 @@ def onnx_agrees(folder):
         among = [n for n in want if n.partition("=")[0] == base]
         got[name] = outputs[base][:, among.index(name)].tolist()
     agree(got, want, ONNX)
+    numbers = [c["name"] for c in columns(folder) if "category" not in c]
+    for flags, digits in (["--matrix"], ONNX), (["--float32"], SINGLE), (["--matrix", "--float32"], SINGLE):
+        form_agrees(folder, flags, digits, numbers, inputs, outputs)
+
+
+def form_agrees(folder, flags, digits, numbers, inputs, outputs):
+    """A graph of another form gives the outputs of the first."""
+    import numpy
+    import onnxruntime
+
+    run(["export", folder / "fit" / "model.json", "--onnx", folder / "other.onnx", *flags])
+    session = onnxruntime.InferenceSession(str(folder / "other.onnx"), providers=["CPUExecutionProvider"])
+    inputs = dict(inputs)
+    if "--float32" in flags:
+        with numpy.errstate(over="ignore"):
+            inputs.update((n, inputs[n].astype(numpy.float32)) for n in numbers)
+    if "--matrix" in flags:
+        assert json.loads(session.get_modelmeta().custom_metadata_map["numbers"]) == numbers
+        inputs["numbers"] = numpy.hstack([inputs.pop(n) for n in numbers])
+    for output, values in zip(session.get_outputs(), session.run(None, inputs)):
+        want = outputs[output.name]
+        if want.dtype == object:
+            margins = numpy.abs(outputs["margin"]) if outputs["margin"].shape[1] == 1 else None
+            clear = numpy.ones(len(want), bool) if margins is None else margins[:, 0] > digits
+            assert (values[clear] == want[clear]).all()
+            continue
+        worst = (numpy.abs(values - want) / numpy.maximum(1, numpy.abs(want))).max()
+        print(f"{flags} {output.name}: {worst:.2g}")
+        assert worst <= digits, output.name
 
 
 def query(folder, dialect, name="people"):

@@ -54,6 +54,13 @@ def test_true_effects(people, tmp_path):
                 pairs += 1
                 right += (s[i] > s[j]) + 0.5 * (s[i] == s[j])
     assert m.score(few, of) == pytest.approx(right / pairs, abs=1e-12)
+    measured = m.evaluate(X, y, horizon=1.5)
+    assert measured["private"] is False and measured["horizon"] == 1.5 and measured["n"] == len(X)
+    late = y["years"] > 1.5
+    cut = y.copy()
+    cut["years"][late], cut["died"][late] = 1.5, False
+    assert measured["concordance"] == pytest.approx(m.score(X, cut), abs=1e-12)
+    assert measured["brier"] < 0.25 and measured["calibration"]["error"] < 0.02 and len(measured["calibration"]["bins"]) == 10
     file = tmp_path / "model.json"
     file.write_bytes(m._model)
     (tmp_path / "new.csv").write_text(two.to_csv(index=False))
@@ -62,6 +69,22 @@ def test_true_effects(people, tmp_path):
     rows = list(csv.DictReader(io.StringIO(printed)))
     assert [float(r["score"]) for r in rows] == pytest.approx(score, abs=1e-12)
     assert [float(r["risk=3"]) for r in rows] == pytest.approx(1 - survival[:, -1], abs=1e-12)
+
+
+def test_changing(people, tmp_path):
+    X, y = people
+    m = model(tmp_path / "fits", changing="sex").fit(X, y)
+    ratios = m.coefficients_["hazard_ratios"]
+    assert [(r["term"], r["to"]) for r in ratios] == [("sex=m", t) for t in (0.5, 1, 2, 3)]
+    two = pd.DataFrame({"age": [60.0, 60], "sex": ["f", "m"]})
+    total = -np.log(m.predict_survival_function(two))  # the hazards of the two up to each cut
+    assert m.cumulative_baseline_hazard_.shape == (2, 5)
+    rise = np.diff(total, axis=1)
+    assert rise[1] / rise[0] == pytest.approx([r["hazard_ratio"] for r in ratios], rel=1e-6)
+    assert rise[1, :3] / rise[0, :3] == pytest.approx(2, abs=0.5)
+    at = np.linspace(0, 3, 301)
+    curves = m.predict_survival_function(two, at)
+    assert m.restricted_mean(two) == pytest.approx(((curves[:, 1:] + curves[:, :-1]) / 2 * 0.01).sum(axis=1), rel=1e-4)
 
 
 def test_refusals(people, tmp_path):

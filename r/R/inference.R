@@ -92,7 +92,7 @@ linear <- function(object, x) {
 # The inverse of the link and its slope, by the loss.
 link_of <- function(object) {
   if (startsWith(object$loss, "logistic")) return(list(name = "logit", inverse = stats::plogis, slope = stats::dlogis))
-  if (grepl("^(poisson|gamma|hazard)", object$loss)) return(list(name = "log", inverse = exp, slope = exp))
+  if (grepl("^(poisson|gamma|negbinomial|tweedie|hazard)", object$loss)) return(list(name = "log", inverse = exp, slope = exp))
   list(name = "identity", inverse = identity, slope = function(z) rep(1, length(z)))
 }
 

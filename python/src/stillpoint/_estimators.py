@@ -561,12 +561,8 @@ class _Estimator(BaseEstimator):
         scores = self._score(X, "", "--intervals")
         return np.column_stack([scores["lower"], scores["upper"]])
 
-    def _score(self, X: Any, only: str, *flags: str) -> dict[str, Any]:
-        """What the command predicts of each row, by column, of which those called only are read; of classes their indices.
-
-        Rows are scored in this process, with the bits of the command. The command itself scores those for which
-        it is needed, for intervals, or faster, as for many rows of a model with effects.
-        """
+    def _read(self, X: Any) -> tuple[Any, list[int]]:
+        """A table with the columns of the fit, and their places."""
         check_is_fitted(self)
         if _spread(X):
             raise TypeError("X: must be one table: X.map_partitions(model.predict, meta=...) predicts a Dask DataFrame")
@@ -582,6 +578,15 @@ class _Estimator(BaseEstimator):
             raise ValueError(f"The feature names should match those that were passed during fit: {absent} are absent")
         places = [(names or self._fitted_columns).index(c) for c in self._used]
         _checks.refuse_cells({c: _checks.type_of(_table._place(X, j)) for c, j in zip(self._used, places)}, self._described)
+        return X, places
+
+    def _score(self, X: Any, only: str, *flags: str) -> dict[str, Any]:
+        """What the command predicts of each row, by column, of which those called only are read; of classes their indices.
+
+        Rows are scored in this process, with the bits of the command. The command itself scores those for which
+        it is needed, for intervals, or faster, as for many rows of a model with effects.
+        """
+        X, places = self._read(X)
         rows = X.shape[0]
         own = None if flags else _score.read(self._model)
         if own is not None and rows <= own.most:
@@ -698,7 +703,8 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
             of the additive part of the score alone.
         inference: the level of confidence intervals, such as .95; None for none. The fit has
             then a plan of its own, so that ``train``, ``regularizer`` and ``radius`` are
-            left out. Losses: logistic, squared(clip), huber(delta) and poisson(clip).
+            left out. Losses: logistic, squared(clip), huber(delta), poisson(clip), gamma(clip),
+            negbinomial(theta,clip) and tweedie(p,clip,mean).
         public_steps: names of steps before this one in a Pipeline that were fitted on
             public data only, or learn nothing from rows; ``transformer`` is that of a
             TransformedTargetRegressor. A ColumnTransformer of encoders whose categories are

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from stillpoint import _checks, _table
 from stillpoint._cells import amount
+from stillpoint._command import run
 from stillpoint._estimators import EVERY_ROW, _Estimator, _Unit
 from stillpoint._fit import Fit
 
@@ -20,19 +23,23 @@ class StillpointSurvival(_Estimator):
     Args:
         cuts: the public ends of the intervals in each of which the baseline hazard is constant. The
             last is the end of the time that is modelled: later times count as observed until then.
+        changing: a column of ``categories`` whose hazard ratios change between the intervals; ``coefficients_`` then has
+            ``hazard_ratios``.
 
     The other arguments are those of :class:`StillpointClassifier`. ``y`` is a structured array with a
     field of truth values, whether the event occurred, and one of times, as scikit-survival's.
 
     Attributes:
         event_times_: the cuts, with time 0 before them.
-        cumulative_baseline_hazard_: the baseline hazard summed up to each of them, as a share of the last sum.
+        cumulative_baseline_hazard_: the baseline hazard summed up to each of them, as a share of the last sum; of each
+            level of ``changing`` if there is one.
     """
 
     def __init__(
         self,
         *,
         cuts,
+        changing=None,
         epsilon,
         delta,
         relation,
@@ -60,6 +67,7 @@ class StillpointSurvival(_Estimator):
     ):
         _checks.refuse_arguments(type(self).__name__, refused)
         self.cuts = cuts
+        self.changing = changing
         super().__init__(
             epsilon=epsilon, delta=delta, relation=relation, folder=folder, table=table, bounds=bounds,
             categories=categories, log1p=log1p, dates=dates, indicators=indicators,
@@ -86,7 +94,8 @@ class StillpointSurvival(_Estimator):
         return self.loss
 
     def _target(self) -> dict[str, Any]:
-        return {"cuts": [float(c) for c in self.cuts]}
+        changing = {} if self.changing is None else {"changing": self.changing}
+        return {"cuts": [float(c) for c in self.cuts], **changing}
 
     def _of(self) -> Callable[[Any], str]:
         return amount
@@ -113,9 +122,11 @@ class StillpointSurvival(_Estimator):
         self.coef_, self.intercept_ = self.coef_[0], self.intercept_[0]
         target = json.loads(self._model)["schema"]["target"]
         widths = np.diff([0, *target["cuts"]])
-        hazards = np.asarray(target.get("hazards", widths / widths.sum()))
+        hazards = np.asarray(target.get("hazards", widths / widths.sum())).reshape(-1, len(widths))
         self.event_times_ = np.asarray([0.0, *target["cuts"]])
-        self.cumulative_baseline_hazard_ = np.concatenate([[0.0], np.cumsum(hazards) / hazards.sum()])
+        sums = np.cumsum(hazards, axis=1) / hazards.sum(axis=1, keepdims=True)
+        sums = np.concatenate([np.zeros((len(sums), 1)), sums], axis=1)
+        self.cumulative_baseline_hazard_ = sums[0] if self.changing is None else sums
 
     def predict(self, X: Any) -> np.ndarray:
         """The risk score of each row: the logarithm of the expected number of events up to the last cut."""
@@ -126,25 +137,44 @@ class StillpointSurvival(_Estimator):
         times = self.event_times_ if times is None else np.asarray(times, dtype=np.float64)
         if np.any(times < 0) or np.any(times > self.event_times_[-1]):
             raise ValueError(f"times: must be between 0 and the last cut, {self.event_times_[-1]}")
-        hazard = np.interp(times, self.event_times_, self.cumulative_baseline_hazard_)
-        return np.exp(-np.exp(self.predict(X))[:, None] * hazard)
+        return np.exp(-self._expected(X, times))
+
+    def _expected(self, X: Any, times: np.ndarray) -> np.ndarray:
+        """The expected number of events until each of the times (columns), for each row."""
+        if self.changing is None:
+            hazard = np.interp(times, self.event_times_, self.cumulative_baseline_hazard_)
+            return np.exp(self.predict(X))[:, None] * hazard
+        later = [float(t) for t in times if t > 0]
+        risks = self._score(X, "risk", "--horizon=" + ",".join(map(repr, later))) if later else {}
+        columns = iter([v for name, v in risks.items() if name.startswith("risk=")])
+        rows = len(self.predict(X))
+        return np.column_stack([-np.log1p(-np.minimum(next(columns), 1 - 1e-16)) if t > 0 else np.zeros(rows) for t in times])
 
     def restricted_mean(self, X: Any) -> np.ndarray:
         """The mean time without an event, of at most the last cut, for each row."""
-        totals = np.exp(self.predict(X))[:, None] * self.cumulative_baseline_hazard_
+        totals = self._expected(X, self.event_times_)
         rises = np.maximum(np.diff(totals), 1e-12)
         return np.sum(np.exp(-totals[:, :-1]) * -np.expm1(-rises) / rises * np.diff(self.event_times_), axis=1)
 
+    def evaluate(self, X: Any, y: Any, horizon: float | None = None) -> dict[str, Any]:
+        """Measures of the predictions of events up to a time, by default the last cut. They are not private.
+
+        Returns:
+            the output of ``stillpoint evaluate --json``: ``concordance`` (Harrell's), ``concordance_uno``, ``brier`` at
+            the horizon, ``integrated_brier``, and ``calibration`` in tenths of the rows.
+        """
+        events, times = _outcome(y)
+        X, places = self._read(X)
+        target = json.loads(self._model)["schema"]["target"]
+        feed = _table.writer(X, places, self._used, self.categories or {}, target["column"], times, amount, (target["event"], events))
+        with tempfile.TemporaryDirectory() as folder:
+            model = Path(folder) / "model.json"
+            model.write_bytes(self._model)
+            return json.loads(run(["evaluate", model, "-", "--json", *([] if horizon is None else [f"--horizon={horizon}"])], feed))
+
     def score(self, X: Any, y: Any) -> float:
         """Harrell's concordance index. It is not private: it is computed from the rows."""
-        events, times = _outcome(y)
-        scores = self.predict(X)
-        pairs = right = 0.0
-        for i in np.flatnonzero(events):
-            later = (times > times[i]) | ((times == times[i]) & ~events)
-            pairs += later.sum()
-            right += (scores[later] < scores[i]).sum() + 0.5 * (scores[later] == scores[i]).sum()
-        return right / pairs
+        return self.evaluate(X, y)["concordance"]
 
 
 def _outcome(y: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,151 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
+	"github.com/stillpoint-dp/stillpoint/model"
+)
+
+// TestAttackTableInNumbers compares the table of the best attack with the closed form: at a share x of false alarms it
+// recognises Phi(Phi^-1(x) + mu) at most, rounded up, and a coin x.
+func TestAttackTableInNumbers(t *testing.T) {
+	fit := read(t, people(t, "p", 4))
+	mu := fit.Certificate.Claim().Mu
+	a, err := fit.attack(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := a.table()
+	for i, x := range []float64{.001, .01, .05, .1, .5} {
+		cells := table.Rows[i].Cells
+		coin := fmt.Sprint(100*x) + " %"
+		if cells[0] != coin || cells[2] != coin {
+			t.Errorf("row %d: %q: must be about %s", i, cells, coin)
+		}
+		z := root(-10, 10, func(z float64) float64 { return share(z) - x })
+		want := 100 * share(z+mu)
+		if got := number(t, strings.TrimSuffix(cells[1], " %")); got < want-1e-9 || got > want+.11 {
+			t.Errorf("row %d: %v: must be %v, rounded up", i, got, want)
+		}
+	}
+}
+
+// TestPartsToTheLetter tests numbers beside the page's main figures: the bounds of a target, the axis of charges, the
+// caption of a long table of columns, the residual of an eigenvalue, and the number of points of a choice.
+func TestPartsToTheLetter(t *testing.T) {
+	f := people(t, "p", 4)
+	f.schema.Target = dataset.Target{Column: "height", Kind: dataset.Number, Low: 12.5, High: 345}
+	f.loss = "huber(0.1)"
+	factIs(t, read(t, f).asked(), "To be predicted", "height", "number from 12.5 to 345")
+
+	fit := read(t, people(t, "p", 4))
+	mu := fit.Certificate.Claim().Mu
+	plot := fit.chargePlot()
+	if y := plot.Y; y.Min != 0 || math.Abs(y.Max-1.08*mu*mu) > 1e-12 || plot.References[0].Y[0] != mu*mu {
+		t.Errorf("%+v, %+v: must end a little above %v", y, plot.References, mu*mu)
+	}
+
+	f = people(t, "p", 4)
+	for i := range mostRows {
+		f.schema.Columns = append(f.schema.Columns, dataset.Column{Name: fmt.Sprint("n", i), Kind: dataset.Number, High: 1})
+	}
+	fit = read(t, f)
+	table := fit.columns(fit.Model.Schema())
+	if want := fmt.Sprintf(" The first %d of %d are shown; all are in ", mostRows, mostRows+4); len(table.Rows) != mostRows ||
+		!strings.Contains(table.Caption, want) {
+		t.Errorf("%d rows, %q: must say %q", len(table.Rows), table.Caption, want)
+	}
+
+	fit = read(t, people(t, "p", 4))
+	fit.Public = &model.Metrics{N: 9, LeastEigenvalue: new(.01), EigenvalueResidual: new(.000345)}
+	factIs(t, fit.public(), "Least eigenvalue", "0.01", "of the Hessian, up to 0.000345; the loss falls along no direction to "+
+		"second order")
+
+	for chosen, want := range map[int]string{7: "the result was chosen among 7 points by looking at noisy numbers", 1: ""} {
+		trace := runrecord.Trace{Noise: []float64{.1, .2}, StepSizes: []float64{.5}, Chosen: chosen}.Settled()
+		n, err := derive(&trace)
+		if err != nil || n.loose != want {
+			t.Errorf("chosen among %d: %q, %v", chosen, n.loose, err)
+		}
+	}
+}
+
+// TestLedgerSumToTheLetter tests the sum of a table's fits: two equal budgets are together one of sqrt(2) times the mu.
+func TestLedgerSumToTheLetter(t *testing.T) {
+	f := people(t, "p", 4)
+	f.ledger = entries(f.budget, "/d/t.csv", "/d/t.csv")
+	fit := read(t, f)
+	mu := math.Sqrt2 * f.budget.Mu()
+	want := root(0, 20, func(epsilon float64) float64 { return 1e-6 - profile(mu, epsilon) })
+	for _, part := range fit.ledger(t.Context()) {
+		if text := fmt.Sprint(part); strings.Contains(text, "All 2 fits of this table together cost ε = ") {
+			_, rest, _ := strings.Cut(text, "ε = ")
+			epsilon, rest, _ := strings.Cut(rest, " ")
+			if got := number(t, epsilon); got < want || got > 1.003*want || !strings.HasPrefix(rest, "at δ = 10⁻⁶: so much") {
+				t.Errorf("%s: epsilon must be %v", text, want)
+			}
+			return
+		}
+	}
+	t.Error("no sum")
+}
+
+// TestPagesNumberTheirParts tests that sections and their parts are numbered from 1.
+func TestPagesNumberTheirParts(t *testing.T) {
+	plot := Plot{Title: "T", X: Axis{Label: "x"}, Y: Axis{Label: "y"}, Series: []Series{{Name: "s", X: []float64{1, 2}, Y: []float64{1, 2}}}}
+	var b strings.Builder
+	if err := (Page{Title: "P", Sections: []Section{{Title: "A", Parts: []Part{plot}}, {Title: "B",
+		Parts: []Part{Text("t"), plot}}}}).Render(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{`id="s1"`, `id="s2"`, `s1-1`, `s2-2`} {
+		if !strings.Contains(b.String(), id) {
+			t.Errorf("no %s on the page", id)
+		}
+	}
+	for _, id := range []string{`id="s3"`, `s1-2`, `s2-3`, `id="s0"`} {
+		if strings.Contains(b.String(), id) {
+			t.Errorf("%s on the page", id)
+		}
+	}
+}
+
+// TestNumbersStandRight tests every table of a page: a column is set at its right end if and only if it has
+// numbers, with a power of ten or as an interval.
+func TestNumbersStandRight(t *testing.T) {
+	is := regexp.MustCompile(`^[+−-]?(10|[0-9][0-9,.]*(×10)?)[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]*( ?%)?( to [−-]?[0-9,.]+)?$`)
+	f := people(t, "p", 4)
+	f.ledger = entries(f.budget, "/d/t.csv", "/d/t.csv")
+	tables := 0
+	for _, f := range []folder{f, withIntervals(t, .04, .01, 2)} {
+		page, err := read(t, f).Page(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range page.Sections {
+			for _, part := range s.Parts {
+				table, ok := part.(Table)
+				if !ok || len(table.Rows) == 0 {
+					continue
+				}
+				tables++
+				for j, c := range table.Columns {
+					numbers := slices.ContainsFunc(table.Rows, func(r Row) bool { return is.MatchString(r.Cells[j]) })
+					if numbers != c.Number && c.Name != "Bounds or values" { // of which some are names
+						t.Errorf("%s: column %q is set as numbers: %v: first cell %q", table.Title, c.Name, c.Number, table.Rows[0].Cells[j])
+					}
+				}
+			}
+		}
+	}
+	if tables < 6 {
+		t.Errorf("%d tables", tables)
+	}
+}

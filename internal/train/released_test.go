@@ -1,0 +1,238 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// timed is an oracle about times to events that answers made-up numbers: in each of four intervals some events, and a
+// mean observed share, then expected events of a pilot fit. It records the questions.
+type timed struct {
+	optimize.Oracle
+	records                    float64
+	events, observed, expected []float64
+	sigma                      float64
+	asked                      []query.Question
+}
+
+// rise is the largest change of the loss of a record to the query for its exposure: e^30 - e^29.
+var rise = math.Exp(30) - math.Exp(29)
+
+func (o *timed) All() query.Cohort { return query.NewCohort(account.Everyone, o.records) }
+
+func (o *timed) Ask(_ context.Context, q query.Question) (query.Release, error) {
+	changes, along := 0, 0
+	for _, a := range o.asked {
+		switch a.Terms()[0].Kind() {
+		case query.ValueChange:
+			changes++
+		case query.CurvatureAlong:
+			along++
+		}
+	}
+	o.asked = append(o.asked, q)
+	r := query.Release{Charge: q.Charge(), Sigma: o.sigma}
+	switch term := q.Terms()[0]; {
+	case term.Kind() == query.ValueChange && changes%2 == 0:
+		r.Mean = []float64{o.events[changes/2]}
+	case term.Kind() == query.ValueChange:
+		r.Mean, r.Sigma = []float64{rise * o.observed[changes/2]}, rise*o.sigma
+	case term.Kind() == query.CurvatureAlong:
+		r.Mean, r.Sigma = []float64{o.expected[along]}, .25*o.sigma
+	default:
+		r.Mean = slices.Clone(term.Point())
+		for j := range r.Mean {
+			r.Mean[j] = .01 * float64(j+1)
+		}
+	}
+	return r, nil
+}
+
+// TestHazardsAreRecomputed recomputes the release of a baseline hazard from its recorded questions. Each interval has a
+// schema whose hazard is 1 there and 0 elsewhere. The first hazards are events over observed shares, each with the
+// events of two standard deviations of the noise more, at the mean hazard. The pilot fit begins at the constant rate of
+// all intervals. The last hazards are events over the events that the pilot expects, at most 1 of a
+// record. Charges are 5%, 13% and 2% of the budget.
+func TestHazardsAreRecomputed(t *testing.T) {
+	for trial, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove, account.ReplaceOne} {
+		piloted := trial < 2
+		path := filepath.Join(t.TempDir(), "times.yaml")
+		if err := os.WriteFile(path, []byte(fmt.Sprintf(`data: people.csv
+schema:
+  columns:
+    age: {number: [-3, 3]}
+    sex: {category: [f, m]}
+  target: {time: years, event: died, cuts: [0.5, 1, 2, 3]}
+model: {family: lines}
+privacy: {epsilon: 1, delta: 1e-6, relation: %v}
+train: {algorithm: gd, steps: 3, base: off, compare: off}
+`, relation)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := ReadConfig(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := account.NewBudget(1, 1e-6, relation)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records := 1000.
+		if piloted {
+			records = 200_000
+		}
+		p, l, err := c.Problem(whole, records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, left, err := c.hazards(p, l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		share := map[bool]float64{true: .05 + .13 + .02, false: .05}[piloted]
+		if math.Abs(h.Charge/whole.Charge()-share) > 1e-9 || math.Abs(left.Mu*left.Mu/whole.Charge()-(1-share)) > 1e-9 ||
+			(h.Pilot > 0) != piloted {
+			t.Fatalf("%+v of %v, %v left", h, whole.Charge(), left.Mu*left.Mu)
+		}
+		o := &timed{records: records, events: []float64{.04, -.001, .09, .02}, observed: []float64{.9, .7, .5, .2},
+			expected: []float64{.011, .012, .017, .019}, sigma: .003}
+		var refined [][]float64
+		schema, err := c.released(t.Context(), o, *h, left, l, func(s *dataset.Schema) error {
+			refined = append(refined, s.Target().Hazards)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkHazards(t, o, h, schema, refined, piloted, whole)
+	}
+}
+
+func checkHazards(t *testing.T, o *timed, h *Hazards, schema *dataset.Schema, refined [][]float64, piloted bool,
+	budget account.Budget) {
+	t.Helper()
+	whole, relation := budget.Charge(), budget.Relation()
+	intercept := h.marginal.Intercept
+	by := func(events, observed []float64, sigma float64) []float64 {
+		mean := (events[0] + events[1] + events[2] + events[3]) / (observed[0] + observed[1] + observed[2] + observed[3])
+		list, sum := make([]float64, 4), 0.
+		for j := range list {
+			list[j] = (max(events[j], 0) + 2*sigma) / (observed[j] + 2*sigma/mean)
+			sum += list[j]
+		}
+		for j := range list {
+			list[j] /= sum
+		}
+		return list
+	}
+	first := by(o.events, o.observed, o.sigma)
+	last := first
+	charges := map[query.Kind]float64{}
+	var points [][]float64 // of the pilot fit, and of its end
+	for _, q := range o.asked {
+		term := q.Terms()[0]
+		charges[term.Kind()] += q.Charge() / whole
+		if term.Kind() == query.ValueChange && math.Abs(q.Charge()/whole/(.05/8)-1) > 1e-6 {
+			t.Errorf("a question about an interval for %v of the budget: must be %v", q.Charge()/whole, .05/8)
+		}
+		if term.Kind() != query.ValueChange && term.Kind() != query.CurvatureAlong {
+			points = append(points, term.Point())
+		}
+	}
+	unit := [][]float64{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}}
+	want := append(slices.Clone(unit), first)
+	if piloted {
+		var along []query.Term
+		for _, q := range o.asked {
+			if term := q.Terms()[0]; term.Kind() == query.CurvatureAlong {
+				along = append(along, term)
+				if math.Abs(q.Charge()/whole/(.02/4)-1) > 1e-6 {
+					t.Errorf("expected events for %v of the budget: must be %v", q.Charge()/whole, .02/4)
+				}
+			}
+		}
+		if len(along) != 4 || len(points) != 3 {
+			t.Fatalf("%d questions about expected events after %d steps", len(along), len(points))
+		}
+		all, time := .149, 0.
+		for j, v := range first {
+			time += v * o.observed[j]
+		}
+		start := points[0]
+		end := len(start) - 1
+		for j, v := range start {
+			if want := map[bool]float64{true: math.Log(all/time) / intercept}[j == end]; math.Abs(v-want) > 1e-9 {
+				t.Errorf("the pilot begins at %v: must begin at the margin %v", start, math.Log(all/time))
+			}
+		}
+		observed := make([]float64, 4)
+		for j, term := range along {
+			at := slices.Clone(term.Point())
+			at[end] -= math.Log(first[j]) / intercept
+			if j > 0 {
+				before := slices.Clone(along[0].Point())
+				before[end] -= math.Log(first[0]) / intercept
+				for i := range at {
+					if math.Abs(at[i]-before[i]) > 1e-9 {
+						t.Errorf("interval %d is asked about at %v, interval 0 at %v, without their hazards", j, at, before)
+					}
+				}
+			}
+			if math.Abs(at[0]-start[0]) < 1e-4 {
+				t.Errorf("%v is no end of a fit that began at %v", at, start)
+			}
+			for i, v := range term.Along() {
+				if v != map[bool]float64{true: 1}[i == end] {
+					t.Errorf("direction %v: must be the intercept's", term.Along())
+				}
+			}
+			if b, one := term.Ball(), intercept*intercept; math.Abs(b.Centre+b.Radius-one) > 1e-9 ||
+				math.Abs(b.Centre-map[account.Relation]float64{account.ReplaceOne: one / 2}[relation]) > 1e-9 {
+				t.Errorf("clipped at %v: must be at one expected event, %v, and around 0 under add-or-remove", b, one)
+			}
+			observed[j] = o.expected[j] / (intercept * intercept) / first[j]
+		}
+		last = by(o.events, observed, max(o.sigma, .25*o.sigma/(intercept*intercept)))
+		want = append(append(want, unit...), last)
+	}
+	if len(refined) != len(want) {
+		t.Fatalf("%d schemas: must be %d", len(refined), len(want))
+	}
+	near := func(name string, got, want []float64) {
+		t.Helper()
+		for j := range want {
+			if math.Abs(got[j]-want[j]) > 1e-9 {
+				t.Errorf("piloted %v: %s %v: must be %v", piloted, name, got, want)
+				return
+			}
+		}
+	}
+	for i := range want {
+		near("hazards of a schema", refined[i], want[i])
+	}
+	near("hazards", schema.Target().Hazards, last)
+	pilot := 0.
+	for kind, share := range charges {
+		if kind != query.ValueChange && kind != query.CurvatureAlong {
+			pilot += share
+		}
+	}
+	if math.Abs(charges[query.ValueChange]-.05) > 1e-6 || piloted && math.Abs(pilot-.13) > 1e-6 || !piloted && pilot > 0 {
+		t.Errorf("charges %v", charges)
+	}
+	w := h.Workload(optimize.Problem{Relation: relation}, 4)
+	if w.Kinds[query.ValueChange].Queries != 8 ||
+		w.Kinds[query.CurvatureAlong].Queries != map[bool]float64{true: 4}[piloted] {
+		t.Errorf("workload %v", w)
+	}
+}

@@ -1,0 +1,68 @@
+package coverage
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// skewed is a population of costs or counts with a logarithmic link, whose mean has the logarithm base + .6 x plus a
+// level's effect. draw draws a target of a mean. The level c=b is rare.
+func skewed(name, loss string, least, most, base float64, draw func(r *rand.Rand, mean float64) float64) Design {
+	return Design{Name: name, Records: 20_000, Epsilon: 1, Loss: loss, Least: least, Most: most, Intervals: true,
+		Columns: []Column{Number("x", -1, 1), Category("g", "a", "b"), Category("c", "a", "b")},
+		Truth:   map[string]float64{"x": .6, "g=b": -.4, "c=b": .5},
+		Draw: func(r *rand.Rand) ([]float64, float64) {
+			x := []float64{2*r.Float64() - 1, float64(r.IntN(2)), 0}
+			if r.Float64() < .06 {
+				x[2] = 1
+			}
+			return x, min(max(draw(r, math.Exp(base+.6*x[0]-.4*x[1]+.5*x[2])), least), most)
+		}}
+}
+
+// gammaOf draws from the gamma distribution of a shape and a mean (Marsaglia and Tsang 2000).
+func gammaOf(r *rand.Rand, shape, mean float64) float64 {
+	if shape < 1 {
+		return gammaOf(r, shape+1, mean*(shape+1)/shape) * math.Pow(r.Float64(), 1/shape)
+	}
+	d := shape - 1./3
+	for {
+		x := r.NormFloat64()
+		v := 1 + x/math.Sqrt(9*d)
+		if v = v * v * v; v > 0 && math.Log(r.Float64()) < x*x/2+d-d*v+d*math.Log(v) {
+			return d * v * mean / shape
+		}
+	}
+}
+
+// poissonOf draws a Poisson count.
+func poissonOf(r *rand.Rand, mean float64) (count float64) {
+	for at := r.ExpFloat64(); at < mean; at += r.ExpFloat64() {
+		count++
+	}
+	return count
+}
+
+// claims draws the sum of a Poisson number of gamma amounts.
+func claims(r *rand.Rand, mean float64) (sum float64) {
+	for range int(poissonOf(r, .8)) {
+		sum += gammaOf(r, .8, mean/.8)
+	}
+	return sum
+}
+
+func init() {
+	add(skewed("costs, gamma of shape .7", "gamma(5,1e-06)", 1, 1e6, 7, func(r *rand.Rand, mean float64) float64 {
+		return gammaOf(r, .7, mean)
+	}).inShort(3000, 6))
+	add(skewed("costs, lognormal of deviation 1", "gamma(5,1e-06)", 1, 1e6, 7, func(r *rand.Rand, mean float64) float64 {
+		return mean * math.Exp(r.NormFloat64()-.5)
+	}))
+	add(skewed("overdispersed counts", "negbinomial(1.5,5,1000)", 0, 1000, 1, func(r *rand.Rand, mean float64) float64 {
+		return poissonOf(r, gammaOf(r, 1.5, mean))
+	}).inShort(3000, 6))
+	add(skewed("overdispersed counts, theta five times too large", "negbinomial(5,5,1000)", 0, 1000, 1,
+		func(r *rand.Rand, mean float64) float64 { return poissonOf(r, gammaOf(r, 1, mean)) }))
+	add(skewed("costs with 45% zeros", "tweedie(1.5,5,500,1e+06)", 0, 1e6, 6, claims).inShort(3000, 6))
+	add(skewed("costs with 45% zeros, typical mean ten times too large", "tweedie(1.5,5,5000,1e+06)", 0, 1e6, 6, claims))
+}

@@ -1,0 +1,252 @@
+package loss
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/internal/repromath"
+)
+
+// quasi is half the deviance of a number v >= 0 at the mean e^z for a variance that is a function of the mean (a
+// quasi-likelihood; Wedderburn 1974, Biometrika 61, 439-447), with a capped slope. Numbers and means are fractions of
+// the largest possible number: the target y in [-1, 1] encodes v = (1+y)/2. Its slope without the cap is
+//
+//	w(z) (1 - v/e^z),
+//
+// the relative residual times a weight of the mean, which of defines. The slope falls in v and rises in z, so the loss is
+// convex. It is continued linearly where its slope is beyond [-clip, clip], as the loss of Huber is. Whatever the
+// weight, the slope has the mean 0 at the mean of v: a wrong variance costs precision and does not move the fit, as
+// long as the cap moves nothing.
+type quasi struct {
+	of          deviance
+	clip        float64
+	most, scale float64 // the largest number, and the unit of the loss as a multiple of that of half a deviance
+	name        string
+	least       float64
+	constants   Constants
+}
+
+// deviance is a quasi-likelihood without the cap. at returns the slope in z and its derivative, which is at least 0.
+// value returns half the deviance, which is 0 at z = ln v.
+type deviance interface {
+	at(z, v float64) (slope, bend float64)
+	value(z, v float64) float64
+}
+
+// leastMean is the least mean of a constant, as a share of the typical mean that the parameters state.
+const leastMean = 1e-6
+
+func newQuasi(of deviance, clip, typical, most, scale float64, c Constants, name string) RankOne {
+	q := quasi{of: of, clip: clip, most: most, scale: scale, name: name, least: leastMean * min(typical/most, 1), constants: c}
+	q.constants.HessianLipschitz = math.Inf(1)
+	q.constants.InitialGap = q.value(0, 0) // the deviance falls in v up to the mean, which is the largest number
+	return q
+}
+
+// negbinomial is minus the log-likelihood of a negative binomial count of the size theta, which has the variance m +
+// m^2/theta at the mean m, divided by theta. size is theta as a fraction of the largest count. With s = m/(theta+m),
+// the slope is (m-v)/(theta+m) = s - (1-s) v/theta: the relative residual for means far above theta, and a theta-th of
+// Poisson's slope for means far below. The parameters are theta, in counts, the cap, and the largest count.
+//
+//	slope: in [-clip, min(clip, 1)]
+//	curvature: s (1-s) (1 + v/theta) = s (1 - slope), in [0, 1 + clip]
+type negbinomial struct{ size, log float64 }
+
+func newNegbinomial(theta, clip, most float64) (RankOne, error) {
+	if err := checkScale("negbinomial", "clip", clip); err != nil {
+		return nil, err
+	}
+	size := theta / most
+	if !(theta >= minScale && most >= minScale && size >= leastRatio && size <= 1/leastRatio) {
+		return nil, fmt.Errorf("loss: negbinomial: theta = %v, most = %v: must be above %v, and their ratio between %v and %v",
+			theta, most, minScale, leastRatio, 1/leastRatio)
+	}
+	c := Constants{Lipschitz: min(clip, max(1, 1/size)), Curvature: CurvatureInterval{0, 1 + clip},
+		Loose: "bounds of counts far above theta"}
+	name := format("negbinomial", theta, clip, most)
+	return newQuasi(negbinomial{size, logarithm(size)}, clip, 1, most, theta, c, name), nil
+}
+
+func (n negbinomial) at(z, v float64) (slope, bend float64) {
+	_, s := softplus(z - n.log)
+	_, rest := softplus(n.log - z)
+	r := v / n.size
+	return s - float64(rest*r), float64(float64(s*rest) * (1 + r))
+}
+
+func (n negbinomial) value(z, v float64) float64 {
+	of := func(u, r float64) float64 {
+		if u > 0 {
+			rest, _ := softplus(-u)
+			return u + float64((1+r)*rest)
+		}
+		above, _ := softplus(u)
+		return float64((1+r)*above) - float64(r*u)
+	}
+	r := v / n.size
+	value := of(z-n.log, r)
+	if r != 0 {
+		value -= of(logarithm(r), r)
+	}
+	return value
+}
+
+// tweedie is half the Tweedie deviance for the variance m^p, 1 < p < 2 (a sum of a Poisson number of gamma amounts;
+// Tweedie 1984; Jorgensen 1987), in units of a typical mean t: with x = ln(m/t), the slope is
+//
+//	w (1 - v/m),  w = (m/t)^(2-p) up to the mean at which w = clip, and clip beyond it
+//
+// Beyond that mean the variance is a multiple of m^2, as gamma's. unit is t as a fraction of the largest number, and
+// knee the largest x before the weight is constant.
+//
+//	slope: in [-clip, clip], since w is at most clip
+//	curvature: with a = w and b = w v/m = a - slope at most 2 clip, (2-p) a + (p-1) b up to the knee and b beyond it:
+//	in [0, 2 clip]
+//
+// The parameters are p, the cap, and the typical and the largest number in the same unit.
+type tweedie struct{ p, unit, log, knee float64 }
+
+func newTweedie(p, clip, typical, most float64) (RankOne, error) {
+	if err := checkScale("tweedie", "clip", clip); err != nil {
+		return nil, err
+	}
+	unit := typical / most
+	switch {
+	case !(p >= 1.01 && p <= 1.99):
+		return nil, fmt.Errorf("loss: tweedie: p = %v: must be between 1.01 and 1.99", p)
+	case !(typical > 0 && most > 0 && unit >= leastRatio && unit <= 1):
+		return nil, fmt.Errorf("loss: tweedie: mean = %v: must be a typical value of the target's mean, above 0 and at most the "+
+			"largest number, %v", typical, most)
+	}
+	c := Constants{Lipschitz: clip, Curvature: CurvatureInterval{0, 2 * clip}, Loose: "bounds of numbers far above the mean"}
+	of := tweedie{p, unit, logarithm(unit), logarithm(clip) / (2 - p)}
+	name := format("tweedie", p, clip, typical, most)
+	return newQuasi(of, clip, typical, most, math.Pow(typical, 2-p), c, name), nil
+}
+
+// terms returns the parts a and b of the slope a - b, for x = ln(m/t).
+func (t tweedie) terms(x, v float64) (a, b float64) {
+	w := float64((2 - t.p) * min(x, t.knee))
+	if v != 0 {
+		down := w - x
+		if x < t.knee {
+			down = float64((1 - t.p) * x)
+		}
+		b = float64(v / t.unit * repromath.Exp(down))
+	}
+	return repromath.Exp(w), b
+}
+
+func (t tweedie) at(z, v float64) (slope, bend float64) {
+	x := z - t.log
+	a, b := t.terms(x, v)
+	if bend = b; !(x >= t.knee) {
+		bend = float64((2-t.p)*a) + float64((t.p-1)*b)
+	}
+	return a - b, bend
+}
+
+func (t tweedie) value(z, v float64) float64 {
+	value := t.integral(z-t.log, v)
+	if v != 0 {
+		value -= t.integral(logarithm(v)-t.log, v)
+	}
+	return value
+}
+
+// integral returns an antiderivative of the slope, which is 0 at minus infinity for v = 0.
+func (t tweedie) integral(x, v float64) float64 {
+	a, b := t.terms(min(x, t.knee), v)
+	sum := float64(a/(2-t.p)) + float64(b/(t.p-1))
+	if x > t.knee {
+		_, far := t.terms(x, v)
+		sum += float64(a*(x-t.knee)) + (far - b)
+	}
+	return sum
+}
+
+// Rate returns e^z, the mean at the margin z as a fraction of the largest number.
+func (quasi) Rate(z float64) float64 { return repromath.Exp(z) }
+
+// LeastMean returns the least mean that a constant may have, as a fraction of the largest number.
+func (q quasi) LeastMean() float64 { return q.least }
+
+// Deviance returns the deviance of a number at a mean, both in the unit of the target, without the cap.
+func (q quasi) Deviance(v, mean float64) float64 {
+	of := q.of
+	if t, is := of.(tweedie); is {
+		t.knee = math.Inf(1)
+		of = t
+	}
+	return 2 * q.scale * of.value(math.Log(mean/q.most), v/q.most)
+}
+
+func (q quasi) Name() string         { return q.name }
+func (quasi) Target() Target         { return Real }
+func (q quasi) Constants() Constants { return q.constants }
+
+// Most returns the largest number, in the unit of the target.
+func (q quasi) Most() float64 { return q.most }
+
+// best returns the margin at which the loss of the target y is least.
+func (quasi) best(y float64) float64 { return logarithm((1 + y) / 2) }
+
+// lowest is a margin below that of any mean.
+const lowest = -700
+
+// value returns the loss of the number v. Beyond the cap it is linear from the knee on, which lies between z and ln v
+// and is found by halving.
+func (q quasi) value(z, v float64) float64 {
+	slope, _ := q.of.at(z, v)
+	switch {
+	case math.IsInf(z, 0) && slope != 0:
+		return float64(math.Abs(z) * math.Abs(slope))
+	case math.IsInf(z, 0):
+		return 0
+	case !(math.Abs(slope) > q.clip):
+		return max(q.of.value(z, v), 0)
+	}
+	steep, flat := z, max(logarithm(v), lowest)
+	for range 80 {
+		middle := steep + (flat-steep)/2
+		if s, _ := q.of.at(middle, v); math.Abs(s) > q.clip {
+			steep = middle
+		} else {
+			flat = middle
+		}
+	}
+	return max(q.of.value(flat, v), 0) + float64(q.clip*math.Abs(z-flat))
+}
+
+// number returns the number that a target encodes; NaN if it is below 0.
+func number(y float64) float64 {
+	if v := (1 + y) / 2; v >= 0 {
+		return v
+	}
+	return math.NaN()
+}
+
+func (q quasi) Values(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		dst[i] = q.value(z[i], number(y[i]))
+	}
+}
+
+func (q quasi) Slopes(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		slope, _ := q.of.at(z[i], number(y[i]))
+		dst[i] = clamp(slope, -q.clip, q.clip)
+	}
+}
+
+func (q quasi) Curvatures(dst, z, y []float64) {
+	z, y = sameLength(dst, z, y)
+	for i := range dst {
+		slope, bend := q.of.at(z[i], number(y[i]))
+		if dst[i] = bend; math.Abs(slope) > q.clip {
+			dst[i] = 0
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package loss_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// TestLogLinksAgreeWithStatsmodels fits the losses with a logarithmic link to twelve records, by Newton's method and
+// with a cap that is too large to matter. Coefficients and deviance must be those of statsmodels 0.15.0 (GLM with
+// NegativeBinomial(alpha=1/1.5), Tweedie(var_power=1.6) and Gamma, logarithmic links, tol=1e-14). It fails for a
+// halved slope in the weight of the mean, and for numbers in another unit than that of the bounds.
+func TestLogLinksAgreeWithStatsmodels(t *testing.T) {
+	x := []float64{-1, -.8, -.6, -.4, -.2, 0, .2, .4, .6, .8, 1, .1}
+	counts := []float64{0, 1, 0, 2, 1, 3, 0, 9, 4, 6, 14, 2}
+	costs := []float64{0, 12.5, 0, 0, 80, 33, 0, 210.5, 95, 0, 400, 61}
+	above := make([]float64, len(costs))
+	for i, c := range costs {
+		above[i] = c + 1
+	}
+	for _, c := range []struct {
+		loss              string
+		numbers           []float64
+		least, most       float64
+		intercept, slope  float64
+		deviance, typical float64
+	}{
+		{"negbinomial(1.5,1e6,200)", counts, 0, 200, 0.7078994700082482, 1.7949667491686858, 7.2098707248622205, 1},
+		{"tweedie(1.6,1e6,50,5000)", costs, 0, 5000, 3.624629599537504, 2.067373443421004, 123.21757300993504, 50},
+		{"gamma(1e6,0.0002)", above, 1, 5000, 3.6503280967356053, 2.171279852990282, 0, 50},
+	} {
+		parsed, err := loss.Parse(c.loss)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := parsed.(loss.RankOne)
+		y, z := make([]float64, len(x)), make([]float64, len(x))
+		for i, v := range c.numbers {
+			y[i] = 2*(v-c.least)/(c.most-c.least) - 1
+		}
+		slopes, bends := make([]float64, len(x)), make([]float64, len(x))
+		a, b := math.Log(c.typical), 0.
+		for range 60 {
+			for i := range z {
+				z[i] = a + b*x[i] - math.Log(c.most)
+			}
+			l.Slopes(slopes, z, y)
+			l.Curvatures(bends, z, y)
+			var g, gx, h, hx, hxx float64
+			for i := range z {
+				g, gx = g+slopes[i], gx+slopes[i]*x[i]
+				h, hx, hxx = h+bends[i], hx+bends[i]*x[i], hxx+bends[i]*x[i]*x[i]
+			}
+			det := h*hxx - hx*hx
+			a, b = a-(hxx*g-hx*gx)/det, b-(h*gx-hx*g)/det
+		}
+		if math.Abs(a-c.intercept) > 1e-8 || math.Abs(b-c.slope) > 1e-8 {
+			t.Errorf("%s: %.10f and %.10f: want %v and %v", c.loss, a, b, c.intercept, c.slope)
+		}
+		of, ok := parsed.(interface{ Deviance(v, mean float64) float64 })
+		if !ok {
+			continue
+		}
+		sum := 0.
+		for i, v := range c.numbers {
+			sum += of.Deviance(v, math.Exp(a+b*x[i]))
+		}
+		if math.Abs(sum-c.deviance) > 1e-8*c.deviance {
+			t.Errorf("%s: deviance %v: want %v", c.loss, sum, c.deviance)
+		}
+	}
+}
+
+// TestQuasiDoesNotFeelTheBounds: bounds a thousand times as wide must leave the slopes and values of the same number at
+// the same mean as they are, capped or not.
+func TestQuasiDoesNotFeelTheBounds(t *testing.T) {
+	for _, text := range []string{"negbinomial(2,5,%v)", "tweedie(1.5,5,20,%v)"} {
+		var slopes, values [2][]float64
+		for k, most := range []float64{1000, 1e6} {
+			l, err := loss.Parse(fmt.Sprintf(text, most))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var z, y []float64
+			for _, number := range []float64{0, 3, 50, 900} {
+				for _, mean := range []float64{.01, 1, 30, 700} {
+					z, y = append(z, math.Log(mean/most)), append(y, 2*number/most-1)
+				}
+			}
+			slopes[k], values[k] = make([]float64, len(z)), make([]float64, len(z))
+			l.(loss.RankOne).Slopes(slopes[k], z, y)
+			l.(loss.RankOne).Values(values[k], z, y)
+		}
+		for i := range slopes[0] {
+			if math.Abs(slopes[0][i]-slopes[1][i]) > 1e-9 || math.Abs(values[0][i]-values[1][i]) > 1e-8*(1+values[0][i]) {
+				t.Errorf("%s, point %d: slope %v and %v, value %v and %v", text, i, slopes[0][i], slopes[1][i], values[0][i],
+					values[1][i])
+			}
+		}
+	}
+}
