@@ -56,6 +56,11 @@ def _count(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1
 
 
+def _shared(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of _Estimator among those of a constructor; None stands for one that it has not."""
+    return {name: given.get(name) for name in inspect.signature(_Estimator.__init__).parameters if name != "self"}
+
+
 class _Estimator(BaseEstimator):
     """What classifier and regressor share.
 
@@ -394,6 +399,28 @@ class _Estimator(BaseEstimator):
         found = _summary.levels(self.coefficients_, column, base, None if class_ is None else text(class_))
         weights = _summary.pairs(self.coefficients_, column, base)
         return dict(zip(found, self._with_intervals(list(found.values()), list(weights.values()))))
+
+    def means(self, population: Any, of: Sequence[str] = ()) -> dict[str, Any]:
+        """Adjusted means and average marginal effects over a public population, without a cost of privacy.
+
+        For each level of a category it is the mean prediction if every row of the population had that level, and its
+        difference from that of the first level; for each number the mean change of the prediction for one unit more.
+        Of a fit with ``inference`` each has an interval, sampling and privacy noise together.
+
+        Args:
+            population: a PUBLIC table with the columns of the fit. Never give the private table.
+            of: the columns whose means or effects are computed; all by default.
+
+        Returns:
+            the output of ``stillpoint means --json``: ``of`` (the predicted quantity), ``rows``, ``mean``, and
+            ``answers``, a list with ``column``, ``level``, ``against``, ``estimate``, ``low`` and ``high``.
+        """
+        X, places = self._read(population)
+        feed = _table.writer(X, places, self._used, self.categories or {}, "", np.full(X.shape[0], "x"))
+        with tempfile.TemporaryDirectory() as folder:
+            model = Path(folder) / "model.json"
+            model.write_bytes(self._model)
+            return json.loads(run(["means", model, "--over", "-", "--json", *(f"--of={c}" for c in of)], feed))
 
     def tidy(self) -> Any:
         """The terms as a pandas data frame, one a row.
@@ -776,13 +803,7 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
     ):
         _checks.refuse_arguments(type(self).__name__, refused)
         self.classes = classes
-        super().__init__(
-            epsilon=epsilon, delta=delta, relation=relation, folder=folder, table=table, bounds=bounds,
-            categories=categories, log1p=log1p, dates=dates, indicators=indicators,
-            curves=curves, interactions=interactions, loss=loss, regularizer=regularizer,
-            radius=radius, family=family, features=features, train=train, inference=inference, records=records,
-            public_steps=public_steps, progress=progress, ignore=ignore, outcome=outcome, unit=unit, weight=weight,
-        )  # fmt: skip
+        super().__init__(**_shared(locals()))
 
     def _loss(self) -> str:
         if self.loss != "auto":
@@ -899,13 +920,7 @@ class StillpointRegressor(RegressorMixin, _Estimator):
     ):
         _checks.refuse_arguments(type(self).__name__, refused)
         self.target_bounds = target_bounds
-        super().__init__(
-            epsilon=epsilon, delta=delta, relation=relation, folder=folder, table=table, bounds=bounds,
-            categories=categories, log1p=log1p, dates=dates, indicators=indicators,
-            curves=curves, interactions=interactions, loss=loss, regularizer=regularizer,
-            radius=radius, family=family, features=features, train=train, inference=inference, records=records,
-            public_steps=public_steps, progress=progress, ignore=ignore, outcome=outcome, unit=unit, weight=weight,
-        )  # fmt: skip
+        super().__init__(**_shared(locals()))
 
     def _loss(self) -> str:
         return self.loss

@@ -13,7 +13,7 @@ import numpy as np
 from stillpoint import _checks, _table
 from stillpoint._cells import amount
 from stillpoint._command import run
-from stillpoint._estimators import EVERY_ROW, _Estimator, _Unit
+from stillpoint._estimators import EVERY_ROW, _Estimator, _shared, _Unit
 from stillpoint._fit import Fit
 
 
@@ -68,13 +68,7 @@ class StillpointSurvival(_Estimator):
         _checks.refuse_arguments(type(self).__name__, refused)
         self.cuts = cuts
         self.changing = changing
-        super().__init__(
-            epsilon=epsilon, delta=delta, relation=relation, folder=folder, table=table, bounds=bounds,
-            categories=categories, log1p=log1p, dates=dates, indicators=indicators,
-            curves=curves, interactions=interactions, loss=loss, regularizer=regularizer,
-            radius=radius, family=family, features=features, train=train, inference=inference, records=records,
-            public_steps=public_steps, progress=progress, ignore=ignore, outcome=None, unit=None, weight=None,
-        )  # fmt: skip
+        super().__init__(**_shared(locals()))
 
     def fit(self, X: Any, y: Any):
         """Fits the model: charges the budget.
