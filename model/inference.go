@@ -168,6 +168,8 @@ func (m *Model) quantity() string {
 	switch {
 	case target.Event != "":
 		return "the hazard of " + target.Event
+	case m.rates() && target.Offset:
+		return "the expected " + target.Column + " at " + target.Exposure.Column + " = 0"
 	case m.rates() && target.Exposure.Column != "":
 		return "the expected " + target.Column + " per unit of " + target.Exposure.Column
 	case m.rates():
