@@ -157,14 +157,17 @@ class Model:
         """The columns that a table needs."""
         return [c.reader.name for c in self._columns]
 
-    def score(self, columns: Callable[[str, int, int], Any], rows: int, longest: int, only: str | None = None) -> dict[str, np.ndarray]:
+    def score(
+        self, columns: Callable[[str, int, int], Any], rows: int, longest: int, only: str | None = None
+    ) -> dict[str, np.ndarray]:
         """What predict --margin writes of each row, by column; of classes their indices.
 
         columns(name, start, stop) are the cells of a column in these rows, and longest is the number of
         characters beyond which a cell is missing. With only, just the columns only and only=CLASS are made.
         """
         wanted = [(i, n) for i, n in enumerate(self.outputs) if only is None or n == only or n.startswith(only + "=")]
-        made: dict[str, np.ndarray] = {name: np.empty(rows, np.intp if name == "class" else np.float64) for _, name in wanted}
+        kinds = {name: np.intp if name == "class" else np.float64 for _, name in wanted}
+        made = {name: np.empty(rows, kind) for name, kind in kinds.items()}
         held = np.empty((2, len(self._columns), ROWS)), np.empty((len(self._columns), ROWS), np.float32)
         for start in range(0, rows, ROWS):
             stop = min(start + ROWS, rows)
@@ -177,7 +180,7 @@ class Model:
     def _read(
         self, columns: Callable, start: int, stop: int, longest: int, held: tuple[np.ndarray, np.ndarray], size: int
     ) -> tuple[list[np.ndarray], dict[int, np.ndarray]]:
-        """The readings of columns, and what of them is encoded already: plain numbers are, all at a time in arrays that are held."""
+        """The readings of columns, and what of them is encoded already: plain numbers, all at a time, in held arrays."""
         count = stop - start
         readings: list[Any] = []
         plain: dict[int, Reader] = {}
@@ -237,7 +240,7 @@ class Model:
         z[:] = add(p, e, z)
 
     def _encode(self, readings: list[np.ndarray], ready: dict[int, np.ndarray], rows: int) -> Iterator[_Term]:
-        """The features of rows that are not zero in all of them, in their order; ready are those of numbers that are never missing."""
+        """The features of rows that are not zero in all of them, in their order; ready are those of plain numbers."""
         longer = self._longer(readings, rows)
 
         def scaled(u: Any) -> Any:
@@ -505,7 +508,10 @@ def _parse(name: str) -> tuple[_Network | _Ordered | None, str]:
     return _Network([int(m) for m in hidden.split("-")], activation), _parse(output)[1]
 
 
-def _output(name: str, target: Mapping[str, Any], clamped: bool) -> tuple[Callable[[list[np.ndarray]], list[Callable[[], np.ndarray]]], list[str]]:
+Made = Callable[[list[np.ndarray]], list[Callable[[], np.ndarray]]]  # of margins, columns that are made when called
+
+
+def _output(name: str, target: Mapping[str, Any], clamped: bool) -> tuple[Made, list[str]]:
     """What makes predictions of margins, each when it is called, and the columns that predict --margin writes."""
     if "event" in target:
         return (lambda z: [lambda: -np.expm1(-exp(z[0])), lambda: z[0], lambda: z[0]]), ["risk", "score", "margin"]
