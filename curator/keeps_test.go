@@ -63,6 +63,9 @@ func TestEffectsAreKeptWhereRowsArePublic(t *testing.T) {
 		if got := c.config.keeps(rows); got != c.kept {
 			t.Errorf("%s: kept %v: must be %v", name, got, c.kept)
 		}
+		if got := c.config.keepsHats(rows, layout); got != (c.kept || name == "no effects") {
+			t.Errorf("%s: hats kept: %v", name, got)
+		}
 	}
 	if !KeepsEffects(1<<20, 256) || KeepsEffects(1<<20+1, 256) { // 4 bytes each: 2^30 bytes
 		t.Error("the limit is not a gibibyte")

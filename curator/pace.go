@@ -45,7 +45,7 @@ func PaceOf(ctx context.Context, s *dataset.Schema, reduce *dataset.Projection, 
 		// A network may be quicker at the point zero than at others.
 		p.from[j], p.to[j] = float64(j%7-3)/16, float64(j%5-2)/16
 	}
-	whole, err := c.madeUp(int(min(rows, float64(c.paced(weights)))))
+	whole, err := c.madeUp(int(min(rows, float64(c.paced(weights)))), rows)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func PaceOf(ctx context.Context, s *dataset.Schema, reduce *dataset.Projection, 
 		if d > query.MaxPairs {
 			continue
 		}
-		if pace[kind], err = p.pairs(ctx, kind, c); err != nil {
+		if pace[kind], err = p.pairs(ctx, kind, c, rows); err != nil {
 			return nil, err
 		}
 	}
@@ -72,10 +72,10 @@ func PaceOf(ctx context.Context, s *dataset.Schema, reduce *dataset.Projection, 
 // pairs returns the time in nanoseconds that a pass over pairs of features takes for each row. A pass takes a time
 // for the pairs in addition to the time for its rows. The difference of two passes, one over more rows than the
 // other, leaves it out. The other one has so many rows more that the difference is not lost in what passes vary by.
-func (p probed) pairs(ctx context.Context, kind query.Kind, c Config) (float64, error) {
+func (p probed) pairs(ctx context.Context, kind query.Kind, c Config, of float64) (float64, error) {
 	var few float64
 	for n := leastPaced; ; n *= 4 {
-		rows, err := c.madeUp(n)
+		rows, err := c.madeUp(n, of)
 		if err != nil {
 			return 0, err
 		}
@@ -165,13 +165,14 @@ func (c Config) paced(weights int) int {
 	}
 	work := weights / c.features() * filled
 	if e, ok := c.Schema.Effects(); ok {
-		work += 2 * e.Features // for the sines, which are computed once
+		work += 2 * e.Features // for the sines
 	}
 	return min(max(paceWork/work, pacedRows), mostPaced)
 }
 
-// madeUp returns a source of the given number of generated rows.
-func (c Config) madeUp(count int) (row.Source, error) {
+// madeUp returns a source of the given number of generated rows, whose features of effects are kept as those of a table
+// of so many rows are (KeepsEffects).
+func (c Config) madeUp(count int, of float64) (row.Source, error) {
 	whole, err := c.layout()
 	if err != nil {
 		return nil, err
@@ -212,7 +213,8 @@ func (c Config) madeUp(count int) (row.Source, error) {
 		x, codes := b.x[at*len(r.x):], b.codes[at*len(r.codes):]
 		rows.AppendCoded(x[:len(r.x)], r.level, codes[:len(r.codes)], r.y, r.ok)
 	}
-	return c.computed(rows, whole, true)
+	found, _ := s.Effects()
+	return c.computed(rows, whole, true, KeepsEffects(of, found.Features))
 }
 
 // madeUpCells returns the cells of generated row i, in the order of madeUp's header. The cells of dates are

@@ -103,7 +103,7 @@ func (c Config) records(of *stored) (row.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.computed(of.rows, layout, c.keeps(of.rows))
+	s, err := c.computed(of.rows, layout, c.keepsHats(of.rows, layout), c.keeps(of.rows))
 	if err != nil {
 		return nil, err
 	}
@@ -114,14 +114,14 @@ func (c Config) records(of *stored) (row.Source, error) {
 }
 
 // computed returns rows with the features that are computed when rows are read: hats and features of effects.
-// layout is that of rows with hats alone. Features of effects are kept in memory if keep is true.
-func (c Config) computed(s row.Source, layout *row.Layout, keep bool) (row.Source, error) {
+// layout is that of rows with hats alone. hats and keep say whether hats and features of effects are kept in memory.
+func (c Config) computed(s row.Source, layout *row.Layout, hats, keep bool) (row.Source, error) {
 	var err error
 	if t := c.Schema.Target(); t.Event != "" {
 		s = row.NewTimed(s, targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards})
 	}
 	if layout.Edges() > 0 {
-		if s, err = c.curved(s, layout); err != nil {
+		if s, err = c.curved(s, layout, hats); err != nil {
 			return nil, err
 		}
 	}
@@ -133,8 +133,9 @@ func (c Config) computed(s row.Source, layout *row.Layout, keep bool) (row.Sourc
 	return s, nil
 }
 
-// curved returns the rows with the schema's hats, the values of the basis functions of its curves.
-func (c Config) curved(of row.Source, l *row.Layout) (row.Source, error) {
+// curved returns the rows with the schema's hats, the values of the basis functions of its curves. It keeps them in
+// memory if keep is true.
+func (c Config) curved(of row.Source, l *row.Layout, keep bool) (row.Source, error) {
 	var hanging []row.Hanging
 	for _, h := range c.Schema.Hats() {
 		r := row.Hanging{Group: h.Group}
@@ -143,7 +144,11 @@ func (c Config) curved(of row.Source, l *row.Layout) (row.Source, error) {
 		}
 		hanging = append(hanging, r)
 	}
-	return row.NewCurved(of, l, l.Dim()-1, hanging)
+	s, err := row.NewCurved(of, l, l.Dim()-1, hanging)
+	if err == nil && keep {
+		err = s.Keep()
+	}
+	return s, err
 }
 
 // extended returns the rows with the features of effects of the schema.
@@ -165,19 +170,32 @@ func (c Config) extended(of row.Source, e row.Effects, keep bool) (row.Source, e
 	return s, err
 }
 
-// mostKept is the largest number of bytes of features of effects that are kept in memory.
-const mostKept = 1 << 30
+// mostKept is the largest number of bytes of features of effects that are kept in memory, and mostHats that of hats.
+const (
+	mostKept = 1 << 30
+	mostHats = 1 << 28
+)
 
 // KeepsEffects reports whether a session without Config.Memory, Config.Shards and a unit keeps the features of effects
 // of its rows in memory, 4 bytes each. It computes them whenever rows are read otherwise, which takes several times as
 // long. The number of rows is public under replace-one. Under add-or-remove features are never kept.
 func KeepsEffects(rows float64, features int) bool { return 4*rows*float64(features) <= mostKept }
 
-// keeps reports whether the features of effects of the rows are kept in memory (KeepsEffects).
+// keeps reports whether the features of effects of the rows are kept in memory (KeepsEffects), and keepsHats whether
+// hats are, 12 bytes for each edge of a row.
 func (c Config) keeps(rows row.Source) bool {
 	e, ok := c.Schema.Effects()
-	return ok && c.Memory == 0 && c.partition == nil && c.Schema.Unit() == (dataset.Unit{}) &&
-		c.Budget.Relation() == account.ReplaceOne && KeepsEffects(float64(rows.Len()), e.Features)
+	return ok && c.mayKeep() && KeepsEffects(float64(rows.Len()), e.Features)
+}
+
+func (c Config) keepsHats(rows row.Source, l *row.Layout) bool {
+	return c.mayKeep() && 12*rows.Len()*l.Edges() <= mostHats
+}
+
+// mayKeep reports whether the number of rows is public and no key limits the memory.
+func (c Config) mayKeep() bool {
+	return c.Memory == 0 && c.partition == nil && c.Schema.Unit() == (dataset.Unit{}) &&
+		c.Budget.Relation() == account.ReplaceOne
 }
 
 // layout returns the form of rows without features of effects, which are computed from it: with the schema's

@@ -37,6 +37,11 @@ func TestTargetsCarry(t *testing.T) {
 			map[string][2]float64{"10|4": {1, 1}, "0|1": {-1, .25}, "5|0": {0, .125}, "20|9": {1, 1}},
 			[]string{"1|", "1|-", "|1"},
 		},
+		"offset": {
+			Target{Column: "y", Kind: Number, Low: 0, High: 10, Exposure: Exposure{"v", -1, 2}, Offset: true}, false,
+			map[string][2]float64{"10|2": {1, 1}, "0|0": {-1, 8869. / 65536}, "5|-9": {0, 3263. / 65536}, "20|9": {1, 1}},
+			[]string{"1|", "1|-", "|1"},
+		},
 	} {
 		s, err := New(Definition{Columns: []Column{column}, Target: c.target, Missing: []string{"?"}})
 		if err != nil {
@@ -86,7 +91,8 @@ func TestTargetsCarry(t *testing.T) {
 			t.Errorf("%s: read back from\n%s%+v, %v", name, text, fromYAML.target, err)
 		}
 		if err := json.Unmarshal(stored, fromJSON); err != nil || fromJSON.target.beside() != "v" ||
-			fromJSON.target.Exposure != c.target.Exposure {
+			fromJSON.target.Exposure != c.target.Exposure || fromJSON.target.Offset != c.target.Offset ||
+			fromYAML.target.Offset != c.target.Offset {
 			t.Errorf("%s: read back from %s: %+v, %v", name, stored, fromJSON.target, err)
 		}
 	}
@@ -124,7 +130,9 @@ func TestBesideRules(t *testing.T) {
 			`target.exposure.number = 1e-07: the lower bound must be above 0, and at least 1e-06 of the upper`},
 		{exposed(Exposure{"v", 2, 1}), `target.exposure.number`},
 		{Target{Column: "y", Kind: Category, Classes: []string{"a", "b"}, Exposure: Exposure{"v", 1, 2}},
-			"only a number, a count, has an exposure"},
+			"only a number, a count, has an exposure or an offset"},
+		{Target{Column: "y", Kind: Number, High: 1, Exposure: Exposure{"v", -9, 5}, Offset: true},
+			"target.offset.number = -9: the bounds must be at most 13.8 apart"},
 		{both, "must not be given beside an exposure"},
 	} {
 		if _, err := New(Definition{Columns: []Column{column}, Target: c.target}); err == nil ||

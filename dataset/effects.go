@@ -211,7 +211,7 @@ func (f *found) extend(x []float32, base int) {
 	for j, v := range x[:base-1] {
 		x[j] = float32(float64(v) * f.ratio)
 	}
-	f.basis.Fill(x[base-1:len(x)-1], sums)
+	f.basis.Fill(x[base-1:len(x)-1], f.basis.Features(), sums)
 	x[len(x)-1] = float32(float64(one) * f.ratio)
 }
 

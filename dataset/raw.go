@@ -38,6 +38,7 @@ type rawTarget struct {
 
 	Weight   string       `json:"weight,omitempty"`
 	Exposure *rawExposure `json:"exposure,omitempty"`
+	Offset   *rawExposure `json:"offset,omitempty"`
 	Share    []float64    `json:"share,omitempty"`
 
 	Event   string    `json:"event,omitempty"` // of the time to an event; YAML then writes time for column
@@ -223,12 +224,17 @@ func (r rawTarget) target() (Target, error) {
 	case r.Event != "" && r.Classes == nil && r.Number == nil && len(r.Cuts) > 0:
 		r.Number = []float64{0, r.Cuts[len(r.Cuts)-1]}
 	}
-	if e := r.Exposure; e != nil {
-		low, high, err := pair("target.exposure.number", e.Number)
+	for key, e := range map[string]*rawExposure{"exposure": r.Exposure, "offset": r.Offset} {
+		if e == nil {
+			continue
+		} else if r.Exposure != nil && r.Offset != nil {
+			return t, &fieldError{"target.offset", "", "must not be given beside an exposure"}
+		}
+		low, high, err := pair("target."+key+".number", e.Number)
 		if err != nil {
 			return t, err
 		}
-		t.Exposure = Exposure{e.Column, low, high}
+		t.Exposure, t.Offset = Exposure{e.Column, low, high}, key == "offset"
 	}
 	if (r.Classes == nil) == (r.Number == nil) {
 		return t, &fieldError{"target", "", "needs either classes (of two the negative first) or number (two bounds)"}
@@ -306,7 +312,10 @@ func (t Target) raw() rawTarget {
 	r := rawTarget{Column: t.Column, Weight: t.Weight, Share: t.Share,
 		Event: t.Event, Entry: t.Entry, Cuts: t.Cuts, Hazards: t.Hazards, Changing: t.Changing, HazardErrors: t.HazardErrors}
 	if e := t.Exposure; e != (Exposure{}) {
-		r.Exposure = &rawExposure{e.Column, []float64{e.Low, e.High}}
+		of := &rawExposure{e.Column, []float64{e.Low, e.High}}
+		if r.Exposure = of; t.Offset {
+			r.Exposure, r.Offset = nil, of
+		}
 	}
 	switch {
 	case t.none():

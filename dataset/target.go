@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/stillpoint-dp/stillpoint/internal/repromath"
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 )
 
@@ -28,6 +29,9 @@ type Target struct {
 	// Exposure describes the exposure of a count, such as years observed. With the zero Exposure
 	// all counts have the same exposure.
 	Exposure Exposure
+	// Offset says that the cells and the bounds of Exposure are natural logarithms of exposures: an offset on the scale
+	// of the score, of which the coefficient is 1.
+	Offset bool
 
 	// Event names the column that says whether the event occurred at the time in Column (1, or true) or the record was
 	// only observed until then (0, or false). With the form column=value it has occurred where the cell is the value.
@@ -160,7 +164,11 @@ func (t Target) share(x float64) float64 {
 	if t.Weight != "" {
 		return min(max(x, 0), 1)
 	}
-	return min(max(x, t.Exposure.Low), t.Exposure.High) / t.Exposure.High
+	x = min(max(x, t.Exposure.Low), t.Exposure.High)
+	if t.Offset {
+		return repromath.Exp(x - t.Exposure.High)
+	}
+	return x / t.Exposure.High
 }
 
 // Least returns the least exposure as a fraction of the largest exposure. It returns 0 for a target without
@@ -172,7 +180,7 @@ func (t Target) Least() float64 {
 	case t.Exposure == (Exposure{}):
 		return 0
 	}
-	return t.Exposure.Low / t.Exposure.High
+	return t.share(t.Exposure.Low)
 }
 
 // Rate returns the count per unit of exposure that a loss for counts treats as a rate of 1. It is the
@@ -184,6 +192,8 @@ func (t Target) Rate() float64 {
 		return 1
 	case t.Exposure == (Exposure{}):
 		return t.High
+	case t.Offset:
+		return t.High / repromath.Exp(t.Exposure.High)
 	}
 	return t.High / t.Exposure.High
 }
@@ -195,16 +205,18 @@ func (t Target) validateBeside() error {
 		if t.Weight != "" {
 			return &fieldError{"target.weight", strconv.Quote(t.Weight), "must not be given beside an exposure"}
 		}
-		field, name = "target.exposure", t.Exposure.Column
-		if t.Kind != Number {
-			return &fieldError{field, strconv.Quote(name), "only a number, a count, has an exposure"}
+		rule := "the lower bound must be above 0, and at least " + showFloat(leastExposure) + " of the upper"
+		if field, name = "target.exposure", t.Exposure.Column; t.Offset {
+			field, rule = "target.offset", "the bounds must be at most 13.8 apart, a factor of a million"
 		}
-		if err := validateBounds("target.exposure.number", t.Exposure.Low, t.Exposure.High); err != nil {
+		if t.Kind != Number {
+			return &fieldError{field, strconv.Quote(name), "only a number, a count, has an exposure or an offset"}
+		}
+		if err := validateBounds(field+".number", t.Exposure.Low, t.Exposure.High); err != nil {
 			return err
 		}
-		if !(t.Least() >= leastExposure) {
-			return &fieldError{"target.exposure.number", showFloat(t.Exposure.Low),
-				"the lower bound must be above 0, and at least " + showFloat(leastExposure) + " of the upper"}
+		if most := t.Rate(); !(t.Least() >= leastExposure) || !(most > 0) || math.IsInf(most, 0) {
+			return &fieldError{field + ".number", showFloat(t.Exposure.Low), rule}
 		}
 	} else if name == "" {
 		return nil

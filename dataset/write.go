@@ -104,8 +104,13 @@ func (r rawTarget) yaml() string {
 	if r.Share != nil {
 		text += ", share: " + yamlNumbers(r.Share)
 	}
-	if e := r.Exposure; e != nil {
-		text += ", exposure: {column: " + yamltext.Text(e.Column) + ", number: " + yamlNumbers(e.Number) + "}"
+	for _, of := range []struct {
+		key string
+		*rawExposure
+	}{{"exposure", r.Exposure}, {"offset", r.Offset}} {
+		if of.rawExposure != nil {
+			text += ", " + of.key + ": {column: " + yamltext.Text(of.Column) + ", number: " + yamlNumbers(of.Number) + "}"
+		}
 	}
 	return text + "}"
 }

@@ -258,7 +258,9 @@ func (d *yamlDecoder) target(node ast.Node) (raw rawTarget, err error) {
 		case "weight":
 			raw.Weight, err = d.text(field, value, "write the name of the column of weights")
 		case "exposure":
-			raw.Exposure, err = d.exposure(value)
+			raw.Exposure, err = d.exposure(name, value)
+		case "offset":
+			raw.Offset, err = d.exposure(name, value)
 		case "share":
 			const todo = "write the publicly known share of the class, of each class, or the mean of the target"
 			if _, list := value.(*ast.SequenceNode); list {
@@ -268,22 +270,23 @@ func (d *yamlDecoder) target(node ast.Node) (raw rawTarget, err error) {
 			raw.Share = []float64{0}
 			raw.Share[0], err = number(field, value, todo)
 		default:
-			err = unknownKey(key, field, "column, classes, number, weight, exposure, share, time, event, entry, cuts, changing")
+			err = unknownKey(key, field,
+				"column, classes, number, weight, exposure, offset, share, time, event, entry, cuts, changing")
 		}
 		return err
 	})
 	return raw, err
 }
 
-func (d *yamlDecoder) exposure(node ast.Node) (*rawExposure, error) {
+func (d *yamlDecoder) exposure(of string, node ast.Node) (*rawExposure, error) {
 	raw := new(rawExposure)
-	err := d.mapping("target.exposure", "target.exposure.", node,
+	err := d.mapping("target."+of, "target."+of+".", node,
 		func(name, field string, key, value ast.Node) (err error) {
 			switch name {
 			case "column":
-				raw.Column, err = d.text(field, value, "write the name of the column of exposures")
+				raw.Column, err = d.text(field, value, "write the name of the column of "+of+"s")
 			case "number":
-				raw.Number, err = d.numbers(field, value, "write the publicly known least and largest exposure")
+				raw.Number, err = d.numbers(field, value, "write the publicly known least and largest "+of)
 			default:
 				err = unknownKey(key, field, "column, number")
 			}

@@ -74,7 +74,7 @@ func losses(t *testing.T) (list []loss.Loss) {
 	t.Helper()
 	for _, name := range loss.Names() {
 		l, err := loss.Parse(name)
-		for _, parameters := range []string{"(3)", "(0.5)", "(1,0.25)", "(2,5,300)", "(1.5,5,20,300)"} {
+		for _, parameters := range []string{"(3)", "(0.5)", "(1,0.25)", "(2,5,300)", "(1.5,5,20,300)", "(2,5,300,0.25)", "(1.5,5,20,300,0.25)"} {
 			if err != nil {
 				l, err = loss.Parse(name + parameters)
 			}

@@ -22,6 +22,7 @@ func TestFormsOfGraphs(t *testing.T) {
 			m := modelOf(t, l, s, coin)
 			_, table := cells(s, 40, coin)
 			in := inputs(t, s, table)
+			unit := max(1, (s.Target().High-s.Target().Low)/32) // a number is a sum of terms in units of its bounds
 			outputs := func(form Graph) map[string]tensorOf {
 				file, err := ONNX(m, form)
 				if err != nil {
@@ -41,7 +42,7 @@ func TestFormsOfGraphs(t *testing.T) {
 							t.Fatalf("%s, %s: %s of row %q is %v in the matrix's graph: must be %v", l.Name(), name, output,
 								table[i*len(table)/len(w.numbers)], got, x)
 						}
-						if y := got[output].numbers[i]; !(math.Abs(y-x) <= 2e-4*max(1, math.Abs(x))) {
+						if y := got[output].numbers[i]; !(math.Abs(y-x) <= 2e-4*max(unit, math.Abs(x))) {
 							t.Errorf("%s, %s, %s: %s of row %q is %v: must be %v", l.Name(), name, form, output,
 								table[i*len(table)/len(w.numbers)], y, x)
 						}

@@ -75,6 +75,9 @@ func marginChanges(l RankOne, low, high, at float64) (least, most float64) {
 	}
 	best := func(y float64) float64 { return y }
 	if g, is := Unweighted(l).(interface{ best(y float64) float64 }); is { // convex in z, with a slope that falls in y
+		if LeastExposure(l) > 0 {
+			return exposedChanges(l, low, high, at)
+		}
 		best = g.best
 		low, high = min(low, 0), min(high, 0)
 	} else if l.Target() == Real { // as predictions are
@@ -102,6 +105,21 @@ func marginChanges(l RankOne, low, high, at float64) (least, most float64) {
 		moved := c.Lipschitz * max(math.Abs(high-at), math.Abs(low-at))
 		least = -min(max(value(at, -1), value(at, 1)), moved)
 		most = min(max(value(low, 1), value(low, -1), value(high, 1), value(high, -1)), moved)
+	}
+	return least, most
+}
+
+// exposedChanges returns an interval that contains the difference of the losses at a margin in [low, high] and at the
+// margin at, for every number and exposure: a difference of margins times the bounds of the slope. The slope lies between
+// those of the largest number and of 0.
+func exposedChanges(l RankOne, low, high, at float64) (least, most float64) {
+	slopes := make([]float64, 2)
+	far := []float64{-straight, straight}
+	l.Slopes(slopes, far, []float64{Carry(Real, 1, 1), Carry(Real, -1, 1)})
+	for _, move := range []float64{low - at, high - at} {
+		for _, s := range slopes {
+			least, most = min(least, float64(s*move)), max(most, float64(s*move))
+		}
 	}
 	return least, most
 }

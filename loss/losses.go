@@ -17,6 +17,14 @@ var losses = registry[Loss]{kind: "loss", entries: map[string]entry[Loss]{
 	"gamma":          {[]string{"clip", "least"}, func(p []float64) (Loss, error) { return newGamma(p[0], p[1]) }},
 	"negbinomial": {[]string{"theta", "clip", "most"},
 		func(p []float64) (Loss, error) { return newNegbinomial(p[0], p[1], p[2]) }},
+	"negbinomial-rate": {[]string{"theta", "clip", "most", "least"}, func(p []float64) (Loss, error) {
+		l, err := newNegbinomial(p[0], p[1], p[2])
+		return exposedOf(p[3], l, err)
+	}},
+	"tweedie-rate": {[]string{"p", "clip", "mean", "most", "least"}, func(p []float64) (Loss, error) {
+		l, err := newTweedie(p[0], p[1], p[2], p[3])
+		return exposedOf(p[4], l, err)
+	}},
 	"tweedie": {[]string{"p", "clip", "mean", "most"},
 		func(p []float64) (Loss, error) { return newTweedie(p[0], p[1], p[2], p[3]) }},
 	"ordered": {[]string{"classes"}, func(p []float64) (Loss, error) { return newOrdered(p[0]) }},

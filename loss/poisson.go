@@ -55,21 +55,31 @@ func PoissonRate(clip, least float64) (RankOne, error) {
 	return poisson{clip, least}, nil
 }
 
-// LeastExposure returns the lower bound of exposures (least) of a [PoissonRate] loss, which may be
-// inside a network, a weighted or a [Units]. It returns 0 for any other loss.
+// LeastExposure returns the lower bound of exposures (least) of a [PoissonRate] loss, or of a negative binomial or
+// Tweedie loss with exposures, which may be inside a network, a weighted or a [Units]. It returns 0 for any other loss.
 func LeastExposure(l Loss) float64 {
-	if p, ok := Unweighted(l).(poisson); ok && p.least < 1 {
-		return p.least
+	switch l := Unweighted(l).(type) {
+	case poisson:
+		if l.least < 1 {
+			return l.least
+		}
+	case quasi:
+		if l.exposure < 1 {
+			return l.exposure
+		}
 	}
 	return 0
 }
 
-// WithExposure returns the [PoissonRate] loss with the given least exposure and the clip of l, if l is a
-// [Poisson] loss. If l is a network whose output loss is a Poisson loss, it returns the network with this
-// PoissonRate as its output loss. Any other loss is an error.
+// WithExposure returns the [PoissonRate] loss with the given least exposure and the clip of l, if l is a [Poisson] loss,
+// and likewise for a negative binomial or Tweedie loss. If l is a network whose output loss is one of these, it returns
+// the network with this loss as its output loss. Any other loss is an error.
 func WithExposure(l Loss, least float64) (Loss, error) {
 	if p, is := l.(poisson); is {
 		return PoissonRate(p.clip, least)
+	}
+	if q, is := l.(quasi); is && q.exposure == 1 {
+		return exposedOf(least, q, nil)
 	}
 	if n, is := networkOf(l); is {
 		of, err := WithExposure(n.Network.Output, least)
@@ -80,7 +90,8 @@ func WithExposure(l Loss, least float64) (Loss, error) {
 		again.Output = of
 		return NewNetwork(again)
 	}
-	return nil, fmt.Errorf("loss %s is for no counts: must be poisson(clip) where there is an exposure", l.Name())
+	return nil, fmt.Errorf("loss %s takes no exposures: must be poisson, negbinomial or tweedie where there is an exposure or an offset; for "+
+		"another loss of numbers, subtract the offset from the target beforehand", l.Name())
 }
 
 // straight is the margin beyond which Values continues the loss linearly, so that values stay finite.

@@ -3,6 +3,8 @@ package loss
 import (
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/repromath"
 )
@@ -17,12 +19,16 @@ import (
 // convex. It is continued linearly where its slope is beyond [-clip, clip], as the loss of Huber is. Whatever the
 // weight, the slope has the mean 0 at the mean of v: a wrong variance costs precision and does not move the fit, as
 // long as the cap moves nothing.
+//
+// With exposures the target also encodes the exposure q of a record, as a fraction of the largest one ([Carry]), and the
+// mean is q e^z. A record with an exposure below the least one is invalid: its results are NaN.
 type quasi struct {
 	of          deviance
 	clip        float64
 	most, scale float64 // the largest number, and the unit of the loss as a multiple of that of half a deviance
 	name        string
 	least       float64
+	exposure    float64 // the least exposure, as a fraction of the largest; 1 if all are alike
 	constants   Constants
 }
 
@@ -39,8 +45,34 @@ const leastMean = 1e-6
 func newQuasi(of deviance, clip, typical, most, scale float64, c Constants, name string) RankOne {
 	q := quasi{of: of, clip: clip, most: most, scale: scale, name: name, least: leastMean * min(typical/most, 1), constants: c}
 	q.constants.HessianLipschitz = math.Inf(1)
-	q.constants.InitialGap = q.value(0, 0) // the deviance falls in v up to the mean, which is the largest number
+	return q.exposed(1)
+}
+
+// exposed returns the loss for exposures from least on. A cap makes no deviance larger; it falls in v up to the mean, and
+// is convex in the logarithm of the mean, so that it is largest at ends.
+func (q quasi) exposed(least float64) quasi {
+	q.exposure, q.constants.InitialGap = least, 0
+	for _, margin := range []float64{0, logarithm(least)} {
+		q.constants.InitialGap = max(q.constants.InitialGap, q.value(margin, 0), q.value(margin, 1))
+	}
+	if least < 1 {
+		q.constants.Loose = "bounds of records of the least exposure"
+		base, rest, _ := strings.Cut(q.name, "(")
+		q.name = base + "-rate(" + strings.TrimSuffix(rest, ")") + "," + strconv.FormatFloat(least, 'g', -1, 64) + ")"
+	}
 	return q
+}
+
+// exposedOf returns the loss of build for exposures from least on.
+func exposedOf(least float64, l RankOne, err error) (Loss, error) {
+	if err != nil {
+		return nil, err
+	}
+	if !(least >= minScale && least < 1) {
+		return nil, fmt.Errorf("loss: %s: least exposure = %v: must be between %v and 1, and less than that", l.Name(), least,
+			minScale)
+	}
+	return l.(quasi).exposed(least), nil
 }
 
 // negbinomial is minus the log-likelihood of a negative binomial count of the size theta, which has the variance m +
@@ -218,25 +250,33 @@ func (q quasi) value(z, v float64) float64 {
 	return max(q.of.value(flat, v), 0) + float64(q.clip*math.Abs(z-flat))
 }
 
-// number returns the number that a target encodes; NaN if it is below 0.
-func number(y float64) float64 {
-	if v := (1 + y) / 2; v >= 0 {
-		return v
+// numbers returns the number that a target encodes and the margin with the logarithm of the exposure; NaN if the number
+// is below 0 or the exposure below the least one.
+func (q quasi) numbers(z, y float64) (margin, v float64) {
+	if q.exposure < 1 {
+		var share float64
+		if y, share = Carried(Real, y); share < q.exposure-exposureRounding {
+			return math.NaN(), math.NaN()
+		}
+		z += logarithm(share)
 	}
-	return math.NaN()
+	if v = (1 + y) / 2; !(v >= 0) {
+		v = math.NaN()
+	}
+	return z, v
 }
 
 func (q quasi) Values(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
 	for i := range dst {
-		dst[i] = q.value(z[i], number(y[i]))
+		dst[i] = q.value(q.numbers(z[i], y[i]))
 	}
 }
 
 func (q quasi) Slopes(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
 	for i := range dst {
-		slope, _ := q.of.at(z[i], number(y[i]))
+		slope, _ := q.of.at(q.numbers(z[i], y[i]))
 		dst[i] = clamp(slope, -q.clip, q.clip)
 	}
 }
@@ -244,7 +284,7 @@ func (q quasi) Slopes(dst, z, y []float64) {
 func (q quasi) Curvatures(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
 	for i := range dst {
-		slope, bend := q.of.at(z[i], number(y[i]))
+		slope, bend := q.of.at(q.numbers(z[i], y[i]))
 		if dst[i] = bend; math.Abs(slope) > q.clip {
 			dst[i] = 0
 		}

@@ -150,8 +150,8 @@ func (t *tally) predicted(r record, z []float64) {
 	switch len(t.confusion) {
 	case 0:
 		predicted := t.model.inUnits(t.predicting, z[0])
-		if e := schema.Target().Exposure; e.Column != "" {
-			predicted *= r.share * e.High // the expected count of this record
+		if schema.Target().Exposure.Column != "" {
+			predicted *= r.share * schema.Target().High / schema.Target().Rate() // the expected count of this record
 		}
 		of, _ := t.predicting.(interface{ Deviance(v, mean float64) float64 })
 		switch y := schema.TargetFromUnit(r.y); {

@@ -168,6 +168,8 @@ func (m *Model) quantity() string {
 	switch {
 	case target.Event != "":
 		return "the hazard of " + target.Event
+	case m.rates() && target.Offset:
+		return "the expected " + target.Column + " at " + target.Exposure.Column + " = 0"
 	case m.rates() && target.Exposure.Column != "":
 		return "the expected " + target.Column + " per unit of " + target.Exposure.Column
 	case m.rates():
@@ -337,6 +339,9 @@ func (m *Model) meaning() string {
 		clip = " Residuals beyond the clip of " + row.Name() +
 			" count as the clip, in the target's range of [-1, 1]: the coefficient is that of the mean where residuals " +
 			"beyond it are rare or as many on both sides."
+	case m.schema.Target().Event != "":
+		clip = " A person who was expected to have more events than the clip of " + row.Name() + ", its first number, above " +
+			"those that occurred counts with the clip."
 	case loss.Counts(row):
 		clip = " Residuals beyond the clip of " + row.Name() +
 			", in units of the largest count, count as the clip: of counts with a long tail the rate is that without it."

@@ -12,7 +12,7 @@ import (
 
 // TestLateGradientsTellWhetherARunArrived: on a quadratic, a run of many steps must be reported as Arrived,
 // since more steps would only add noise. A run of few short steps must be reported as NotArrived. With a
-// very small budget the report must be NoiseOnly. The stated noise must be the noise of the mean over a
+// very small budget the report must be NoiseOnly, and Arrived if the result is better than a constant. The stated noise must be the noise of the mean over a
 // quarter of the steps.
 func TestLateGradientsTellWhetherARunArrived(t *testing.T) {
 	p := optimizetest.Wide(20, .2)
@@ -27,7 +27,7 @@ func TestLateGradientsTellWhetherARunArrived(t *testing.T) {
 		"on the way": {firstorder.GD{Steps: 8, StepScale: .01, ConstantCharges: true}, 100_000, optimize.NotArrived,
 			"not arrived"},
 		"few steps":   {firstorder.GD{Steps: 7, ConstantCharges: true}, 100_000, optimize.Untold, "too few to tell"},
-		"lost":        {firstorder.GD{Steps: 1000, ConstantCharges: true}, 900, optimize.NoiseOnly, "noise only"},
+		"lost":        {firstorder.GD{Steps: 1000, ConstantCharges: true}, 900, optimize.NoiseOnly, "noise only, which says nothing of the model"},
 		"small table": {firstorder.GD{Steps: 200, ConstantCharges: true}, 300, optimize.Untold, "too few to tell"},
 	} {
 		for seed := range uint64(5) {
@@ -38,8 +38,12 @@ func TestLateGradientsTellWhetherARunArrived(t *testing.T) {
 			}
 			steps, size := plan.Summary().Steps, plan.Summary().Effective
 			late := run(t, plan, o).Late
-			if got := late.Arrival(steps, size); got != c.want || !strings.Contains(late.Text(steps, size), c.says) {
-				t.Errorf("%s: %+v, %q: arrival %v must be %v", name, late, late.Text(steps, size), got, c.want)
+			if got := late.Arrival(steps, size, false); got != c.want || !strings.Contains(late.Text(steps, size, false), c.says) {
+				t.Errorf("%s: %+v, %q: arrival %v must be %v", name, late, late.Text(steps, size, false), got, c.want)
+			}
+			if got := late.Arrival(steps, size, true); c.want == optimize.NoiseOnly && got != optimize.Arrived ||
+				c.want != optimize.NoiseOnly && got != c.want {
+				t.Errorf("%s: %+v: arrival %v beside a better model", name, late, got)
 			}
 			if want := (c.gd.Steps + 3) / 4; late.Steps != c.gd.Steps/4 && late.Steps != want {
 				t.Errorf("%s: %d late steps of %d", name, late.Steps, c.gd.Steps)
@@ -52,7 +56,7 @@ func TestLateGradientsTellWhetherARunArrived(t *testing.T) {
 			}
 		}
 	}
-	if s := (optimize.Late{}).Text(100, 1000); s != "" {
+	if s := (optimize.Late{}).Text(100, 1000, true); s != "" {
 		t.Errorf("of nothing: %q", s)
 	}
 }

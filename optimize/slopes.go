@@ -30,6 +30,9 @@ func margins(of loss.Loss) (lo, hi float64) {
 	case loss.Counts(of):
 		return -16, 2
 	case leastMean(of) > 0:
+		if least := loss.LeastExposure(of); least > 0 {
+			return math.Log(leastMean(of)), -math.Log(least)
+		}
 		return math.Log(leastMean(of)), 0
 	case of.Target() == loss.Real:
 		return -1, 1

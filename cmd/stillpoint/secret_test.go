@@ -148,7 +148,7 @@ func shows(text string) bool {
 
 // noisy matches everything that may differ between two fits: noisy answers, numbers computed from them, and
 // times.
-var noisy = regexp.MustCompile(`noisy gradient norm [^,]+|stopped      [^\n]+|quality      [^\n]+|WARNING      [^\n]+|(?s)"compared": ?\{.*?\}|(?s)"warnings": ?\[.*?\]|(?s)"late": ?\{.*?\}|"(weights|gradient_norms)": ?\[.*?\]|"(model_sha256|checksum|time)": ?"[^"]*"|"certificate": ?"[0-9a-f]{64}"`)
+var noisy = regexp.MustCompile(`noisy gradient norm [^,]+|steps        [^\n]+|quality      [^\n]+|WARNING      [^\n]+|(?s)"compared": ?\{.*?\}|(?s)"warnings": ?\[.*?\]|(?s)"late": ?\{.*?\}|"(weights|gradient_norms)": ?\[.*?\]|"(model_sha256|checksum|time)": ?"[^"]*"|"certificate": ?"[0-9a-f]{64}"`)
 
 // TestNeighboursLookAlike: fits of neighbouring tables must print the same, end in the same way and write
 // the same files, except for noisy answers.

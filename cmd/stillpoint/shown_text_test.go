@@ -189,7 +189,7 @@ func TestRecoveredToTheLetter(t *testing.T) {
 	lineIs(t, text(), "incomplete", "fit 3 of out: the model is that of step 7 of 19")
 	lineIs(t, text(), "released", fmt.Sprintf("at least 0.0625 of %.6g (units of mu^2), in 8 noisy answers (releases) of the journal",
 		mu*mu))
-	lineIs(t, text(), "WARNING", "line 12 of the journal is damaged or cut off: the releases from there on are not known")
+	lineIs(t, text(), "WARNING", "line 12 of the journal is damaged or cut off: the releases after it are not known")
 	r.Step = 0
 	lineIs(t, text(), "incomplete", "fit 3 of out")
 	r.Complete = true

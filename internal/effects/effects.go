@@ -7,7 +7,6 @@ package effects
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/internal/repromath"
 )
@@ -32,7 +31,7 @@ const (
 // deviations it is close to the mean of such Gaussians.
 type Basis struct {
 	centres   []float64
-	by        []float64 // omega_kj/s, pair by pair
+	by        []float64 // omega_kj/s, column by column
 	amplitude float64
 }
 
@@ -40,9 +39,10 @@ type Basis struct {
 // the centres c_j of the columns' effects, and scale is the scale s of effects. Of m deviations each is that of the
 // frequencies of about a share 1/m of the pairs, the first of the first pairs; none means Deviation.
 func New(seed uint64, features int, centres []float64, scale, amplitude float64, deviations ...float64) *Basis {
-	b := &Basis{centres: centres, by: Frequencies(seed, features/2, len(centres), deviations...), amplitude: amplitude}
-	for i, omega := range b.by {
-		b.by[i] = omega / scale
+	pairs, p := features/2, len(centres)
+	b := &Basis{centres: centres, by: make([]float64, pairs*p), amplitude: amplitude}
+	for i, omega := range Frequencies(seed, pairs, p, deviations...) {
+		b.by[i%p*pairs+i/p] = omega / scale
 	}
 	return b
 }
@@ -80,9 +80,8 @@ func (b *Basis) Features() int { return len(b.by) / max(len(b.centres), 1) * 2 }
 // Angles returns the numbers that the angle of pair k consists of: the angle is offset plus the sum of
 // factors[j] times the effect of column j.
 func (b *Basis) Angles(k int) (factors []float64, offset float64) {
-	p := len(b.centres)
-	factors = slices.Clone(b.by[k*p : (k+1)*p])
 	for j, c := range b.centres {
+		factors = append(factors, b.by[j*b.Features()/2+k])
 		offset -= float64(factors[j] * c)
 	}
 	return factors, offset
@@ -93,20 +92,11 @@ func (b *Basis) Amplitude() float64 { return b.amplitude }
 
 // Fill sets dst to the features of a row with the given effects, which it overwrites. The squared norm of the
 // features is the number of pairs times the squared amplitude, up to the rounding to float32. An angle beyond
-// repromath.MostAngle counts as this angle.
-func (b *Basis) Fill(dst []float32, effects []float64) {
-	effects = effects[:len(b.centres)]
-	for j, c := range b.centres {
-		effects[j] -= c
+// repromath.MostAngle counts as this angle. Of several rows, the effects follow each other, and the features of a row
+// start stride numbers after those of the row before it.
+func (b *Basis) Fill(dst []float32, stride int, effects []float64) {
+	for i := range effects {
+		effects[i] -= b.centres[i%len(b.centres)]
 	}
-	by := b.by
-	for k := 0; len(by) > 0; k += 2 {
-		angle := 0.
-		for j, v := range by[:len(effects)] {
-			angle = math.FMA(v, effects[j], angle)
-		}
-		by = by[len(effects):]
-		sin, cos := repromath.SinCos(min(max(angle, -repromath.MostAngle), repromath.MostAngle))
-		dst[k], dst[k+1] = float32(b.amplitude*cos), float32(b.amplitude*sin)
-	}
+	repromath.Waves(dst, stride, b.Features()/2, b.by, effects, b.amplitude)
 }

@@ -61,7 +61,7 @@ func TestFill(t *testing.T) {
 	omega := Frequencies(9, features/2, 3)
 	for _, f := range [][]float64{{0, 0, 0}, {.3, -1, 2}, {1, 2, 3}, {-1e3, 40, 0}} {
 		dst := make([]float32, features)
-		b.Fill(dst, append([]float64(nil), f...))
+		b.Fill(dst, features, append([]float64(nil), f...))
 		norm := 0.
 		for k := range features / 2 {
 			angle, again := 0., 0.
@@ -85,7 +85,7 @@ func TestFill(t *testing.T) {
 		}
 	}
 	dst := make([]float32, features)
-	b.Fill(dst, []float64{1e99, 0, -1e99})
+	b.Fill(dst, features, []float64{1e99, 0, -1e99})
 	for _, v := range dst {
 		if v != v || math.Abs(float64(v)) > amplitude*(1+1e-7) {
 			t.Errorf("feature of a huge effect: %v", v)

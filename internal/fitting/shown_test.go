@@ -43,7 +43,7 @@ func TestDetailsToTheLetter(t *testing.T) {
 		}
 	}
 	want("incomplete", "interrupted after 11 of 37 steps")
-	want("stopped", "37 steps at effective size N = 13 are too few to tell whether more would help")
+	want("steps", "37 steps at effective size N = 13 are too few to tell whether more would help")
 	want("expected", "gradient norm 0.0457 (forecast before the fit: 0.0346)")
 	want("curvature", "at least 0.0123 (noise 0.057) along 6 public directions of the run, as released: an eigenvalue may "+
 		"be lower along others")
@@ -97,7 +97,7 @@ func TestArrivalNeedsItsSteps(t *testing.T) {
 		f := &train.Fitted{Planned: train.Planned{Budget: b, Records: 4321, Dim: 3, Features: 3}}
 		f.Result.Complete, f.Summary.Steps, f.Summary.Effective = true, c.steps, c.effective
 		f.Result.Late.Steps, f.Result.Late.Gradient, f.Result.Late.Noise = 3, .08, .05
-		if text := (&Result{Run: f}).Details(); !strings.Contains(text, "stopped      "+c.want+"\n") {
+		if text := (&Result{Run: f}).Details(); !strings.Contains(text, "steps        "+c.want+"\n") {
 			t.Errorf("%+v:\n%s", c, text)
 		}
 	}

@@ -91,10 +91,10 @@ func (b *facts) outcome(f *train.Fitted, details bool) {
 	case f.Constant == nil && f.NotCompared != "":
 		b.add("quality", "the model was not compared with the best constant: %s", f.NotCompared)
 	}
-	arrival := f.Result.Late.Arrival(f.Summary.Steps, f.Summary.Effective)
-	late := f.Result.Late.Text(f.Summary.Steps, f.Summary.Effective)
+	arrival := f.Result.Late.Arrival(f.Summary.Steps, f.Summary.Effective, f.Compared.IsBetter())
+	late := f.Result.Late.Text(f.Summary.Steps, f.Summary.Effective, f.Compared.IsBetter())
 	if late != "" && (details || arrival == optimize.NotArrived || arrival == optimize.NoiseOnly) {
-		b.add("stopped", "%s%s", of, late)
+		b.add("steps", "%s%s", of, late)
 	}
 	if e := f.Result.Foreseen; e > 0 && details {
 		before := ""

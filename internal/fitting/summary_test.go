@@ -32,7 +32,7 @@ func TestSummaryShowsWhatItIs(t *testing.T) {
 		fmt.Sprintf("budget       epsilon %v, delta %v, add-or-remove: %.6g of %.6g spent (units of mu^2), on 41 noisy answers",
 			float64(epsilon), float64(delta), b.Mu()*b.Mu()/3, b.Mu()*b.Mu()),
 		"mean loss 0.6543 (noise 0.032; a record's loss is clipped at 2.35), gradient norm 0.0987 (noise 0.0045)",
-		"stopped      more steps would only add noise: the gradients of the last 7 steps are 0.012 on average, of which noise makes 0.046",
+		"steps        more steps would only add noise: the gradients of the last 7 steps are 0.012 on average, of which noise makes 0.046",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the summary has no %q:\n%s", want, text)
@@ -40,7 +40,7 @@ func TestSummaryShowsWhatItIs(t *testing.T) {
 	}
 	f.Result.Late.Gradient = .1
 	if text := (&Result{Run: f}).Details(); !strings.Contains(text,
-		"stopped      not arrived: the gradients of the last 7 steps are 0.1 on average, of which noise makes 0.046") {
+		"steps        not arrived: the gradients of the last 7 steps are 0.1 on average, of which noise makes 0.046") {
 		t.Errorf("a gradient of twice the noise:\n%s", text)
 	}
 	// The epsilon of several fits together must never be shown smaller than it is.
@@ -63,7 +63,7 @@ func TestSummaryOfAShrunkModel(t *testing.T) {
 	f := &train.Fitted{Planned: train.Planned{Budget: b, Records: 500, Dim: 3, Features: 3}}
 	f.Result.Complete, f.Releases, f.Summary.Steps, f.Summary.Effective = true, 9, 20, 100
 	f.Result.Late.Steps, f.Result.Late.Gradient, f.Result.Late.Noise = 7, .0123, .0456
-	const other = "stopped      of the fit, which is not the published model: more steps"
+	const other = "steps        of the fit, which is not the published model: more steps"
 	for _, c := range []struct {
 		shrunk, difference float64
 		want               string
@@ -114,8 +114,19 @@ func TestSummaryIsForReaders(t *testing.T) {
 		}
 	}
 	f.Result.Late.Gradient = .1
-	if text := (&Result{Run: f}).Summary(); !strings.Contains(text, "stopped      not arrived: ") {
+	if text := (&Result{Run: f}).Summary(); !strings.Contains(text, "steps        not arrived: ") {
 		t.Errorf("too few steps are not told:\n%s", text)
+	}
+	// Steps that show noise alone are no verdict on a model that was released to be better than the constant.
+	late := &f.Result.Late
+	late.Gradient, late.FirstGradient, late.FirstNoise, late.Coordinates = .01, .01, .01, 8
+	if text := (&Result{Run: f}).Summary(); strings.Contains(text, "noise only") {
+		t.Errorf("noise only beside a better model:\n%s", text)
+	}
+	f.Compared.Difference = -.05
+	if text := (&Result{Run: f}).Summary(); !strings.Contains(text,
+		"steps        single steps show noise only, which says nothing of the model") {
+		t.Errorf("an unclear model, and steps that show noise only:\n%s", text)
 	}
 	f.Compared, f.NotCompared = nil, "the schedule has it all"
 	if text := (&Result{Run: f}).Summary(); !strings.Contains(text,

@@ -173,6 +173,8 @@ func (a *asker) quantity() string {
 	switch {
 	case a.output == model.Probability:
 		return "the probability of " + target.Column + " = " + target.Classes[1]
+	case a.output == model.Rate && target.Offset:
+		return "the expected " + target.Column + " at " + target.Exposure.Column + " = 0"
 	case a.output == model.Rate && target.Exposure.Column != "":
 		return "the expected " + target.Column + " per unit of " + target.Exposure.Column
 	}

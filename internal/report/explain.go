@@ -549,6 +549,8 @@ func ratesOf(t dataset.Target) string {
 		return "the hazard of " + t.Event
 	case t.Exposure.Column == "":
 		return "the expected " + t.Column
+	case t.Offset:
+		return "the expected " + t.Column + " at " + t.Exposure.Column + " = 0"
 	}
 	return "the expected " + t.Column + " per unit of " + t.Exposure.Column
 }

@@ -240,7 +240,11 @@ func (f *Fit) asked() Section {
 	}
 	switch e := target.Exposure; {
 	case e.Column != "":
-		predicted += fmt.Sprintf("; exposure: %s, from %s to %s", e.Column, exact(e.Low), exact(e.High))
+		is := "exposure"
+		if target.Offset {
+			is = "offset"
+		}
+		predicted += fmt.Sprintf("; %s: %s, from %s to %s", is, e.Column, exact(e.Low), exact(e.High))
 	case target.Weight != "":
 		predicted += "; each record counts by its " + target.Weight + ", at most 1"
 	}

@@ -2,7 +2,7 @@ package repromath
 
 import "golang.org/x/sys/cpu"
 
-//go:generate go run -C _asm . -out ../exp_amd64.s -stubs ../exp_amd64_stubs.go -pkg elementary
+//go:generate go run -C _asm . -out ../exp_amd64.s -stubs ../exp_amd64_stubs.go -pkg repromath
 
 // has256 and has512 report whether the processor and the operating system support the instructions
 // of the functions that end in 256 and 512. FMA is tested separately, although every processor with AVX2 has it.
@@ -38,4 +38,22 @@ func tanhsAtOnce(dst, slopes, u []float64, scale float64) (n int) {
 		tanhs256(&dst[0], &slopes[0], &u[0], scale, n)
 	}
 	return n
+}
+
+// wavesAtOnce is Waves by vector instructions. It returns false and does nothing if there are none, or too few pairs for
+// them. The last pairs are computed twice if their number is no multiple of the width.
+func wavesAtOnce(dst []float32, stride, pairs int, by, effects []float64, columns, rows int, amplitude float64) bool {
+	waves, lanes := waves512, 32
+	if !has512 || pairs < lanes {
+		waves, lanes = waves256, 16
+	}
+	if !has256 || pairs < lanes {
+		return false
+	}
+	whole, last := pairs/lanes*lanes, pairs-lanes
+	waves(&dst[0], &by[0], pairs, &effects[0], columns, whole, rows, stride, amplitude)
+	if whole < pairs {
+		waves(&dst[2*last], &by[last], pairs, &effects[0], columns, lanes, rows, stride, amplitude)
+	}
+	return true
 }

@@ -8,3 +8,8 @@ func expsAtOnce(dst, x []float64) int { return 0 }
 
 // tanhsAtOnce returns 0 for the same reason.
 func tanhsAtOnce(dst, slopes, u []float64, scale float64) int { return 0 }
+
+// wavesAtOnce returns false for the same reason.
+func wavesAtOnce(dst []float32, stride, pairs int, by, effects []float64, columns, rows int, amplitude float64) bool {
+	return false
+}

@@ -333,7 +333,7 @@ func (f *folder) remake(ctx context.Context, t *told) (*ready, error) {
 	}
 	if !f.overwrite && f.holds() {
 		return nil,
-			fmt.Errorf("%s: holds the files of an earlier fit, complete or not: --overwrite replaces them by what the "+
+			fmt.Errorf("%s: holds the files of an earlier fit, complete or not: --overwrite replaces them by the model that the "+
 				"journal of fit %d proves", f.path, f.fit)
 	}
 	p := &pair{f: f}
@@ -357,7 +357,7 @@ func (t *told) files(ctx context.Context) (model []byte, cert *certificate.Certi
 	h, note := *t.head, recoveredNote
 	if t.stored() && t.damaged > 0 {
 		note += fmt.Sprintf(" Line %d of the journal was damaged or cut off after it was written: "+
-			"the releases from there on are not known.", t.damaged)
+			"the releases after it are not known.", t.damaged)
 	}
 	out := train.Released{Weights: t.weights, Events: t.events, Run: runrecord.Run{
 		Plan: h.Plan, GradientNorms: t.norms, Base: t.base, Measured: t.measured, Compared: t.compared,

@@ -28,6 +28,8 @@ type Compared struct {
 	// Clamped means that expected counts above the largest count were taken as that. Predictions of numbers, and of
 	// counts without exposures, are clamped anyway, and need no such statement.
 	Clamped bool `json:"clamped,omitempty"`
+	// Events means that the target is the time to an event: the largest count is one event.
+	Events bool `json:"events,omitempty"`
 	// Unresolved means that the base rate is below three standard deviations of its noise. The constant may then
 	// be far from the best one, and the comparison has no verdict.
 	Unresolved bool `json:"unresolved,omitempty"`
@@ -163,6 +165,9 @@ func (c Compared) Verdict() Verdict {
 	return Unclear
 }
 
+// IsBetter reports whether there is a comparison and its conclusion is that the fit is better.
+func (c *Compared) IsBetter() bool { return c != nil && c.Verdict() == Better }
+
 // Conclusion says in words what the comparison shows of the fit.
 func (c Compared) Conclusion() string {
 	switch {
@@ -193,7 +198,10 @@ func (c Compared) Text() string {
 	}
 	text := fmt.Sprintf("mean loss is %s%.3g %s the constant's, with noise of %.2g", how, math.Abs(c.Difference), where,
 		c.Sigma)
-	if c.Clamped {
+	switch {
+	case c.Clamped && c.Events:
+		text += " (a record's expected number of events, where above 1, taken as 1)"
+	case c.Clamped:
 		text += " (expected counts above the largest count taken as that)"
 	}
 	return text

@@ -17,7 +17,7 @@ func ExampleRun() {
 		panic(err)
 	}
 	fmt.Println(run.Algorithm, run.Compared.Verdict())
-	fmt.Println(run.Late.Text(run.Steps, run.Effective))
+	fmt.Println(run.Late.Text(run.Steps, run.Effective, run.Compared.IsBetter()))
 	// Output:
 	// gd better than the best constant
 	// more steps would only add noise: the gradients of the last 5 steps are 0.018 on average, of which noise makes 0.021

@@ -62,30 +62,29 @@ const SmallSize = 30
 
 // Arrival says whether a run reached the point after which more steps would only add noise. steps
 // is the run's number of steps, and effective its signal-to-noise size, records times mu over
-// sqrt(coefficients).
-func (l Late) Arrival(steps int, effective float64) Arrival {
+// sqrt(coefficients). better means that the run's result was released to be better than the constant at which it
+// began, so that it moved, whatever the noise of single steps.
+func (l Late) Arrival(steps int, effective float64, better bool) Arrival {
 	switch {
 	case l.Steps == 0 || !(l.Noise > 0) || steps < fewSteps || !(effective >= SmallSize):
 		return Untold
 	case l.Gradient > explained*l.Noise:
 		return NotArrived
-	case !l.begins():
+	case !l.begins() && !better:
 		return NoiseOnly
 	}
 	return Arrived
 }
 
-// Text says Arrival(steps, effective) in a sentence and adds the lengths that decided it. steps is the run's
-// number of steps. effective is its signal-to-noise size (see the method Arrival). Text returns "" if
+// Text says Arrival(steps, effective, better) in a sentence and adds the lengths that decided it. It returns "" if
 // l.Steps is 0 or l.Noise is not > 0.
-func (l Late) Text(steps int, effective float64) string {
+func (l Late) Text(steps int, effective float64, better bool) string {
 	late := fmt.Sprintf("the gradients of the last %d steps are %.2g on average, of which noise makes %.2g", l.Steps,
 		l.Gradient, l.Noise)
-	switch l.Arrival(steps, effective) {
+	switch l.Arrival(steps, effective, better) {
 	case NoiseOnly:
-		return fmt.Sprintf("noise only in single steps: gradients are no longer than their noise from the first steps on "+
-			"(%.2g, of which noise makes %.2g); steps together may still find a good model, which the comparison with a "+
-			"constant judges", l.FirstGradient, l.FirstNoise)
+		return fmt.Sprintf("single steps show noise only, which says nothing of the model that they made together: the gradients of "+
+			"the first steps are %.2g on average, of which noise makes %.2g", l.FirstGradient, l.FirstNoise)
 	case Arrived:
 		return "more steps would only add noise: " + late
 	case NotArrived:

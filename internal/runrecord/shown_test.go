@@ -41,6 +41,10 @@ func TestSentencesToTheLetter(t *testing.T) {
 			"not known to be better than a constant: its mean loss is at most 0.13 below the constant's, with noise of 0.04 " +
 				"(expected counts above the largest count taken as that)",
 			"a record's difference above 2.25 counts as that, so that the mean is a lower bound"},
+		{Compared{Difference: -.13, Sigma: .04, Least: -1.5, Most: 2.25, Clamped: true, Events: true},
+			"better than the best constant: its mean loss is 0.13 below the constant's, with noise of 0.04 " +
+				"(a record's expected number of events, where above 1, taken as 1)",
+			"a record's difference counts in full: it lies between -1.5 and 2.25"},
 		{Compared{Difference: -.13, Sigma: .04, Clip: .75},
 			"better than the best constant: its mean loss is 0.13 below the constant's, with noise of 0.04",
 			"a record's difference is clipped at 0.75, by an earlier version of the program"},
@@ -68,19 +72,21 @@ func TestVerdictsHaveTheirCodes(t *testing.T) {
 func TestArrivalToTheLetter(t *testing.T) {
 	l := Late{Steps: 6, Gradient: .149, Noise: .1, FirstGradient: .351, FirstNoise: .2, Coordinates: 8}
 	const late = "the gradients of the last 6 steps are 0.15 on average, of which noise makes 0.1"
-	if got := l.Text(12, 40); got != "more steps would only add noise: "+late {
+	if got := l.Text(12, 40, false); got != "more steps would only add noise: "+late {
 		t.Error(got)
 	}
-	if l.Gradient = .151; l.Text(12, 40) != "not arrived: "+late+": another 12 steps may help at this budget" {
-		t.Error(l.Text(12, 40))
+	if l.Gradient = .151; l.Text(12, 40, false) != "not arrived: "+late+": another 12 steps may help at this budget" {
+		t.Error(l.Text(12, 40, false))
 	}
-	if got := l.Text(7, 40.6); got != "7 steps at effective size N = 41 are too few to tell whether more would help" {
+	if got := l.Text(7, 40.6, false); got != "7 steps at effective size N = 41 are too few to tell whether more would help" {
 		t.Error(got)
 	}
 	l.Gradient, l.FirstGradient = .149, .349
-	if got := l.Text(12, 40); got != "noise only in single steps: gradients are no longer than their noise from the first "+
-		"steps on (0.35, of which noise makes 0.2); steps together may still find a good model, which the comparison with a "+
-		"constant judges" {
+	if got := l.Text(12, 40, false); got != "single steps show noise only, which says nothing of the model that they made together: the "+
+		"gradients of the first steps are 0.35 on average, of which noise makes 0.2" {
+		t.Error(got)
+	}
+	if got := l.Text(12, 40, true); got != "more steps would only add noise: "+late {
 		t.Error(got)
 	}
 }

@@ -84,13 +84,15 @@ func (k Knots) Cell(u float64) (i int, f float64) {
 		i = min(int(t), k.n-2)
 		return i, min(t-float64(i), 1)
 	}
-	lo, hi := 0, k.n-1 // at[lo] <= u < at[hi]
-	for hi-lo > 1 {
-		if mid := (lo + hi) / 2; k.at[mid] <= u {
-			lo = mid
-		} else {
-			hi = mid
-		}
+	if u == 0 {
+		u = 0 // not -0, so that no difference below is -0
+	}
+	lo := 0 // at[lo] <= u < at[lo+left]. No branch depends on u: a wrong guess of it takes longer than this loop.
+	for left := k.n - 1; left > 1; {
+		half := left / 2
+		below := int64(math.Float64bits(u-k.at[lo+half])) >> 63 // -1 if u is below the knot, and otherwise 0
+		lo += half &^ int(below)
+		left -= half
 	}
 	return lo, min((u-k.at[lo])/(k.at[lo+1]-k.at[lo]), 1)
 }

@@ -34,7 +34,7 @@ func TestLossCarriesWhatTheSchemaSays(t *testing.T) {
 		"other exposures": {"{loss: 'poisson-rate(0.5,0.5)'}",
 			"{column: n, number: [0, 9], exposure: {column: w, number: [1, 4]}}", "takes exposures from 0.5"},
 		"exposures of no count": {"{loss: huber(1)}", "{column: n, number: [0, 9], exposure: {column: w, number: [1, 4]}}",
-			"is for no counts"},
+			"takes no exposures"},
 		"exposures of nothing": {"{loss: 'poisson-rate(0.5,0.5)'}", "{column: n, number: [0, 9]}", "declared with 0"},
 		"weights of nothing":   {"{loss: 'weighted(logistic,row)'}", "", "takes weights by row: true"},
 	} {

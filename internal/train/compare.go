@@ -81,6 +81,7 @@ func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, h Header, 
 		return nil, err
 	}
 	f.Compared = &compared
+	compared.Events = h.Schema.Target().Event != ""
 	if err := r.compared(compared); err != nil {
 		return nil, err
 	}

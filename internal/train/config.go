@@ -392,7 +392,7 @@ func (c *Config) loss() (loss.Loss, error) {
 	}
 	if least := target.Least(); least > 0 && loss.LeastExposure(l) == 0 {
 		if l, err = loss.WithExposure(l, least); err != nil {
-			return nil, fmt.Errorf("model.loss: schema.target %q: exposure: %w", target.Column, err)
+			return nil, fmt.Errorf("model.loss: schema.target %q: exposure or offset: %w", target.Column, err)
 		}
 	}
 	w := loss.Weights{Row: target.Weight != "" && !loss.RowWeighted(l)}

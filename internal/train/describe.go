@@ -90,70 +90,34 @@ func (c *Config) Describe(ctx context.Context, o DescribeOptions) (*Described, e
 	if err != nil {
 		return nil, err
 	}
-	paths, err := c.DataPaths()
-	if err != nil {
-		return nil, err
-	}
 	data, err := c.Identity()
 	if err != nil {
 		return nil, err
 	}
-	store, err := c.stored(ctx, o.Stores)
+	store, session, err := c.opened(ctx, o.Stores, false,
+		curator.Config{Schema: schema, Loss: l, Budget: budget, Declared: declared})
 	if err != nil {
 		return nil, err
 	}
 	defer store.close()
-	if err := store.covers(ctx, budget, schema.Unit().Column, false); err != nil {
-		return nil, err
-	}
-	session, err := curator.Open(ctx, curator.Config{
-		Reserve: store.reserve(), Paths: paths, Rows: c.Rows, Reader: c.Reader, CSV: c.CSV, Schema: schema, Loss: l,
-		Budget: budget, Declared: declared, Memory: c.Memory.bytes(), Folder: c.memoryFolder(),
-	})
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("interrupted while reading %s: nothing was charged: %w", c.DataPath(), err)
-		}
-		return nil, err
-	}
 	defer session.Close()
 	records := session.All().Size()
-	if n := c.Privacy.Records; n != 0 && float64(n) != records {
-		return nil, fmt.Errorf("privacy.records = %d: must be the number of records, %.0f, or be left out", n, records)
-	}
-	if _, err := store.would(ctx, session.Ledger()); err != nil {
-		return nil, err
-	}
 	defer k.Release()
-	if err := k.Claim(ctx, data); err != nil {
-		return nil, err
-	}
 	d := &Described{Budget: budget,
 		Entry: Entry{Data: data, Algorithm: describe.Name, Guarantee: budget.Guarantee(schema.Unit().Column)}}
-	undone := func(err error) (*Described, error) { return nil, errors.Join(err, store.withdraw(ctx, k, session)) }
-	if d.Reserved, err = store.begin(ctx, k, session.Ledger(), &d.Entry); err != nil {
-		return undone(err)
-	}
-	h := Header{
-		Journal: JournalVersion, Software: o.Software, Fit: k.Number(), Guarantee: d.Entry.Guarantee,
-		Records: int64(records), Budget: d.Reserved, Loss: l.Name(), Regularizer: loss.None().Name(), Schema: schema,
-		Describes: true,
-		Plan: runrecord.Plan{Algorithm: describe.Name, Steps: len(describe.Shares),
-			Charges: fmt.Sprintf("shares of the budget: %v; each pays for a mean row", describe.Shares),
-			Output:  "counts, quantiles and means that follow from the mean rows"},
-	}
-	if err := h.tells(session.Ledger()); err != nil {
-		return undone(err)
-	}
-	log, err := k.Begin(h, Released{Run: runrecord.Run{Plan: h.Plan}})
+	plan := runrecord.Plan{Algorithm: describe.Name, Steps: len(describe.Shares),
+		Charges: fmt.Sprintf("shares of the budget: %v; each pays for a mean row", describe.Shares),
+		Output:  "counts, quantiles and means that follow from the mean rows"}
+	h, log, err := store.begun(ctx, k, session, &d.Entry, func() (Header, error) {
+		return Header{Journal: JournalVersion, Software: o.Software, Fit: k.Number(), Guarantee: d.Entry.Guarantee,
+			Records: int64(records), Loss: l.Name(), Regularizer: loss.None().Name(), Schema: schema, Describes: true,
+			Plan: plan}, nil
+	}, Released{Run: runrecord.Run{Plan: plan}})
 	if err != nil {
-		return undone(fmt.Errorf("output: %w: nothing was charged", err))
+		return nil, err
 	}
 	defer log.Close()
-	d.Entry.Fit = h.Fit
-	if err := k.Reserve(d.Entry); err != nil {
-		return undone(err)
-	}
+	d.Reserved = h.Budget
 	oracle := &recorder{session: session, log: log, store: store}
 	found, err := describe.Request{
 		Schema: schema, Loss: l, By: o.By, Charge: budget.Charge(), Records: records, Level: o.Level,

@@ -43,7 +43,8 @@ const (
 	perTyped      = 15   // for each cell of a Parquet table
 	perProduct    = .5   // for each row, feature and margin of the loss, in a pass over the rows
 	perPair       = .12  // for each row and pair of features, in a pass over the pairs
-	perSine       = 8    // for each feature of effects and row, whenever they are computed
+	perLength     = .04  // for each row and pair of features, in a pass over the rows' lengths in a metric
+	perSine       = 1.2  // for each feature of effects and row, whenever they are computed
 	perCoin       = 1.5  // for each record and Poisson sample
 	perGathered   = 40   // for each record of a query about a part of the records: they are scattered in memory
 	perQuery      = 3e4  // for each query: goroutines, their scratch memory, the ledger
@@ -64,6 +65,8 @@ const (
 	perGarbage = .4         // for each byte of an encoded row: what is not yet collected while rows are read
 	perPage    = 5          // for each cell of a Parquet table
 	mostPages  = 2 << 20    // limit of perPage's sum, for each column of a Parquet table
+	perEdge    = 12         // for each edge of a row's curves and surfaces, while they are kept
+	mostEdges  = 1 << 28    // limit of perEdge's sum, above which they are not kept
 	perWave    = 4          // for each feature of effects and row, while they are kept
 	waveBlocks = 4          // blocks of rows with features of effects: of two goroutines, in use and not yet collected
 	perBlock   = 256 << 10  // for the stored rows of a block
@@ -111,6 +114,8 @@ type costs struct {
 	// waves is the number of features of effects, and computed is true if they are computed in each pass.
 	waves    float64
 	computed bool
+	// edges is the number of edges of a row's curves and surfaces.
+	edges float64
 	// synthetic is the number of nonzero features of a synthetic row without features of effects; 0 without such rows.
 	synthetic float64
 }
@@ -125,6 +130,16 @@ type stage struct {
 	reduce *dataset.Projection
 	loss   loss.Loss
 	pace   curator.Pace // what was measured on this machine; nil if nothing was
+	// keeps is true if the engine keeps the squares of slopes: it then asks for them without a pass over the rows.
+	keeps bool
+}
+
+// passes returns the passes over the rows that queries of a kind make.
+func (s stage) passes(k query.Kind) float64 {
+	if l := s.work.Kinds[k]; k != query.SquaredSlope || !s.keeps {
+		return l.Passes
+	}
+	return min(s.work.Kinds[k].Passes, 1)
 }
 
 // usual returns the usual time in nanoseconds that a pass for queries of a kind takes for each row.
@@ -161,7 +176,7 @@ func (s stage) time(n float64) float64 {
 		if facts.Losses == query.NoLoss {
 			dim = s.features
 		}
-		sum += l.Passes*n*s.perRow(k) + l.Queries*(perQuery+float64(facts.SumDim(dim))*perCoordinate)
+		sum += s.passes(k)*n*s.perRow(k) + l.Queries*(perQuery+float64(facts.SumDim(dim))*perCoordinate)
 		if l.Passes < l.Queries {
 			sum += l.Passes * n * perGathered
 		}
@@ -170,7 +185,7 @@ func (s stage) time(n float64) float64 {
 		}
 	}
 	if s.work.Metrics > 0 && s.features <= query.MaxPairs {
-		sum += s.work.Metrics * (n*s.perRow(query.SecondMoment) + d*d*(d*perEigen+perTurn))
+		sum += s.work.Metrics * (n*d*(d+1)/2*perLength + d*d*(d*perEigen+perTurn))
 	}
 	return sum
 }
@@ -193,9 +208,10 @@ func (c costs) estimate() Estimate {
 		time += perChoice
 	}
 	bytes, garbage, working, slopes := n*c.row, n*c.row*perGarbage, 0., 0.
-	for _, s := range c.stages {
+	for i, s := range c.stages {
+		s.keeps = c.row >= wideRow || c.waves > 0 && i == len(c.stages)-1
 		time += s.time(n)
-		if s.work.Kinds[query.SquaredSlope].Queries > 0 && c.row >= wideRow {
+		if s.work.Kinds[query.SquaredSlope].Queries > 0 && s.keeps {
 			slopes = n * perSlopes
 		}
 		if s.pairs() {
@@ -206,13 +222,22 @@ func (c costs) estimate() Estimate {
 		}
 	}
 	if c.computed {
-		for _, l := range c.stages[len(c.stages)-1].work.Kinds {
-			time += l.Passes * n * c.waves * perSine
+		last := c.stages[len(c.stages)-1]
+		last.keeps = true
+		passes := last.work.Metrics
+		for k := range last.work.Kinds {
+			passes += last.passes(k)
+		}
+		if last.pace == nil || curator.KeepsEffects(n, int(c.waves)) { // otherwise passes were measured with them
+			time += passes * n * c.waves * perSine
 		}
 	} else {
 		kept := n * c.waves * perWave
 		bytes, garbage = bytes+kept, garbage+kept // each pass over them leaves garbage
 		time += n * c.waves * perSine
+	}
+	if kept := n * c.edges * perEdge; kept <= mostEdges {
+		bytes, garbage = bytes+kept, garbage+kept*perGarbage
 	}
 	if c.synthetic > 0 {
 		s := c.stages[len(c.stages)-1]
@@ -257,9 +282,6 @@ func (p Planned) Measured(ctx context.Context) Estimate {
 	c.stages = slices.Clone(c.stages)
 	for i, s := range c.stages {
 		kinds := slices.Sorted(maps.Keys(s.work.Kinds))
-		if s.work.Metrics > 0 && !slices.Contains(kinds, query.SecondMoment) {
-			kinds = append(kinds, query.SecondMoment) // a pass over the rows' lengths in a metric takes about as long
-		}
 		key := fmt.Sprint(s.loss.Name(), s.features, c.row, s.work.Smoothing, kinds)
 		known, ok := paces.Load(key)
 		if !ok {

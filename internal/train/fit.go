@@ -138,46 +138,18 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	if err != nil {
 		return nil, err
 	}
-	paths, err := c.DataPaths()
+	store, session, err := c.opened(ctx, o.Stores, c.samples(first.Plan),
+		curator.Config{Schema: c.Schema, Reduce: reduce, Loss: l, Budget: budget, Declared: declared})
 	if err != nil {
-		return nil, err
-	}
-	store, err := c.stored(ctx, o.Stores)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if p == nil {
-			store.close()
-		}
-	}()
-	if err := store.covers(ctx, budget, c.Schema.Unit().Column, c.samples(first.Plan)); err != nil {
-		return nil, err
-	}
-	session, err := curator.Open(ctx, curator.Config{
-		Reserve: store.reserve(),
-		Paths:   paths, Rows: c.Rows, Reader: c.Reader, Shards: c.Shards, CSV: c.CSV,
-		Schema: c.Schema, Reduce: reduce, Loss: l, Budget: budget, Declared: declared,
-		Memory: c.Memory.bytes(), Folder: c.memoryFolder(),
-	})
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("interrupted while reading %s: nothing was charged: %w", c.DataPath(), err)
-		}
-		if c.Shards != nil {
-			return nil, fmt.Errorf("%w: nothing was charged", err)
-		}
 		return nil, err
 	}
 	defer func() {
 		if p == nil {
 			session.Close()
+			store.close()
 		}
 	}()
 	records := session.All().Size()
-	if n := c.Privacy.Records; n != 0 && float64(n) != records {
-		return nil, fmt.Errorf("privacy.records = %d: must be the number of records, %.0f, or be left out", n, records)
-	}
 	if n := c.counted; n != 0 && float64(n) != records {
 		return nil, fmt.Errorf("%s: had %d records when they were counted and has %.0f now: must not change during a fit",
 			c.DataPath(), n, records)
@@ -210,6 +182,80 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 		return nil, err
 	}
 	return &prepared{budget, store, session, l, plan, planned, start}, nil
+}
+
+// opened opens the store of budgets, and the table for the schema, the loss and the budget of a run. It checks that the
+// store covers the budget, of a run that samples records or not, and that the table has the stated number of records.
+// If an error occurs, both are closed again.
+func (c *Config) opened(ctx context.Context, stores Stores, samples bool, of curator.Config) (store *storedRun,
+	session *curator.Session, err error) {
+	if of.Paths, err = c.DataPaths(); err != nil {
+		return nil, nil, err
+	}
+	if store, err = c.stored(ctx, stores); err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			store.close()
+		}
+	}()
+	if err = store.covers(ctx, of.Budget, of.Schema.Unit().Column, samples); err != nil {
+		return nil, nil, err
+	}
+	of.Reserve, of.Rows, of.Reader, of.Shards, of.CSV = store.reserve(), c.Rows, c.Reader, c.Shards, c.CSV
+	of.Memory, of.Folder = c.Memory.bytes(), c.memoryFolder()
+	if session, err = curator.Open(ctx, of); err != nil {
+		if ctx.Err() != nil {
+			err = fmt.Errorf("interrupted while reading %s: nothing was charged: %w", c.DataPath(), err)
+		} else if c.Shards != nil {
+			err = fmt.Errorf("%w: nothing was charged", err)
+		}
+		return nil, nil, err
+	}
+	if n, records := c.Privacy.Records, session.All().Size(); n != 0 && float64(n) != records {
+		session.Close()
+		err = fmt.Errorf("privacy.records = %d: must be the number of records, %.0f, or be left out", n, records)
+		return nil, nil, err
+	}
+	return store, session, nil
+}
+
+// begun reserves the budget of a run in the store of budgets and with the storage, and returns the head of the run, which
+// head makes, and its log. Nothing is released until the storage has stored the reservation. If an error occurs before
+// that, the reservation in the store of budgets is withdrawn.
+func (k *storedRun) begun(ctx context.Context, to Storage, session *curator.Session, e *Entry,
+	head func() (Header, error), r Released) (h Header, log Log, err error) {
+	// The store is asked first, so that no file is made for a fit that the store rejects.
+	if _, err := k.would(ctx, session.Ledger()); err != nil {
+		return h, nil, err
+	}
+	if err := to.Claim(ctx, e.Data); err != nil {
+		return h, nil, err
+	}
+	undone := func(err error) (Header, Log, error) {
+		return h, nil, errors.Join(err, k.withdraw(ctx, to, session))
+	}
+	charged, err := k.begin(ctx, to, session.Ledger(), e)
+	if err != nil {
+		return undone(err)
+	}
+	if h, err = head(); err == nil {
+		err = h.tells(session.Ledger())
+	}
+	if err != nil {
+		return undone(err)
+	}
+	h.Budget = charged
+	if log, err = to.Begin(h, r); err != nil {
+		return undone(fmt.Errorf("output: %w: nothing was charged", err))
+	}
+	e.Fit = h.Fit
+	if err := to.Reserve(*e); err != nil {
+		defer log.Close()
+		return undone(err)
+	}
+	return h, log, nil
 }
 
 // entry returns the reservation of the fit, in the form in which ledgers store it. data is the
@@ -263,39 +309,16 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	}
 	fitted := &Fitted{Planned: planned, Base: planned.Start, Entry: p.entry(data)}
 	schedule := session.Ledger().Schedule()
-	// The store is asked first, so that no file is made for a fit that the store rejects.
-	if _, err := store.would(ctx, session.Ledger()); err != nil {
-		return nil, err
-	}
 	defer k.Release()
-	if err := k.Claim(ctx, data); err != nil {
-		return nil, err
-	}
-	// Nothing is released until the storage has stored the reservation. If an error occurs before that, the
-	// reservation in the store of budgets is withdrawn.
-	undone := func(err error) (*Fitted, error) { return nil, errors.Join(err, store.withdraw(ctx, k, session)) }
-	charged, err := store.begin(ctx, k, session.Ledger(), &fitted.Entry)
-	if err != nil {
-		return undone(err)
-	}
-	h, err := c.head(o.Software, k.Number(), planned, p.loss, schedule)
-	if err == nil {
-		err = h.tells(session.Ledger())
-	}
-	if err != nil {
-		return undone(err)
-	}
-	h.Budget, fitted.Reserved = charged, charged
 	r := Released{Session: session, Run: runrecord.Run{Plan: planned.Summary}}
-	log, err := k.Begin(h, r)
+	h, log, err := store.begun(ctx, k, session, &fitted.Entry, func() (Header, error) {
+		return c.head(o.Software, k.Number(), planned, p.loss, schedule)
+	}, r)
 	if err != nil {
-		return undone(fmt.Errorf("output: %w: nothing was charged", err))
+		return nil, err
 	}
 	defer log.Close()
-	fitted.Entry.Fit = h.Fit
-	if err := k.Reserve(fitted.Entry); err != nil {
-		return undone(err)
-	}
+	fitted.Reserved = h.Budget
 	oracle := &recorder{session: session, log: log, store: store}
 	var result optimize.Result
 	var runErr error
@@ -344,7 +367,8 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	trace := result.Trace.Compact()
 	trace = trace.WithScales(h.lifted(trace.Scales))
 	if result.Late.Steps > 0 {
-		r.Run.Late, r.Run.Arrived = &result.Late, result.Late.Text(planned.Summary.Steps, planned.Summary.Effective)
+		r.Run.Late = &result.Late
+		r.Run.Arrived = result.Late.Text(planned.Summary.Steps, planned.Summary.Effective, fitted.Compared.IsBetter())
 	}
 	r.Run.Foreseen, r.Run.Curvature, r.Run.SelectedNorm = result.Foreseen, result.Curvature, result.SelectedNorm
 	r.Run.GradientNorms, r.Run.Measured, r.Run.Compared, r.Run.Trace = fitted.norms, fitted.Measured, fitted.Compared, &trace

@@ -200,6 +200,9 @@ func TestTimesStateTheirBaseRate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if f.Compared == nil || !f.Compared.Events {
+		t.Errorf("compared %+v: must say that events are counted", f.Compared)
+	}
 	if f.Base == nil || !f.Base.Public || math.Abs(f.Base.Margins[0]-math.Log(.5)) > 1e-12 {
 		t.Errorf("begins at %+v: must begin at the logarithm of .5", f.Base)
 	}

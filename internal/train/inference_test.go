@@ -257,7 +257,7 @@ func TestIntervalsAreEverywhere(t *testing.T) {
 	count := 0
 	for _, name := range loss.Names() {
 		var l loss.Loss
-		for _, arguments := range []string{"", "(0.9)", "(0.9,0.5)", "(3)", "(2,5,9)", "(1.5,5,1,9)"} {
+		for _, arguments := range []string{"", "(0.9)", "(0.9,0.5)", "(3)", "(2,5,9)", "(2,5,9,0.5)", "(1.5,5,1,9)", "(1.5,5,1,9,0.5)"} {
 			if made, err := loss.Parse(name + arguments); err == nil {
 				l = made
 				break
@@ -272,10 +272,14 @@ func TestIntervalsAreEverywhere(t *testing.T) {
 			continue
 		}
 		count++
-		if !regexp.MustCompile(`(?:loss: +|add\(.*, )"(?:units\()?` + name + `[(,"]`).MatchString(designs) {
+		if !regexp.MustCompile(`(?:loss: +|skewed\(.*, |exposed\()"(?:units\()?` + name + `[(,"]`).MatchString(designs) {
 			t.Errorf("%s: no design of lab/results/inference_test.go or lab/coverage/design_costs.go has this loss: its coverage is not simulated", name)
 		}
-		named := regexp.MustCompile(`\b` + name + `(?:[^-\w]|$)`)
+		of := name
+		if _, relative := l.(interface{ LeastMean() float64 }); relative { // users write it without -rate
+			of = strings.TrimSuffix(name, "-rate")
+		}
+		named := regexp.MustCompile(`\b` + of + `(?:[^-\w]|$)`)
 		if !named.MatchString(page) {
 			t.Errorf("%s: docs/reference/configuration.md does not name it beside inference", name)
 		}

@@ -65,5 +65,7 @@ var lossUses = map[string]struct{ shown, use string }{
 		"overdispersed counts, of variance m + m^2/2 at the mean m; write negbinomial(2,5): the third number follows from the bounds"},
 	"tweedie": {"tweedie(1.5,5,100,10000)",
 		"costs with many zeros, of variance m^1.5, 100 being a typical mean; write tweedie(1.5,5,100): the last number follows"},
-	"poisson-rate": {"poisson-rate(1,0.1)", "counts over unlike exposures; the second parameter is the least exposure"},
+	"negbinomial-rate": {"negbinomial-rate(2,5,1000,0.1)", "overdispersed counts over unlike exposures; write negbinomial(2,5)"},
+	"tweedie-rate":     {"tweedie-rate(1.5,5,100,10000,0.1)", "costs with many zeros over unlike exposures; write tweedie(1.5,5,100)"},
+	"poisson-rate":     {"poisson-rate(1,0.1)", "counts over unlike exposures; the second parameter is the least exposure"},
 }

@@ -223,10 +223,15 @@ func (c *Config) costs(p optimize.Problem, work optimize.Workload, features int,
 		rows: p.Records, cells: 1, row: rowBytes(c.Schema, reduce), memory: float64(c.Memory.bytes()),
 		stages: []stage{{work: work, features: features, weights: float64(p.Dim()), schema: c.Schema, reduce: reduce, loss: l}},
 	}
+	keeps := cost.memory == 0 && c.Shards == nil && p.Relation == account.ReplaceOne && c.Schema.Unit() == (dataset.Unit{})
 	if e, ok := c.Schema.Effects(); ok {
 		cost.waves = float64(e.Features)
-		cost.computed = cost.memory > 0 || c.Shards != nil || p.Relation != account.ReplaceOne ||
-			c.Schema.Unit() != (dataset.Unit{}) || !curator.KeepsEffects(p.Records, e.Features)
+		cost.computed = !keeps || !curator.KeepsEffects(p.Records, e.Features)
+	}
+	for _, h := range c.Schema.Hats() {
+		if keeps {
+			cost.edges += float64(len(h.Axes))
+		}
 	}
 	for _, column := range c.Schema.Columns() {
 		if column.Kind != dataset.Ignore {

@@ -43,7 +43,7 @@ func TestFilesSayWhatTheRunSaid(t *testing.T) {
 	if len(norms) != 12 || !slices.Equal(run.GradientNorms, norms) {
 		t.Errorf("norms %v: must be %v", run.GradientNorms, norms)
 	}
-	if run.Late == nil || *run.Late != f.Result.Late || run.Arrived != f.Result.Late.Text(12, f.Summary.Effective) ||
+	if run.Late == nil || *run.Late != f.Result.Late || run.Arrived != f.Result.Late.Text(12, f.Summary.Effective, f.Compared.IsBetter()) ||
 		run.Foreseen != f.Result.Foreseen {
 		t.Errorf("%+v, %q, %v", run.Late, run.Arrived, run.Foreseen)
 	}

@@ -46,6 +46,8 @@ type Design struct {
 	Weights map[string]float64
 	// Intervals asks for 95% intervals. Without it, the noise that the fit states is judged.
 	Intervals bool
+	// Exposed says that a row has one number more, the exposure of its target, between a tenth and 1.
+	Exposed bool
 	// Draw draws a row: a number or the index of a level for each column, and the target, which is the index of a
 	// class or a number. A target NaN is missing.
 	Draw func(r *rand.Rand) (x []float64, y float64)
@@ -144,6 +146,10 @@ func (d Design) spec(of []row) (stillpoint.Spec, error) {
 			}
 			return d.Classes[int(r.y)]
 		}))
+	}
+	if d.Exposed {
+		def.Target.Exposure = dataset.Exposure{Column: "q", Low: .1, High: 1}
+		columns = append(columns, stillpoint.Number("q", func(r row) float64 { return r.x[len(d.Columns)] }))
 	}
 	schema, err := dataset.New(def)
 	if err != nil {

@@ -51,6 +51,21 @@ func claims(r *rand.Rand, mean float64) (sum float64) {
 	return sum
 }
 
+// exposed returns the design over unlike exposures, by which the mean is multiplied.
+func (d Design) exposed(loss string, draw func(r *rand.Rand, mean float64) float64, base float64) Design {
+	d.Name, d.Loss, d.Exposed = d.Name+" over exposures", loss, true
+	of := d.Draw
+	d.Draw = func(r *rand.Rand) ([]float64, float64) {
+		x, _ := of(r)
+		q := .1 + .9*r.Float64()
+		return append(x, q), min(draw(r, q*math.Exp(base+.6*x[0]-.4*x[1]+.5*x[2])), d.Most)
+	}
+	return d
+}
+
+// visits draws a count whose variance is m + m^2/1.5 at the mean m.
+func visits(r *rand.Rand, mean float64) float64 { return poissonOf(r, gammaOf(r, 1.5, mean)) }
+
 func init() {
 	add(skewed("costs, gamma of shape .7", "gamma(5,1e-06)", 1, 1e6, 7, func(r *rand.Rand, mean float64) float64 {
 		return gammaOf(r, .7, mean)
@@ -58,11 +73,13 @@ func init() {
 	add(skewed("costs, lognormal of deviation 1", "gamma(5,1e-06)", 1, 1e6, 7, func(r *rand.Rand, mean float64) float64 {
 		return mean * math.Exp(r.NormFloat64()-.5)
 	}))
-	add(skewed("overdispersed counts", "negbinomial(1.5,5,1000)", 0, 1000, 1, func(r *rand.Rand, mean float64) float64 {
-		return poissonOf(r, gammaOf(r, 1.5, mean))
-	}).inShort(3000, 6))
+	counts := skewed("overdispersed counts", "negbinomial(1.5,5,1000)", 0, 1000, 1, visits)
+	add(counts.inShort(3000, 6))
+	add(counts.exposed("negbinomial-rate(1.5,5,1000,0.1)", visits, 1.5))
 	add(skewed("overdispersed counts, theta five times too large", "negbinomial(5,5,1000)", 0, 1000, 1,
 		func(r *rand.Rand, mean float64) float64 { return poissonOf(r, gammaOf(r, 1, mean)) }))
-	add(skewed("costs with 45% zeros", "tweedie(1.5,5,500,1e+06)", 0, 1e6, 6, claims).inShort(3000, 6))
+	zeros := skewed("costs with 45% zeros", "tweedie(1.5,5,500,1e+06)", 0, 1e6, 6, claims)
+	add(zeros.inShort(3000, 6))
+	add(zeros.exposed("tweedie-rate(1.5,5,500,1e+06,0.1)", claims, 6.5))
 	add(skewed("costs with 45% zeros, typical mean ten times too large", "tweedie(1.5,5,5000,1e+06)", 0, 1e6, 6, claims))
 }

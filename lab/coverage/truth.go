@@ -20,7 +20,7 @@ func (d Design) fit(of []row) map[string]float64 {
 	names := d.terms()
 	p := len(names)
 	z := make([][]float64, 0, len(of))
-	y, weight := make([]float64, 0, len(of)), make([]float64, 0, len(of))
+	y, weight, offset := make([]float64, 0, len(of)), make([]float64, 0, len(of)), make([]float64, len(of))
 	for _, r := range of {
 		if math.IsNaN(r.y) {
 			continue
@@ -30,6 +30,9 @@ func (d Design) fit(of []row) map[string]float64 {
 			if w, ok = d.Weights[d.Classes[int(r.y)]]; ok {
 				u = w
 			}
+		}
+		if d.Exposed {
+			offset[len(y)] = math.Log(r.x[len(d.Columns)])
 		}
 		z, y, weight = append(z, d.features(r)), append(y, r.y), append(weight, u)
 	}
@@ -59,7 +62,7 @@ func (d Design) fit(of []row) map[string]float64 {
 		g, h := mat.NewVecDense(k*p, nil), mat.NewSymDense(k*p, nil)
 		for i, v := range z {
 			for m := range k {
-				margins[m] = 0
+				margins[m] = offset[i]
 				for j := range v {
 					margins[m] += v[j] * b[m*p+j]
 				}

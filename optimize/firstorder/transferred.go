@@ -14,7 +14,7 @@ import (
 //
 //	P = (S + lambda I)^(-1/2),   S the given moment
 //	c = mean_i phi''(w_0; x_i)/b + noise,   s^2 = mean_i phi'(w_0; x_i)^2 + noise,   F = mean_i f(w_0; x_i) + noise
-//	y_t = w_t + min(t/(t+3), 1/2) (w_t - w_{t-1})
+//	y_t = w_t + min(t/(t+3), .8) (w_t - w_{t-1})
 //	w_{t+1} = y_t - h/(c b) P g_t,   g_t as in Preconditioned
 //
 // # The ridge
@@ -31,9 +31,9 @@ import (
 // # Safe steps
 //
 // S is not the second moment of the rows, and no bound on the top eigenvalue of the mean curvature in the metric is
-// known: it was 3 to 4 times c b on real tables, where a step is stable up to 1.5/h times. So the run asks. After a
-// quarter of the steps, and after the last one, it releases the mean change of the loss since the start, clipped. If
-// the loss has risen after the first quarter, the run goes back to the start and goes on with a third of the step
+// known: it was 3 to 7 times c b on real tables, where a step is stable up to 1.38/h times. So the run asks. After
+// half of the steps, and after the last one, it releases the mean change of the loss since the start, clipped. If
+// the loss has risen after the first half, the run goes back to the start and goes on with a third of the step
 // size. If it has risen at the end, the result is the start. Both depend on released numbers alone.
 type Transferred struct {
 	Preconditioned

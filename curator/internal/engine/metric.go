@@ -311,7 +311,7 @@ func addSlopesInMetric(p *pass, t *pointedTerm, b row.Block) {
 	slope := p.slope[:k*len(y)]
 	p.slopes(t, slope, p.margin[:k*len(y)], b)
 	if p.steep != nil {
-		steep(p.steep[:len(y)], slope, k)
+		steep(p.steep[:len(y)], slope, y, k)
 	}
 	for i := range y {
 		v := slope[i*k : (i+1)*k]
@@ -338,7 +338,7 @@ func addSquaredSlopes(p *pass, t *pointedTerm, b row.Block) {
 	} else {
 		slope := p.slope[:k*len(y)]
 		p.slopes(t, slope, p.margin[:k*len(y)], b)
-		steep(squares, slope, k)
+		steep(squares, slope, y, k)
 	}
 	most := t.ball.Centre + t.ball.Radius
 	for i, square := range squares {

@@ -100,16 +100,14 @@ type run struct {
 func (f *filled) dense(b row.Block) bool {
 	l := f.writer.layout
 	enough := func(n int) bool { return 3*n >= len(b.Targets)*l.Dim() }
-	if l.Groups()+l.Edges() == 0 {
-		n := 0
-		for _, v := range b.Rows[:len(b.Targets)*l.Stride()] { // behind a row's features are zeros
-			if v != 0 {
-				n++
-			}
+	n := len(b.Targets) * (l.Groups() + l.Edges())
+	for _, v := range b.Rows[:len(b.Targets)*l.Stride()] { // behind a row's features are zeros
+		if v != 0 {
+			n++
 		}
-		if enough(n) {
-			return true
-		}
+	}
+	if enough(n) {
+		return true
 	}
 	f.gather(b)
 	return enough(len(f.index))

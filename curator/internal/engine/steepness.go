@@ -18,8 +18,8 @@ const leastKept = 128
 type steepness struct {
 	point     []float64
 	smoothing query.Smoothing
-	// blocks holds the sums of each block. A row whose slopes are not finite, or in whose slopes the loss
-	// panicked, has NaN.
+	// blocks holds the sums of each block. A faulty row, and one whose slopes are not finite or in whose slopes the loss
+	// panicked, has NaN: a query that uses the sums reads no rows.
 	blocks [][]float64
 }
 
@@ -60,22 +60,20 @@ func (e *Portable) keep(s *steepness) {
 	}
 }
 
-// block returns the sums of block i, which has so many rows. Unless they are known they are NaN.
-func (s *steepness) block(i, rows int, known bool) []float64 {
-	if !known {
-		if len(s.blocks[i]) != rows {
-			s.blocks[i] = make([]float64, rows)
-		}
-		forget(s.blocks[i])
+// block returns where the sums of block i are left, which has so many rows. They are NaN.
+func (s *steepness) block(i, rows int) []float64 {
+	if len(s.blocks[i]) != rows {
+		s.blocks[i] = make([]float64, rows)
 	}
+	forget(s.blocks[i])
 	return s.blocks[i]
 }
 
-// steep sets dst to the sum of the squares of each record's slopes, k of them. It is NaN if one of them is not finite,
-// and infinite if they are finite and their squares overflow.
-func steep(dst, slope []float64, k int) {
+// steep sets dst to the sum of the squares of each record's slopes, k of them. It is NaN if one of them or the target is
+// not finite, and infinite if they are finite and their squares overflow.
+func steep(dst, slope, y []float64, k int) {
 	for i := range dst {
-		var square float64
+		square := y[i] - y[i] // 0, or NaN
 		for _, s := range slope[i*k : (i+1)*k] {
 			if !sound(s) {
 				s = math.NaN()

@@ -45,9 +45,13 @@ func (t tiling) at(i, next int, p *pass) (row.Block, error) {
 		if t.measured != nil {
 			p.long = t.measured.block(i)
 		}
+		if t.known { // nothing else of the rows is needed
+			p.steep = t.steep.blocks[i]
+			return row.Block{Targets: p.steep}, nil
+		}
 		b, err := block(p.reader, i, next)
 		if t.steep != nil && err == nil {
-			p.steep = t.steep.block(i, len(b.Targets), t.known)
+			p.steep = t.steep.block(i, len(b.Targets))
 		}
 		return b, err
 	}

@@ -8,11 +8,12 @@ import (
 
 // Curved is a source of rows with hats, the values of curves' basis functions. It is built over a
 // source of the same rows without hats. The hats of a row are computed when the row is read, from
-// the row's numbers and public knots. Hats are not stored.
+// the row's numbers and public knots. They are kept in memory if the method Keep is called.
 type Curved struct {
 	of     Source
 	layout *Layout
 	rule   *hanger
+	kept   []Edges // the hats of each block, if they are kept
 }
 
 // Axis describes a column of numbers from which hats, the values of a curve's basis functions, are
@@ -86,7 +87,22 @@ func NewCurved(of Source, l *Layout, one int, hanging []Hanging) (*Curved, error
 		}
 		rule.strung = append(rule.strung, s)
 	}
-	return &Curved{of, l, rule}, nil
+	return &Curved{of: of, layout: l, rule: rule}, nil
+}
+
+// Keep computes the hats of all rows once and keeps them in memory, 12 bytes for each edge of a row. It must be called
+// before the source is read, by one goroutine.
+func (c *Curved) Keep() error {
+	r := &curvedReader{of: c.of.Reader(), rule: c.rule}
+	for i := range c.Blocks() {
+		b, err := r.Block(i)
+		if err != nil {
+			return err
+		}
+		c.kept = append(c.kept, b.Edges)
+		r.edges = Edges{}
+	}
+	return nil
 }
 
 // hanger computes the hats (the values of curves' basis functions) of rows.
@@ -200,7 +216,7 @@ func (c *Curved) Close() error { return c.of.Close() }
 // Reader returns a reader with its own buffers. The reader implements Ahead if the readers of the
 // underlying source do.
 func (c *Curved) Reader() Reader {
-	r := &curvedReader{of: c.of.Reader(), rule: c.rule}
+	r := &curvedReader{of: c.of.Reader(), rule: c.rule, kept: c.kept}
 	if a, ok := r.of.(Ahead); ok {
 		return &curvedAhead{r, a}
 	}
@@ -210,18 +226,23 @@ func (c *Curved) Reader() Reader {
 type curvedReader struct {
 	of    Reader
 	rule  *hanger
+	kept  []Edges
 	edges Edges
 }
 
 // Block returns block i.
 func (r *curvedReader) Block(i int) (Block, error) {
 	b, err := r.of.Block(i)
-	return r.hung(b, err)
+	return r.hung(i, b, err)
 }
 
-func (r *curvedReader) hung(b Block, err error) (Block, error) {
+func (r *curvedReader) hung(i int, b Block, err error) (Block, error) {
 	if err != nil {
 		return Block{}, err
+	}
+	if r.kept != nil {
+		b.Edges = r.kept[i]
+		return b, nil
 	}
 	b.Edges = r.edges
 	r.rule.hang(&b, 0)
@@ -248,5 +269,5 @@ type curvedAhead struct {
 
 func (r *curvedAhead) BlockAhead(i, next int) (Block, error) {
 	b, err := r.ahead.BlockAhead(i, next)
-	return r.hung(b, err)
+	return r.hung(i, b, err)
 }

@@ -90,7 +90,17 @@ func TestCurved(t *testing.T) {
 	records := func(n int) []rowtest.Record { return bentRecords(l, h, n) }
 	for name, source := range map[string]rowtest.Make{"memory": rowtest.Table, "part of a file": file(2000, t.TempDir()),
 		"file": file(0, t.TempDir()), "gaps": rowtest.Gaps(rowtest.Table)} {
-		t.Run(name, func(t *testing.T) { rowtest.RunOf(t, l, records, curvedOver(source, h)) })
+		over := curvedOver(source, h)
+		t.Run(name, func(t *testing.T) { rowtest.RunOf(t, l, records, over) })
+		t.Run(name+", kept", func(t *testing.T) {
+			rowtest.RunOf(t, l, records, func(t testing.TB, l *row.Layout, blockRows int, records []rowtest.Record) row.Source {
+				s := over(t, l, blockRows, records).(*row.Curved)
+				if err := s.Keep(); err != nil {
+					t.Fatal(err)
+				}
+				return s
+			})
+		})
 	}
 }
 

@@ -106,84 +106,84 @@ type part struct {
 	weight float64
 }
 
+// together is the number of rows whose features of effects are computed at once.
+const together = 32
+
 // extend appends the rows of b, which are without features of effects, to dst. kept returns the features of effects
 // of row i of b, if they are kept; it is nil if they must be computed. sums is scratch memory for an effect of each
-// column.
+// column of some rows, together of them.
 func (r *extension) extend(dst *Block, b Block, kept func(i int) []float32, sums []float64) {
 	l := r.layout
-	first, n := len(dst.Targets), len(b.Targets)
-	groups, edges := len(l.groups), l.edges
-	dst.Rows = longer(dst.Rows, n*l.Stride())
+	first, n, stride := len(dst.Targets), len(b.Targets), l.Stride()
+	dst.Rows = longer(dst.Rows, n*stride)
 	dst.Targets = append(dst.Targets, b.Targets...)
 	dst.Codes.Narrow = append(dst.Codes.Narrow, b.Codes.Narrow...)
 	dst.Codes.Wide = append(dst.Codes.Wide, b.Codes.Wide...)
 	dst.Edges.At = append(dst.Edges.At, b.Edges.At...)
-	if groups > 0 {
+	if len(l.groups) > 0 {
 		dst.Levels = longer(dst.Levels, n)
 	}
-	dst.Edges.By = longer(dst.Edges.By, 2*n*edges)
-	for i := range n {
-		x := b.Rows[i*r.base.Stride() : (i+1)*r.base.Stride()]
-		var found []float32
-		if kept != nil {
-			found = kept(i)
-		} else {
-			clear(sums)
-			for k, p := range r.numbers {
-				sums[p.column] += float64(p.weight * float64(x[k]))
+	dst.Edges.By = longer(dst.Edges.By, 2*n*l.edges)
+	columns, numbers, features := r.basis.Columns(), len(r.numbers), r.basis.Features()
+	for from := 0; from < n; from += together {
+		count := min(together, n-from)
+		clear(sums)
+		var fits [together]bool
+		for i := range count {
+			fits[i] = r.write(dst, first+from+i, b, from+i, sums[i*columns:(i+1)*columns])
+		}
+		rows := dst.Rows[(first+from)*stride:][:count*stride]
+		if kept == nil {
+			r.basis.Fill(rows[numbers:], stride, sums[:count*columns])
+		}
+		for i := range count {
+			found := rows[i*stride+numbers:][:features]
+			switch {
+			case !fits[i]:
+				clear(found)
+			case kept != nil:
+				copy(found, kept(from+i))
 			}
 		}
-		to := first + i
-		rest := 0.
-		if groups > 0 {
-			level := float64(b.Levels[i])
-			for g := 0; g < groups && found == nil; g++ {
-				p := r.coded[b.Codes.at(i*groups+g)]
-				sums[p.column] += float64(p.weight * level)
-			}
-			v := float32(level * r.ratio)
-			dst.Levels[to] = v
-			rest = float64(float64(groups) * float64(float64(v)*float64(v)))
-		}
-		by := dst.Edges.By[2*to*edges : 2*(to+1)*edges]
-		for e := range edges {
-			at := b.Edges.At[i*edges+e]
-			for k := range 2 {
-				v := float64(b.Edges.By[2*(i*edges+e)+k])
-				if found == nil {
-					p := r.coded[int(at)+k]
-					sums[p.column] += float64(p.weight * v)
-				}
-				by[2*e+k] = float32(v * r.ratio)
-			}
-		}
-		r.write(dst.Rows[to*l.Stride():(to+1)*l.Stride()], x, found, sums, rest+square(by), b.Targets[i])
 	}
 }
 
-// write sets row to the numbers of a row with features of effects. x holds its numbers without them, kept its
-// features of effects or nil, sums its effects if kept is nil, and rest the squared norm of its features that are no
-// numbers. A faulty row has no features.
-func (r *extension) write(row, x, kept []float32, sums []float64, rest, target float64) {
+// write sets row to of dst to row i of b but for its features of effects, and adds its effects to sums. It returns false
+// if the row must have none: if it is faulty or too long.
+func (r *extension) write(dst *Block, to int, b Block, i int, sums []float64) bool {
+	l, groups, edges := r.layout, len(r.layout.groups), r.layout.edges
+	x, row := b.Rows[i*r.base.Stride():(i+1)*r.base.Stride()], dst.Rows[to*l.Stride():(to+1)*l.Stride()]
 	last := len(r.numbers)
-	for k, v := range x[:last] {
-		row[k] = float32(float64(v) * r.ratio)
+	for k, p := range r.numbers {
+		sums[p.column] += float64(p.weight * float64(x[k]))
+		row[k] = float32(float64(x[k]) * r.ratio)
 	}
-	found := row[last : last+r.basis.Features()]
-	row[last+len(found)] = float32(float64(x[last]) * r.ratio)
-	clear(row[last+len(found)+1:])
-	if target != target {
-		clear(found)
-		return
+	rest := square(row[:last])
+	one := float32(float64(x[last]) * r.ratio)
+	row[last+r.basis.Features()] = one
+	clear(row[last+r.basis.Features()+1:])
+	if groups > 0 {
+		level := float64(b.Levels[i])
+		for g := range groups {
+			p := r.coded[b.Codes.at(i*groups+g)]
+			sums[p.column] += float64(p.weight * level)
+		}
+		v := float32(level * r.ratio)
+		dst.Levels[to] = v
+		rest += float64(float64(groups) * float64(float64(v)*float64(v)))
 	}
-	if kept != nil {
-		copy(found, kept)
-	} else {
-		r.basis.Fill(found, sums)
+	by := dst.Edges.By[2*to*edges : 2*(to+1)*edges]
+	for e := range edges {
+		at := b.Edges.At[i*edges+e]
+		for k := range 2 {
+			v := float64(b.Edges.By[2*(i*edges+e)+k])
+			p := r.coded[int(at)+k]
+			sums[p.column] += float64(p.weight * v)
+			by[2*e+k] = float32(v * r.ratio)
+		}
 	}
-	if !(rest+square(row[:last])+float64(float64(row[last+len(found)])*float64(row[last+len(found)])) <= r.room) {
-		clear(found)
-	}
+	y := b.Targets[i]
+	return y == y && rest+square(by)+float64(float64(one)*float64(one)) <= r.room
 }
 
 // Len returns the number of rows, Layout returns their layout and Blocks returns the number of
@@ -198,7 +198,7 @@ func (c *Extended) Close() error { return c.of.Close() }
 // Reader returns a reader with its own buffers. The reader implements Ahead if the readers of the
 // underlying source do.
 func (c *Extended) Reader() Reader {
-	r := &extendedReader{source: c, of: c.of.Reader(), rule: c.rule, sums: make([]float64, c.rule.basis.Columns())}
+	r := &extendedReader{source: c, of: c.of.Reader(), rule: c.rule, sums: make([]float64, together*c.rule.basis.Columns())}
 	if a, ok := r.of.(Ahead); ok {
 		return &extendedAhead{r, a}
 	}

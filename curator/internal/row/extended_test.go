@@ -59,7 +59,7 @@ func TestExtended(t *testing.T) {
 				add(first+int(at)+1, r.By[2*k+1])
 			}
 			found := make([]float32, features)
-			e.Basis.Fill(found, sums)
+			e.Basis.Fill(found, features, sums)
 			list[i].Of, list[i].X = more, slices.Concat(r.X[:last], found, r.X[last:])
 		}
 		return list

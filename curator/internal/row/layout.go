@@ -227,8 +227,11 @@ func (l *Layout) make(n int) Block {
 }
 
 // Cut returns a block of the rows of b from index from to before index to. The returned block
-// shares the memory of b.
+// shares the memory of b. A block without Rows has targets alone.
 func (l *Layout) Cut(b Block, from, to int) Block {
+	if b.Rows == nil {
+		return Block{Targets: b.Targets[from:to]}
+	}
 	b.Rows, b.Targets = b.Rows[from*l.Stride():to*l.Stride()], b.Targets[from:to]
 	if g := len(l.groups); g > 0 {
 		b.Levels = b.Levels[from:to]

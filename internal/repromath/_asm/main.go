@@ -1,4 +1,4 @@
-// Command gen writes the assembly of package elementary, and its Go declarations. It is a separate module, so
+// Command gen writes the assembly of package repromath, and its Go declarations. It is a separate module, so
 // that Stillpoint's module does not depend on the packages that this command imports.
 package main
 
@@ -18,6 +18,8 @@ func main() {
 	exps("exps512", exp.Whole)
 	tanhs("tanhs256", exp.Half)
 	tanhs("tanhs512", exp.Whole)
+	waves("waves256", exp.Half)
+	waves("waves512", exp.Whole)
 	Generate()
 }
 

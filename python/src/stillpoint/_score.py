@@ -480,6 +480,8 @@ def _output(name: str, target: Mapping[str, Any], clamped: bool) -> tuple[Callab
         low, high = (float(b) for b in target["number"])
         half, middle = high / 2 - low / 2, low / 2 + high / 2
         rate = high / float(target["exposure"]["number"][1]) if "exposure" in target else high
+        if "offset" in target:
+            rate = high / float(exp(np.array([float(target["offset"]["number"][1])]))[0])
 
         def value(z: list[np.ndarray]) -> tuple:
             x = exp(z[0]) * rate if counts else z[0] * half + middle
