@@ -29,6 +29,9 @@ func TestLostToTheLetter(t *testing.T) {
 			t.Errorf("%+v: must be lost", r.Columns[0])
 		}
 	}
+	if r := check("x,y\n"); len(r.Columns[0].Findings) > 0 {
+		t.Errorf("a table without rows: %+v: must be said of the table alone", r.Columns[0].Findings)
+	}
 	for cells, lost := range map[string]bool{"1,1,\n2,1,\n3,1\n4,1\n": true, "1,1,\n2,1\n3,1\n": false} {
 		found := false
 		for _, f := range check("x,y\n" + cells).Table {
