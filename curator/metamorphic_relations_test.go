@@ -326,8 +326,8 @@ func exposuresOfOne(t rapid.TB, w *world) {
 	other := w.clone()
 	other.def.Target.Exposure = dataset.Exposure{}
 	other.def.Columns = append(other.def.Columns, dataset.Column{Name: exposure, Kind: dataset.Ignore})
-	clip, _, _ := strings.Cut(strings.TrimPrefix(w.loss.Name(), "poisson-rate("), ",")
-	other.loss = named(t, "poisson("+clip+")")
+	name := strings.Replace(w.loss.Name(), "-rate(", "(", 1)
+	other.loss = named(t, name[:strings.LastIndex(name, ",")]+")")
 	c, counts := w.config(t), other.config(t)
 	d := c.Schema.Dim()
 	near(t, w, "exposures of one", frame{}, 0, d, w.answers(t, c.Loss, frame{}, other.open(counts)), w.answers(t,
