@@ -150,6 +150,14 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 			how += " They hold if no step overshoots the minimum by more than its distance from it. " +
 				"The step sizes do not ensure this."
 		}
+		how += " They leave out the rest of the way from the end of the steps to the coefficient without privacy, which may " +
+			"be longer than the deviation. "
+		if f.thresholds() != nil || f.Model.Schema().Unit().Column != "" {
+			how += "Fits by person or of ordered classes release no second moment of the rows, from which both would follow."
+		} else {
+			how += "Both are estimated after fits with train: {algorithm: preconditioned}, which release the second moment of " +
+				"the rows."
+		}
 	}
 	if e.list[0].share != nil {
 		how += " They count the expected rest of the way from the end of the steps to the coefficient without privacy."

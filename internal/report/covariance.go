@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
@@ -136,7 +137,7 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 	}
 	of, ok := marginsOf(m, g, weights, shared, share, value, moment)
 	if !ok {
-		return nil, errors.New("how curved this loss is for these rows is not known from the releases")
+		return nil, errors.New("how curved this loss is for these rows is not known from the releases" + uncurved(m.Schema().Target(), math.IsInf(m.Loss().Constants().Curvature.Hi, 0), value))
 	}
 	var e, b mat.EigenSym
 	if !e.Factorize(shape, true) || !b.Factorize(of.at, true) {
@@ -199,6 +200,20 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 		c.ways = append(c.ways, w)
 	}
 	return c, nil
+}
+
+// uncurved gives the reason why the mean curvature of a loss is not known, with a colon before it; "" if it has none.
+// jumps says that its slope jumps, and value is the released mean loss, or 0 if that is not known.
+func uncurved(of dataset.Target, jumps bool, value float64) string {
+	switch {
+	case of.Weight != "":
+		return ": the mean weight of the rows is not released"
+	case of.Exposure.Column != "" || of.Event != "":
+		return ": the mean exposure of the rows is not released"
+	case jumps && value == 0:
+		return ": it follows from the mean loss, which is not released, or is below four deviations of its noise"
+	}
+	return ""
 }
 
 // about computes two matrices from c, the released second moment C about the mean row m. g is the second

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
 // number parses a number in the form in which pages write it.
@@ -332,7 +333,8 @@ func TestBoundsAreOfConvexLosses(t *testing.T) {
 	f := people(t, "p", 50)
 	c, err := read(t, f).Coefficients()
 	if err != nil || c.Noise != NoiseBounded || c.Counted != 4 || c.Terms[0].Deviation == nil ||
-		strings.Contains(c.Meaning, "overshoots the minimum") {
+		strings.Contains(c.Meaning, "overshoots the minimum") || !strings.Contains(c.Meaning, "may be longer than the deviation") ||
+		!strings.Contains(c.Meaning, "train: {algorithm: preconditioned}") {
 		t.Errorf("%+v, %v", c, err)
 	}
 	f.algorithm.Plan = []byte(strings.Replace(string(f.algorithm.Plan), `"step_sizes":[4]`, `"step_sizes":[9]`, 1))
@@ -343,6 +345,22 @@ func TestBoundsAreOfConvexLosses(t *testing.T) {
 	if c, err = read(t, f).Coefficients(); err != nil || c.Noise != NoiseNotStated || c.Counted != 0 ||
 		c.Terms[0].Deviation != nil || !strings.Contains(c.Meaning, "not convex") {
 		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestReasonsOfUnknownCurvature tests the reason with which the noise of a loss is not stated.
+func TestReasonsOfUnknownCurvature(t *testing.T) {
+	for _, x := range []struct {
+		of    dataset.Target
+		jumps bool
+		value float64
+		want  string
+	}{{dataset.Target{Weight: "w"}, false, 1, "mean weight"}, {dataset.Target{Exposure: dataset.Exposure{Column: "e"}}, false, 1, "mean exposure"},
+		{dataset.Target{Event: "death"}, false, 1, "mean exposure"}, {dataset.Target{}, true, 0, "mean loss"},
+		{dataset.Target{}, true, .1, ""}, {dataset.Target{}, false, 0, ""}} {
+		if got := uncurved(x.of, x.jumps, x.value); !strings.Contains(got, x.want) || (got == "") != (x.want == "") {
+			t.Errorf("%+v: %q", x, got)
+		}
 	}
 }
 

@@ -329,3 +329,22 @@ def test_tables_that_are_none(tmp_path):
         with pytest.raises(ValueError, match=f"^X: Expected 2D array, got 1D array instead, a .*Series: must be a table, .*{make}"):
             model.predict(one)
     assert len(model.predict(row.to_frame().T)) == 1
+
+
+def test_means(tmp_path):
+    """Adjusted means are the command's, and means of predictions over the population."""
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"a": A, "word": WORD})
+    facts = {"bounds": {"a": (-2, 2)}, "categories": {"word": NAMED["categories"]["word"]}}
+    model = StillpointClassifier(classes=["no", "yes"], **facts, **given(tmp_path, family="lines", train={"algorithm": "gd", "steps": 100})).fit(X, SICK)
+    public = X[:200]
+    public.to_csv(tmp_path / "public.csv", index=False)
+    got = model.means(public)
+    assert got == json.loads(run(["means", model.folder_, "--over", tmp_path / "public.csv", "--json"]))
+    assert got["rows"] == 200 and got["mean"]["estimate"] == pytest.approx(model.predict_proba(public)[:, 1].mean(), abs=1e-9)
+    by = {(a["column"], a.get("level", ""), a.get("against", "")): a["estimate"] for a in got["answers"]}
+    for word in facts["categories"]["word"]:
+        assert by["word", word, ""] == pytest.approx(model.predict_proba(public.assign(word=word))[:, 1].mean(), abs=1e-9)
+    assert {a["column"] for a in model.means(public, of=["a"])["answers"]} == {"a"}
+    with pytest.raises(ValueError, match="feature names"):
+        model.means(public[["a"]])

@@ -23,6 +23,29 @@ def test_fit(tmp_path):
     assert total["fits"] == 1
 
 
+def test_describe(tmp_path):
+    """The numbers are those of the file, the costs of a description and a fit add up, and released bounds serve the fit."""
+    config = write(tmp_path, "logistic", 2)
+    settings = json.loads(config.read_text(encoding="utf-8"))
+    name = "age"
+    settings["schema"]["columns"][name] = {"number": "auto"}
+    del settings["schema"]["interactions"], settings["schema"]["norm"]
+    settings["table"] = "people"
+    config.write_text(json.dumps(settings), encoding="utf-8")
+    found = stillpoint.describe(config, tmp_path / "described", level=0.9, epsilon=2.0, progress=False)
+    assert found == json.loads((tmp_path / "described" / "describe.json").read_text(encoding="utf-8"))
+    assert (found["level"], found["epsilon"]) == (0.9, 2)
+    bounds = next(c for c in found["columns"] if c["name"] == name)["bounds"]
+    settings["described"] = "described/describe.json"
+    config.write_text(json.dumps(settings), encoding="utf-8")
+    fit = stillpoint.fit(config, out=tmp_path / "fit", progress=False)
+    assert next(c for c in fit.model["schema"]["columns"] if c["name"] == name)["number"] == bounds
+    (total,) = stillpoint.spent(fit.folder, tmp_path / "described")
+    assert total["fits"] == 2 and total["epsilon"] > fit.report["epsilon"]
+    with pytest.raises(ConfigurationError, match="by"):
+        stillpoint.describe(config, tmp_path / "by", by="absent", progress=False)
+
+
 def test_warnings_have_codes(tmp_path):
     """A budget that promises nothing for too few rows is warned of, twice, and fitted."""
     config = write(tmp_path, "logistic", 2, rows=40)

@@ -202,6 +202,46 @@ def test_every_cell(target, tmp_path, monkeypatch):
             assert own == command, (name, type(X))
 
 
+def test_plain_numbers(tmp_path, monkeypatch):
+    """Columns of numbers alone, which are encoded together: in blocks and a rest, of which one has missing cells."""
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    random = np.random.default_rng(6)
+    rows = _score.ROWS + 137
+    bounds = {"a": (-1.1, 2.3), "b": (0, 1e6), "c": (-(2.0**62), 2.0**62), "d": (0, 1), "e": (0.3, 0.7)}
+    frame = pandas.DataFrame({
+        "a": random.normal(size=rows), "b": random.lognormal(9, 3, rows), "c": random.integers(-(2**63), 2**63, rows), "d": random.random(rows) < 0.5,
+        "e": random.random(rows).astype(np.float32),
+    })  # fmt: skip
+    frame.loc[7, ["a", "e"]] = [np.inf, -np.inf]
+    y = np.where(frame["a"] + frame["d"] > 0.5, "yes", "no")
+    model = StillpointClassifier(
+        classes=["no", "yes"], bounds=bounds, epsilon=4, delta=1e-6, relation="replace-one", folder=tmp_path, table="t", family="curves", progress=False
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(frame, y)
+    gaps = frame.copy()
+    gaps.loc[rows - 5, ["a", "b"]] = np.nan
+    array = frame.astype(float).to_numpy()
+    for X in (frame, gaps, polars.DataFrame({c: frame[c].to_numpy() for c in frame}), polars.DataFrame({"a": [*frame["a"][1:], None], **{c: frame[c] for c in "bcde"}})):
+        own, command = both(model, X, monkeypatch)
+        assert own == command
+    at_bounds = frame.assign(**{c: np.where(frame["d"], *bounds[c]) for c in bounds})  # rows whose norm is the longest
+    own, command = both(model, at_bounds, monkeypatch)
+    assert own == command
+    # Without names the columns are those of an array, in either order of memory.
+    model = StillpointClassifier(
+        classes=["no", "yes"], bounds=list(bounds.values()), epsilon=4, delta=1e-6, relation="replace-one", folder=tmp_path, table="t", family="lines", progress=False
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(array, y)
+    wanted = both(model, array, monkeypatch)
+    assert wanted[0] == wanted[1] == both(model, np.asfortranarray(array), monkeypatch)[0]
+    only = _score.read(model._model).score(lambda c, i, j: array[i:j, int(c[1])], rows, 100, "class")
+    assert list(only) == ["class"] and model.classes_[only["class"]].tolist() == wanted[0][0]
+
+
 def test_log_probabilities(tmp_path):
     """Their exponentials are the probabilities, and those of rare classes are not lost."""
     for classes, y in ((["no", "yes"], ["no"] * 500 + ["yes"] * 500), (["a", "b", "c"], ["a"] * 300 + ["b"] * 300 + ["c"] * 400)):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from stillpoint._command import ConfigurationError, StillpointError, version
 from stillpoint._curves import plot_curves
-from stillpoint._fit import Fit, FitWarning, fit, spent
+from stillpoint._fit import Fit, FitWarning, describe, fit, spent
 
 if TYPE_CHECKING:
     from stillpoint._estimators import NewTableWarning, SpentWarning, StillpointClassifier, StillpointRegressor
@@ -30,6 +30,7 @@ __all__ = [
     "StillpointError",
     "StillpointRegressor",
     "StillpointSurvival",
+    "describe",
     "fit",
     "plot_curves",
     "spent",

@@ -56,6 +56,11 @@ def _count(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1
 
 
+def _shared(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of _Estimator among those of a constructor; None stands for one that it has not."""
+    return {name: given.get(name) for name in inspect.signature(_Estimator.__init__).parameters if name != "self"}
+
+
 class _Estimator(BaseEstimator):
     """What classifier and regressor share.
 
@@ -395,6 +400,28 @@ class _Estimator(BaseEstimator):
         weights = _summary.pairs(self.coefficients_, column, base)
         return dict(zip(found, self._with_intervals(list(found.values()), list(weights.values()))))
 
+    def means(self, population: Any, of: Sequence[str] = ()) -> dict[str, Any]:
+        """Adjusted means and average marginal effects over a public population, without a cost of privacy.
+
+        For each level of a category it is the mean prediction if every row of the population had that level, and its
+        difference from that of the first level; for each number the mean change of the prediction for one unit more.
+        Of a fit with ``inference`` each has an interval, sampling and privacy noise together.
+
+        Args:
+            population: a PUBLIC table with the columns of the fit. Never give the private table.
+            of: the columns whose means or effects are computed; all by default.
+
+        Returns:
+            the output of ``stillpoint means --json``: ``of`` (the predicted quantity), ``rows``, ``mean``, and
+            ``answers``, a list with ``column``, ``level``, ``against``, ``estimate``, ``low`` and ``high``.
+        """
+        X, places = self._read(population)
+        feed = _table.writer(X, places, self._used, self.categories or {}, "", np.full(X.shape[0], "x"))
+        with tempfile.TemporaryDirectory() as folder:
+            model = Path(folder) / "model.json"
+            model.write_bytes(self._model)
+            return json.loads(run(["means", model, "--over", "-", "--json", *(f"--of={c}" for c in of)], feed))
+
     def tidy(self) -> Any:
         """The terms as a pandas data frame, one a row.
 
@@ -558,7 +585,7 @@ class _Estimator(BaseEstimator):
                 UserWarning,
                 stacklevel=2,
             )
-        scores = self._score(X, "--intervals")
+        scores = self._score(X, "", "--intervals")
         return np.column_stack([scores["lower"], scores["upper"]])
 
     def _read(self, X: Any) -> tuple[Any, list[int]]:
@@ -580,8 +607,8 @@ class _Estimator(BaseEstimator):
         _checks.refuse_cells({c: _checks.type_of(_table._place(X, j)) for c, j in zip(self._used, places)}, self._described)
         return X, places
 
-    def _score(self, X: Any, *flags: str) -> dict[str, Any]:
-        """What the command predicts of each row, by column; of classes their indices.
+    def _score(self, X: Any, only: str, *flags: str) -> dict[str, Any]:
+        """What the command predicts of each row, by column, of which those called only are read; of classes their indices.
 
         Rows are scored in this process, with the bits of the command. The command itself scores those for which
         it is needed, for intervals, or faster, as for many rows of a model with effects.
@@ -590,8 +617,8 @@ class _Estimator(BaseEstimator):
         rows = X.shape[0]
         own = None if flags else _score.read(self._model)
         if own is not None and rows <= own.most:
-            held = {c: _table._place(X, j) for c, j in zip(self._used, places)}
-            return own.score(lambda c, start, stop: _table.cut(held[c], start, stop), rows, _table.longest(len(self._used)))
+            held = {c: _table.numbers(_table._place(X, j)) for c, j in zip(self._used, places)}
+            return own.score(lambda c, start, stop: _table.cut(held[c], start, stop), rows, _table.longest(len(self._used)), only)
         with tempfile.TemporaryDirectory() as folder:
             model = Path(folder) / "model.json"
             model.write_bytes(self._model)
@@ -776,13 +803,7 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
     ):
         _checks.refuse_arguments(type(self).__name__, refused)
         self.classes = classes
-        super().__init__(
-            epsilon=epsilon, delta=delta, relation=relation, folder=folder, table=table, bounds=bounds,
-            categories=categories, log1p=log1p, dates=dates, indicators=indicators,
-            curves=curves, interactions=interactions, loss=loss, regularizer=regularizer,
-            radius=radius, family=family, features=features, train=train, inference=inference, records=records,
-            public_steps=public_steps, progress=progress, ignore=ignore, outcome=outcome, unit=unit, weight=weight,
-        )  # fmt: skip
+        super().__init__(**_shared(locals()))
 
     def _loss(self) -> str:
         if self.loss != "auto":
@@ -822,12 +843,12 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row."""
-        places = self._score(X)["class"]
-        return self.classes_[np.argsort(self._order)[places]]
+        places = self._score(X, "class")["class"]
+        return self.classes_[np.argsort(self._order)][places]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The margin of each row, or the margins of its classes if there are three or more."""
-        margins = self._by_class(self._score(X), "margin")
+        margins = self._by_class(self._score(X, "margin"), "margin")
         return margins[:, 0] * (1 if self._order[0] == 0 else -1) if margins.shape[1] == 1 else margins
 
     def _has_probability(self) -> bool:
@@ -836,13 +857,13 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
     @available_if(_has_probability)
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class, of the losses that have one."""
-        p = self._by_class(self._score(X), "probability")
+        p = self._by_class(self._score(X, "probability"), "probability")
         return np.hstack([1 - p, p])[:, self._order] if p.shape[1] == 1 else p
 
     @available_if(_has_probability)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """The natural logarithm of the probability of each class, computed from margins, so that none is lost in rounding."""
-        margins = self._by_class(self._score(X), "margin")
+        margins = self._by_class(self._score(X, "margin"), "margin")
         if margins.shape[1] == 1:
             return -np.hstack([np.logaddexp(0, margins), np.logaddexp(0, -margins)])[:, self._order]
         top = margins.max(axis=1, keepdims=True)
@@ -899,13 +920,7 @@ class StillpointRegressor(RegressorMixin, _Estimator):
     ):
         _checks.refuse_arguments(type(self).__name__, refused)
         self.target_bounds = target_bounds
-        super().__init__(
-            epsilon=epsilon, delta=delta, relation=relation, folder=folder, table=table, bounds=bounds,
-            categories=categories, log1p=log1p, dates=dates, indicators=indicators,
-            curves=curves, interactions=interactions, loss=loss, regularizer=regularizer,
-            radius=radius, family=family, features=features, train=train, inference=inference, records=records,
-            public_steps=public_steps, progress=progress, ignore=ignore, outcome=outcome, unit=unit, weight=weight,
-        )  # fmt: skip
+        super().__init__(**_shared(locals()))
 
     def _loss(self) -> str:
         return self.loss
@@ -923,4 +938,4 @@ class StillpointRegressor(RegressorMixin, _Estimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The prediction for each row, in the target's units and not clamped."""
-        return self._score(X)["prediction"]
+        return self._score(X, "prediction")["prediction"]

@@ -79,16 +79,6 @@ def fit(
 
 
 def _fit(config, *, out=None, overwrite=False, epsilon=None, delta=None, progress="auto", feed: Feed | None = None, more=(), on=None, stop=None) -> Fit:
-    # A table too small for its budget is fitted, and warned of like all else.
-    arguments = ["fit", config, "--json", "--anyway", *more]
-    if out is not None:
-        arguments += ["--out", out]
-    if overwrite:
-        arguments.append("--overwrite")
-    if epsilon is not None:
-        arguments.append(f"--epsilon={float(epsilon)!r}")
-    if delta is not None:
-        arguments.append(f"--delta={float(delta)!r}")
     shown = Progress(progress)
 
     def show(event: Event) -> None:
@@ -96,13 +86,54 @@ def _fit(config, *, out=None, overwrite=False, epsilon=None, delta=None, progres
             on(event)
         shown(event)
 
-    try:
-        report = json.loads(run(arguments, feed, show, stop))
-    finally:
-        shown.finish()
+    # A table too small for its budget is fitted, and warned of like all else.
+    report = _released("fit", config, ["--anyway", *more], out, overwrite, epsilon, delta, shown, feed, show, stop)
     for told in report.get("warnings", []):
         warnings.warn(FitWarning(told["code"], told["text"]), stacklevel=3)
     return Fit(Path(report["folder"]), report, _read(report["model"]), _read(report["certificate"]))
+
+
+def _released(command, config, more, out, overwrite, epsilon, delta, shown, feed=None, show=None, stop=None) -> dict[str, Any]:
+    """The JSON that a command with a budget prints."""
+    arguments = [command, config, "--json", *more]
+    if out is not None:
+        arguments += ["--out", out]
+    if overwrite:
+        arguments.append("--overwrite")
+    for name, value in (("epsilon", epsilon), ("delta", delta)):
+        if value is not None:
+            arguments.append(f"--{name}={float(value)!r}")
+    try:
+        return json.loads(run(arguments, feed, show or shown, stop))
+    finally:
+        shown.finish()
+
+
+def describe(
+    config: str | os.PathLike,
+    out: str | os.PathLike,
+    *,
+    by: str | None = None,
+    level: float = 0.95,
+    overwrite: bool = False,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    progress: Shown = "auto",
+) -> dict[str, Any]:
+    """Describes the table of a configuration by private counts, quantiles and means, for a budget of its own.
+
+    Returns the content of ``describe.json``. A configuration of a fit with ``described: OUT/describe.json`` may keep
+    ``number: auto``: its bounds are then those of the description.
+
+    Args:
+        config: the configuration's file, which need not have a model.
+        out: the output folder.
+        by: also describe the columns by the values of this category.
+        level: the confidence level of the intervals, which cover the privacy noise.
+        overwrite, epsilon, delta, progress: as of :func:`fit`.
+    """
+    more = [f"--level={float(level)!r}", *([] if by is None else [f"--by={by}"])]
+    return _released("describe", config, more, out, overwrite, epsilon, delta, Progress(progress))
 
 
 def _read(path: str) -> dict[str, Any]:

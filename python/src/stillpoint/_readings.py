@@ -85,6 +85,13 @@ class Reader:
             plain = self._known(cells(column, longest, amount), self._number, np.float64)
         return self.unit(plain)
 
+    def plain(self, column: Any) -> bool:
+        """Whether a column's readings are its numbers between the bounds, without other rules."""
+        if self.levels or self._date or self.log or self._gone:
+            return False
+        kind = getattr(column, "dtype", None)
+        return isinstance(kind, np.dtype) and kind.kind in "biuf" and kind.itemsize <= 8
+
     def _known(self, texts: list[str], of: Callable[[str], float], kind: Any) -> np.ndarray:
         """What of makes of each trimmed text, once for texts that are equal."""
         known = {t: of(t.strip(SPACE)) for t in set(texts)}

@@ -22,7 +22,7 @@ from stillpoint._readings import Reader, day
 
 HAT = math.sqrt(2) * (1 - 2.0**-20)
 PAIR_KNOTS = 5
-ROWS = 4096  # scored at a time, so that the numbers of a column stay in the processor's cache
+ROWS = 8192  # scored at a time, so that the numbers of their columns stay in the processor's cache
 SHORTER = 1 - 2.0**-22
 LARGEST = 1e250  # of weights: products of larger ones could not be split
 
@@ -157,26 +157,63 @@ class Model:
         """The columns that a table needs."""
         return [c.reader.name for c in self._columns]
 
-    def score(self, columns: Callable[[str, int, int], Any], rows: int, longest: int) -> dict[str, np.ndarray]:
+    def score(
+        self, columns: Callable[[str, int, int], Any], rows: int, longest: int, only: str | None = None
+    ) -> dict[str, np.ndarray]:
         """What predict --margin writes of each row, by column; of classes their indices.
 
         columns(name, start, stop) are the cells of a column in these rows, and longest is the number of
-        characters beyond which a cell is missing.
+        characters beyond which a cell is missing. With only, just the columns only and only=CLASS are made.
         """
-        made: dict[str, np.ndarray] = {name: np.empty(rows, np.intp if name == "class" else np.float64) for name in self.outputs}
+        wanted = [(i, n) for i, n in enumerate(self.outputs) if only is None or n == only or n.startswith(only + "=")]
+        kinds = {name: np.intp if name == "class" else np.float64 for _, name in wanted}
+        made = {name: np.empty(rows, kind) for name, kind in kinds.items()}
+        held = np.empty((2, len(self._columns), ROWS)), np.empty((len(self._columns), ROWS), np.float32)
         for start in range(0, rows, ROWS):
             stop = min(start + ROWS, rows)
-            more = -(stop - start) % BLOCK
-            readings = [c.reader.read(columns(c.reader.name, start, stop), longest) for c in self._columns]
-            if more:  # by rows of the same kind
-                readings = [np.concatenate([r, np.resize(r, more)]) for r in readings]
-            margins = self._margins(readings, stop - start + more)
-            for name, values in zip(self.outputs, self._predict(margins)):
-                made[name][start:stop] = values[: stop - start]
+            size = stop - start + -(stop - start) % BLOCK  # by rows of the same kind
+            values = self._predict(self._margins(*self._read(columns, start, stop, longest, held, size), size))
+            for i, name in wanted:
+                made[name][start:stop] = values[i]()[: stop - start]
         return made
 
-    def _margins(self, readings: list[np.ndarray], rows: int) -> list[np.ndarray]:
-        terms = self._encode(readings, rows)
+    def _read(
+        self, columns: Callable, start: int, stop: int, longest: int, held: tuple[np.ndarray, np.ndarray], size: int
+    ) -> tuple[list[np.ndarray], dict[int, np.ndarray]]:
+        """The readings of columns, and what of them is encoded already: plain numbers, all at a time, in held arrays."""
+        count = stop - start
+        readings: list[Any] = []
+        plain: dict[int, Reader] = {}
+        for i, c in enumerate(self._columns):
+            cells = columns(c.reader.name, start, stop)
+            if c.reader.plain(cells):
+                row = held[0][0, len(plain), :size]
+                row[:count] = cells
+                if size > count:
+                    row[count:] = np.resize(row[:count], size - count)
+                plain[i] = c.reader
+            else:
+                row = c.reader.read(cells, longest)
+                if size > count:
+                    row = np.concatenate([row, np.resize(row, size - count)])
+            readings.append(row)
+        if not plain:
+            return readings, {}
+        low, high, width = (np.array([[getattr(r, name)] for r in plain.values()]) for name in ("low", "high", "width"))
+        u, x, short = held[0][0, : len(plain), :size], held[0][1, : len(plain), :size], held[1][: len(plain), :size]
+        np.clip(u, low, high, out=u)
+        u -= low
+        u /= width / 2  # of which twice the quotient is exact
+        u -= 1
+        if math.isnan(np.add.reduce(u, axis=None)):
+            return readings, {}
+        np.divide(u, self._base, out=x)
+        short[:] = x
+        x[:] = short
+        return readings, dict(zip(plain, x))
+
+    def _margins(self, readings: list[np.ndarray], ready: dict[int, np.ndarray], rows: int) -> list[np.ndarray]:
+        terms = self._encode(readings, ready, rows)
         if self._effects is not None:
             terms = iter(self._effects.extend(list(terms), rows, self._next))
         sums = [np.zeros(rows) for _ in self._weights]
@@ -188,8 +225,8 @@ class Model:
     def _add(self, k: int, term: _Term, z: np.ndarray) -> None:
         """Adds the product of features and their weights to z, with one rounding."""
         at, x = term.at, term.x
-        if np.ndim(at) == 0:
-            self._plus(float(self._weights[k, at]), np.full(len(z), x) if np.ndim(x) == 0 else x, z)
+        if isinstance(at, int):
+            self._plus(float(self._weights[k, at]), x if isinstance(x, np.ndarray) else np.full(len(z), x), z)
             return
         # A float32 times either part of a weight is exact.
         if np.ndim(x) == 0:
@@ -202,8 +239,8 @@ class Model:
             e = (self._high[k, at] * x - p) + self._low[k, at] * x
         z[:] = add(p, e, z)
 
-    def _encode(self, readings: list[np.ndarray], rows: int) -> Iterator[_Term]:
-        """The features of rows that are not zero in all of them, in their order."""
+    def _encode(self, readings: list[np.ndarray], ready: dict[int, np.ndarray], rows: int) -> Iterator[_Term]:
+        """The features of rows that are not zero in all of them, in their order; ready are those of plain numbers."""
         longer = self._longer(readings, rows)
 
         def scaled(u: Any) -> Any:
@@ -219,10 +256,10 @@ class Model:
                 yield _Term(c.at + u, one, i, slice(c.at, c.at + c.reader.levels))
                 continue
             gone = None
-            if math.isnan(np.add.reduce(u)):  # u lies between -1 and 1 otherwise
+            if i not in ready and math.isnan(np.add.reduce(u)):  # u lies between -1 and 1 otherwise
                 gone = np.isnan(u)
                 u = np.where(gone, 0.0, u)
-            x = scaled(u)
+            x = ready[i] if i in ready and longer is None else scaled(u)
             numbers[c.at] = x, gone
             yield _Term(c.at, x, i)
             if gone is not None and c.indicated:
@@ -471,10 +508,13 @@ def _parse(name: str) -> tuple[_Network | _Ordered | None, str]:
     return _Network([int(m) for m in hidden.split("-")], activation), _parse(output)[1]
 
 
-def _output(name: str, target: Mapping[str, Any], clamped: bool) -> tuple[Callable, list[str]]:
-    """What makes predictions of margins, and the columns that predict --margin writes."""
+Made = Callable[[list[np.ndarray]], list[Callable[[], np.ndarray]]]  # of margins, columns that are made when called
+
+
+def _output(name: str, target: Mapping[str, Any], clamped: bool) -> tuple[Made, list[str]]:
+    """What makes predictions of margins, each when it is called, and the columns that predict --margin writes."""
     if "event" in target:
-        return (lambda z: (-np.expm1(-exp(z[0])), z[0], z[0])), ["risk", "score", "margin"]
+        return (lambda z: [lambda: -np.expm1(-exp(z[0])), lambda: z[0], lambda: z[0]]), ["risk", "score", "margin"]
     counts = re.match(r"(poisson(-rate)?|gamma|negbinomial|tweedie)\(", name) is not None
     if counts or "number" in target:
         low, high = (float(b) for b in target["number"])
@@ -483,29 +523,37 @@ def _output(name: str, target: Mapping[str, Any], clamped: bool) -> tuple[Callab
         if "offset" in target:
             rate = high / float(exp(np.array([float(target["offset"]["number"][1])]))[0])
 
-        def value(z: list[np.ndarray]) -> tuple:
+        def value(z: list[np.ndarray]) -> np.ndarray:
             x = exp(z[0]) * rate if counts else z[0] * half + middle
-            return (np.minimum(np.maximum(x, low), high) if clamped else x), z[0]
+            return np.minimum(np.maximum(x, low), high) if clamped else x
 
-        return value, ["prediction", "margin"]
+        return (lambda z: [lambda: value(z), lambda: z[0]]), ["prediction", "margin"]
     classes = target["classes"]
     if len(classes) > 2:
         return _several, [*(f"probability={c}" for c in classes), "class", *(f"margin={c}" for c in classes)]
     if name == "logistic":
-        return (lambda z: (1 / (1 + exp(-z[0])), z[0] > 0, z[0])), ["probability", "class", "margin"]
-    return (lambda z: (z[0], z[0] > 0, z[0])), ["score", "class", "margin"]
+        return (lambda z: [lambda: 1 / (1 + exp(-z[0])), lambda: z[0] > 0, lambda: z[0]]), ["probability", "class", "margin"]
+    return (lambda z: [lambda: z[0], lambda: z[0] > 0, lambda: z[0]]), ["score", "class", "margin"]
 
 
-def _several(z: list[np.ndarray]) -> list[np.ndarray]:
-    top = np.maximum.reduce(z)
-    e = [exp(v - top) for v in z]
+def _several(z: list[np.ndarray]) -> list[Callable[[], np.ndarray]]:
+    @lru_cache(maxsize=1)
+    def probabilities() -> list[np.ndarray]:
+        top = np.maximum.reduce(z)
+        e = [exp(v - top) for v in z]
 
-    def total(but: int) -> np.ndarray:
-        others = np.zeros_like(top)
-        for j, v in enumerate(e):
-            if j != but:
-                others += v
-        return others + e[but]
+        def total(but: int) -> np.ndarray:
+            others = np.zeros_like(top)
+            for j, v in enumerate(e):
+                if j != but:
+                    others += v
+            return others + e[but]
 
-    sums = total(0)
-    return [e[0] / total(1), *(v / sums for v in e[1:]), np.argmax(np.stack(z), axis=0), *z]
+        sums = total(0)
+        return [e[0] / total(1), *(v / sums for v in e[1:])]
+
+    return [
+        *(lambda k=k: probabilities()[k] for k in range(len(z))),
+        lambda: np.argmax(np.stack(z), axis=0),
+        *(lambda v=v: v for v in z),
+    ]

@@ -13,7 +13,7 @@ import numpy as np
 from stillpoint import _checks, _table
 from stillpoint._cells import amount
 from stillpoint._command import run
-from stillpoint._estimators import EVERY_ROW, _Estimator, _Unit
+from stillpoint._estimators import EVERY_ROW, _Estimator, _shared, _Unit
 from stillpoint._fit import Fit
 
 
@@ -68,13 +68,7 @@ class StillpointSurvival(_Estimator):
         _checks.refuse_arguments(type(self).__name__, refused)
         self.cuts = cuts
         self.changing = changing
-        super().__init__(
-            epsilon=epsilon, delta=delta, relation=relation, folder=folder, table=table, bounds=bounds,
-            categories=categories, log1p=log1p, dates=dates, indicators=indicators,
-            curves=curves, interactions=interactions, loss=loss, regularizer=regularizer,
-            radius=radius, family=family, features=features, train=train, inference=inference, records=records,
-            public_steps=public_steps, progress=progress, ignore=ignore, outcome=None, unit=None, weight=None,
-        )  # fmt: skip
+        super().__init__(**_shared(locals()))
 
     def fit(self, X: Any, y: Any):
         """Fits the model: charges the budget.
@@ -130,7 +124,7 @@ class StillpointSurvival(_Estimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The risk score of each row: the logarithm of the expected number of events up to the last cut."""
-        return self._score(X)["score"]
+        return self._score(X, "score")["score"]
 
     def predict_survival_function(self, X: Any, times: Sequence[float] | None = None) -> np.ndarray:
         """The probability of no event until each of the times (columns), for each row; ``event_times_`` by default."""
@@ -145,7 +139,7 @@ class StillpointSurvival(_Estimator):
             hazard = np.interp(times, self.event_times_, self.cumulative_baseline_hazard_)
             return np.exp(self.predict(X))[:, None] * hazard
         later = [float(t) for t in times if t > 0]
-        risks = self._score(X, "--horizon=" + ",".join(map(repr, later))) if later else {}
+        risks = self._score(X, "risk", "--horizon=" + ",".join(map(repr, later))) if later else {}
         columns = iter([v for name, v in risks.items() if name.startswith("risk=")])
         rows = len(self.predict(X))
         return np.column_stack([-np.log1p(-np.minimum(next(columns), 1 - 1e-16)) if t > 0 else np.zeros(rows) for t in times])

@@ -163,6 +163,16 @@ def _part(column: Any, start: int) -> Any:
     return cut(column, start, start + ROWS)
 
 
+def numbers(column: Any) -> Any:
+    """A column of plain numbers of pandas or polars as an array that shares its memory; any other column as it is."""
+    make, kind = _make(column), getattr(column, "dtype", None)
+    if make == "pandas" and isinstance(kind, np.dtype) and kind.kind in "biuf":
+        return column.to_numpy()
+    if make == "polars" and str(kind) in ("Float64", "Int64", "Int32") and (column.null_count() == 0 or str(kind) == "Float64"):
+        return column.to_numpy()  # a missing number of floats is NaN
+    return column
+
+
 def cut(column: Any, start: int, stop: int) -> Any:
     """The rows of a column from start to before stop."""
     make = _make(column)
