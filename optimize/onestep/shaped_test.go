@@ -217,11 +217,20 @@ func TestForeseenInNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	small, err := loss.Parse("gamma(0.3,0.01)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide, err := loss.Parse("gamma(3,0.01)") // whose squared slope is above that of a relative residual
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		loss      loss.Loss
 		of        onestep.Curvature
 		curvature float64
-	}{{loss.Logistic(), onestep.Logistic, .48 * .25}, {squared, onestep.Flat, 1}, {counts, onestep.Exponential, -1}} {
+	}{{loss.Logistic(), onestep.Logistic, .48 * .25}, {squared, onestep.Flat, 1}, {counts, onestep.Exponential, -1},
+		{small, onestep.Relative, 1}, {wide, onestep.Relative, 1}} {
 		o := optimizetest.New(optimizetest.Config{Rows: [][]float32{{0, 0, float32(scale)}}, Targets: []float64{1}, Loss: c.loss,
 			Budget: budget(t, 4, account.ReplaceOne)})
 		p, err := optimize.NewProblem(c.loss, budget(t, 4, account.ReplaceOne), o)
@@ -242,6 +251,9 @@ func TestForeseenInNumbers(t *testing.T) {
 				reach = math.Sqrt(min(2.5*3, 1/edge))
 			}
 			square, noise := .15*l0*l0/n, 2*l0*reach/(n*mu*.6)
+			if c.of == onestep.Relative {
+				square = math.Min(square, 1/n)
+			}
 			total, sampling := a.Foresee(p, n, mu)
 			if want := math.Sqrt(square) / c.curvature; math.Abs(sampling/want-1) > 1e-9 {
 				t.Errorf("%s, %v records: sampling %v: must be %v", c.loss.Name(), n, sampling, want)
