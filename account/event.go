@@ -95,12 +95,7 @@ type Event struct {
 // sensitivity and sigma must be finite and > 0, and cohort at most [MaxCohort].
 func GaussianEvent(question string, cohort uint64, sensitivity, sigma float64) (Event, error) {
 	e := Event{Kind: Gaussian, Question: question, Cohort: cohort, Sensitivity: sensitivity, Sigma: sigma}
-	charge, err := e.recharge()
-	if err != nil {
-		return Event{}, err
-	}
-	e.Charge = charge
-	return e, nil
+	return e.charged()
 }
 
 // StabilityEvent returns the event of a Gaussian release whose sensitivity rests on the convexity
@@ -108,12 +103,7 @@ func GaussianEvent(question string, cohort uint64, sensitivity, sigma float64) (
 // rounded up. loss must not be empty and cohort must not be [Everyone].
 func StabilityEvent(question, loss string, cohort uint64, sensitivity, sigma float64) (Event, error) {
 	e := Event{Kind: Gaussian, Question: question, Cohort: cohort, Sensitivity: sensitivity, Sigma: sigma, Basis: Stability, Loss: loss}
-	charge, err := e.recharge()
-	if err != nil {
-		return Event{}, err
-	}
-	e.Charge = charge
-	return e, nil
+	return e.charged()
 }
 
 // SampledEvent returns the event of a Gaussian release over a Poisson sample. sampling is the
@@ -132,6 +122,11 @@ func SampledEvent(question string, sampling, contribution, sigma float64) (Event
 // rounded up. epsilon must be in [2^-40, 16].
 func SelectionEvent(question string, cohort uint64, epsilon float64) (Event, error) {
 	e := Event{Kind: Selection, Question: question, Cohort: cohort, Epsilon: epsilon}
+	return e.charged()
+}
+
+// charged returns the event with its charge.
+func (e Event) charged() (Event, error) {
 	charge, err := e.recharge()
 	if err != nil {
 		return Event{}, err

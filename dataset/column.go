@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -144,41 +145,35 @@ func (c Column) validateNumber(field string) error {
 }
 
 func (c Column) validateCategories(field string, missing []string) error {
-	if len(c.Categories) == 0 {
-		return &fieldError{field, "[]", "must list at least one value"}
-	}
-	seen := make(map[string]bool, len(c.Categories))
-	for i, v := range c.Categories {
-		rule := valueRule(v, missing)
-		switch {
-		case rule != "":
-		case v == other:
-			rule = "is already the feature of values that are not listed; leave it out and its cells go there"
-		case seen[v]:
-			rule = "is listed twice"
+	return validateTexts(field, c.Categories, "must list at least one value", func(v string) string {
+		if rule := valueRule(v, missing); rule != "" || v != other {
+			return rule
 		}
-		if rule != "" {
-			return &fieldError{itemField(field, i), strconv.Quote(v), rule}
-		}
-		seen[v] = true
-	}
-	return nil
+		return "is already the feature of values that are not listed; leave it out and its cells go there"
+	})
 }
 
 func (c Column) validateValues(field string, missing []string) error {
-	if len(c.Values) == 0 {
-		return &fieldError{field, "[]", "must list all public values of the column"}
+	return validateTexts(field, c.Values, "must list all public values of the column",
+		func(v string) string { return valueRule(v, missing) })
+}
+
+// validateTexts returns an error if a list of values is empty, with the rule empty, if ruleOf states a rule that a value
+// breaks, or if a value is listed twice.
+func validateTexts(field string, values []string, empty string, ruleOf func(v string) string) error {
+	if len(values) == 0 {
+		return &fieldError{field, "[]", empty}
 	}
-	seen := make(map[string]bool, len(c.Values))
-	for i, v := range c.Values {
-		rule := valueRule(v, missing)
+	seen := make(map[string]bool, len(values))
+	for i, v := range values {
+		rule := ruleOf(v)
 		if rule == "" && seen[v] {
 			rule = "is listed twice"
 		}
-		seen[v] = true
 		if rule != "" {
 			return &fieldError{itemField(field, i), strconv.Quote(v), rule}
 		}
+		seen[v] = true
 	}
 	return nil
 }
@@ -209,10 +204,8 @@ func valueRule(v string, missing []string) string {
 	case v != strings.TrimSpace(v):
 		return "must not begin or end with white space (cells are trimmed)"
 	}
-	for _, m := range missing {
-		if v == m {
-			return "is listed under missing"
-		}
+	if slices.Contains(missing, v) {
+		return "is listed under missing"
 	}
 	return ""
 }

@@ -103,23 +103,13 @@ type Resolved struct {
 // Unresolved reports whether a column has curve: auto, so that [Schema.Resolve] must choose its
 // knots.
 func (s *Schema) Unresolved() bool {
-	for _, c := range s.columns {
-		if c.Curve == CurveAuto {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.columns, func(c Column) bool { return c.Curve == CurveAuto })
 }
 
 // Adapts reports whether [Schema.Resolve] could change the schema: it has a column with curve: auto
 // or an interaction with a number.
 func (s *Schema) Adapts() bool {
-	for _, pair := range s.interactions {
-		if s.hasNumber(pair) {
-			return true
-		}
-	}
-	return s.Unresolved()
+	return slices.ContainsFunc(s.interactions, s.hasNumber) || s.Unresolved()
 }
 
 func (s *Schema) hasNumber(pair Interaction) bool {

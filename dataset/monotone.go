@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/stillpoint-dp/stillpoint/internal/spline"
@@ -69,12 +70,7 @@ func (s *Schema) checkMonotone() error {
 
 // Monotonic reports whether the schema declares that the score is monotone in some column.
 func (s *Schema) Monotonic() bool {
-	for _, c := range s.columns {
-		if c.Monotone != 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.columns, func(c Column) bool { return c.Monotone != 0 })
 }
 
 // Projected describes one column whose part of the score ProjectMonotone made monotone.

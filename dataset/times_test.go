@@ -188,3 +188,17 @@ func TestLevelsAreRead(t *testing.T) {
 		t.Errorf("a malformed row is read as %v, %v", y, ok)
 	}
 }
+
+// TestHazardsSumToOne tests that hazards whose sum is below or above 1, or that are fewer than the cuts, are refused.
+func TestHazardsSumToOne(t *testing.T) {
+	for _, c := range []struct {
+		hazards []float64
+		good    bool
+	}{{[]float64{.25, .75}, true}, {[]float64{.25, .7}, false}, {[]float64{.25, .8}, false}, {[]float64{1}, false}, {nil, true}} {
+		_, err := New(Definition{Columns: []Column{{Name: "x", Kind: Number, High: 1}}, Target: Target{Column: "t", Kind: Number,
+			High: 10, Event: "d", Cuts: []float64{2, 10}, Hazards: c.hazards}})
+		if (err == nil) != c.good {
+			t.Errorf("%v: %v", c.hazards, err)
+		}
+	}
+}

@@ -18,6 +18,8 @@ var changing = []struct {
 	{"huber(0.1)", true}, {"squared(1)", true}, {"absolute", true}, {"pinball(0.9)", true},
 	{"epsilon-insensitive(0.2)", true}, {"capped-absolute(0.5)", false}, {"welsch(0.5)", false},
 	{"geman-mcclure(0.5)", false}, {"tukey(0.5)", false}, {"poisson(3)", true}, {"poisson-rate(3,0.01)", true},
+	{"gamma(5,0.001)", true}, {"negbinomial(2,5,1000)", true}, {"tweedie(1.5,5,20,1000)", true},
+	{"negbinomial-rate(2,5,1000,0.05)", false}, {"tweedie-rate(1.5,5,20,1000,0.05)", false},
 	{"softmax(3)", false}, {"softmax(40)", false}, {"weighted(logistic,1,7)", true}, {"weighted(huber(0.3),row)", true},
 	{"weighted(softmax(3),1,2,3,row)", false}, {"network(3,tanh,logistic)", false}, {"network(4-3,relu,huber(0.5))", false},
 	{"network(3-2,tanh,weighted(softmax(3),1,2,3))", false}, {"network(3,relu,poisson-rate(2,0.1))", false},
@@ -59,8 +61,12 @@ func valueOf(l loss.Loss, w []float64, x []float32, y float64, clamped bool) flo
 	} else {
 		z = loss.MarginsAt(w, x)
 	}
+	_, relative := loss.Unweighted(of).(interface{ LeastMean() float64 })
 	switch {
 	case !clamped || l.Target() != loss.Real:
+	case relative && loss.LeastExposure(l) == 0:
+		z[0] = min(z[0], 0)
+	case relative:
 	case loss.Counts(l):
 		q := 1.
 		if loss.LeastExposure(l) > 0 {

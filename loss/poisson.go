@@ -78,7 +78,7 @@ func WithExposure(l Loss, least float64) (Loss, error) {
 	if p, is := l.(poisson); is {
 		return PoissonRate(p.clip, least)
 	}
-	if q, is := l.(quasi); is && q.exposure == 1 {
+	if q, is := l.(quasi); is {
 		return exposedOf(least, q, nil)
 	}
 	if n, is := networkOf(l); is {

@@ -51,6 +51,9 @@ func newQuasi(of deviance, clip, typical, most, scale float64, c Constants, name
 // exposed returns the loss for exposures from least on. A cap makes no deviance larger; it falls in v up to the mean, and
 // is convex in the logarithm of the mean, so that it is largest at ends.
 func (q quasi) exposed(least float64) quasi {
+	if q.exposure > 0 && q.exposure < 1 { // other exposures than before
+		q.name = strings.Replace(q.name[:strings.LastIndex(q.name, ",")]+")", "-rate(", "(", 1)
+	}
 	q.exposure, q.constants.InitialGap = least, 0
 	for _, margin := range []float64{0, logarithm(least)} {
 		q.constants.InitialGap = max(q.constants.InitialGap, q.value(margin, 0), q.value(margin, 1))

@@ -86,6 +86,24 @@ func TestLogLinksAgreeWithStatsmodels(t *testing.T) {
 	}
 }
 
+// TestExposuresOfQuasi: a loss with exposures must be that of its name, whether it was made from one without or with
+// other exposures.
+func TestExposuresOfQuasi(t *testing.T) {
+	for _, text := range []string{"negbinomial(2,5,40)", "negbinomial-rate(2,5,40,0.5)"} {
+		l, err := loss.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exposed, err := loss.WithExposure(l, .25)
+		if err != nil || exposed.Name() != "negbinomial-rate(2,5,40,0.25)" || loss.LeastExposure(exposed) != .25 {
+			t.Fatalf("%s: %v, %v", text, exposed, err)
+		}
+		if again, err := loss.Parse(exposed.Name()); err != nil || again != exposed {
+			t.Errorf("%s: %+v is read back as %+v: %v", text, exposed, again, err)
+		}
+	}
+}
+
 // TestQuasiDoesNotFeelTheBounds: bounds a thousand times as wide must leave the slopes and values of the same number at
 // the same mean as they are, capped or not.
 func TestQuasiDoesNotFeelTheBounds(t *testing.T) {

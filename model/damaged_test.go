@@ -3,6 +3,7 @@ package model
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -44,6 +45,29 @@ func TestPredictOfDamagedTables(t *testing.T) {
 		if (last == nil) != whole || whole && n != 20_000 {
 			t.Errorf("%d predictions of %v of a table: %v", n, share, last)
 		}
+	}
+}
+
+// TestPredictionsEndWithTheirSource tests that an error of the rows that a program yields ends the predictions.
+func TestPredictionsEndWithTheirSource(t *testing.T) {
+	m := makeModel(t, classes, "logistic", "none", 2, 0, 0, 0)
+	n := 0
+	var last error
+	for _, err := range m.Predictions(t.Context(), Source{Header: []string{"a", "b", "c"},
+		Cells: func(yield func([]string, error) bool) {
+			for range 3 {
+				if !yield([]string{"1", "2", "0"}, nil) {
+					return
+				}
+			}
+			yield(nil, errBroken)
+		}}) {
+		if last = err; err == nil {
+			n++
+		}
+	}
+	if n != 3 || !errors.Is(last, errBroken) {
+		t.Errorf("%d predictions, then %v: must be 3 and the error", n, last)
 	}
 }
 

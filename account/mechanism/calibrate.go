@@ -109,18 +109,6 @@ func calibrateMultiplier(e *effort, epsilon, delta float64,
 	return bisect(lo, hi, ok)
 }
 
-// sampledMultiplier is [CalibrateMultiplier] for a Gaussian mechanism that is used on the given
-// number of Poisson samples.
-func sampledMultiplier(ctx context.Context, epsilon, delta, sampling float64, steps int, r Relation) (float64, error) {
-	if steps < 1 {
-		return 0, fmt.Errorf("account: steps = %d: must be >= 1", steps)
-	}
-	return CalibrateMultiplier(ctx, epsilon, delta, func(multiplier float64) ([]Composed, error) {
-		m, err := NewSampledGaussian(multiplier, sampling, r)
-		return []Composed{{m, steps}}, err
-	})
-}
-
 // CalibrateCount returns the largest n in [0, 2^30] for which events(n) are proven (epsilon,
 // delta)-DP. It assumes that events(n) become less private as n grows. The result 0 means that
 // events(1) are not proven (epsilon, delta)-DP. It is an error if the search needs more than the

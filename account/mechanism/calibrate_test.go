@@ -1,6 +1,8 @@
 package mechanism
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"testing"
 )
@@ -118,4 +120,16 @@ func TestCalibrateExtremes(t *testing.T) {
 	if _, err := sampledMultiplier(t.Context(), 1, 1e-5, 2, 1, AddOrRemove); err == nil {
 		t.Error("sampling 2: no error")
 	}
+}
+
+// sampledMultiplier is [CalibrateMultiplier] for a Gaussian mechanism that is used on the given
+// number of Poisson samples.
+func sampledMultiplier(ctx context.Context, epsilon, delta, sampling float64, steps int, r Relation) (float64, error) {
+	if steps < 1 {
+		return 0, fmt.Errorf("account: steps = %d: must be >= 1", steps)
+	}
+	return CalibrateMultiplier(ctx, epsilon, delta, func(multiplier float64) ([]Composed, error) {
+		m, err := NewSampledGaussian(multiplier, sampling, r)
+		return []Composed{{m, steps}}, err
+	})
 }

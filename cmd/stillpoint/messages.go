@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -117,10 +118,5 @@ func fromSystem(err error) bool {
 	if _, is := errors.AsType[syscall.Errno](err); !is {
 		return false
 	}
-	for _, n := range nameless {
-		if errors.Is(err, n) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(nameless, func(n error) bool { return errors.Is(err, n) })
 }

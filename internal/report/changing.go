@@ -29,6 +29,9 @@ type HazardRatio struct {
 func (f *Fit) changing(c *Coefficients) (list []HazardRatio) {
 	t := f.Model.Schema().Target()
 	k := len(t.Cuts)
+	if _, effects := f.Model.Schema().Effects(); effects { // the coefficients are a part of the score alone
+		return nil
+	}
 	if t.Changing == "" || len(t.HazardErrors) != len(t.Hazards) || len(t.Hazards) == 0 {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 // passes one pays by a simplification elsewhere. slack is how far below its limit a part may be before the limit must
 // be lowered.
 var sizes = map[size.Part]size.Lines{
-	size.Product: {Code: 75_000, Comment: 18_900},
+	size.Product: {Code: 74_800, Comment: 18_900},
 	size.Support: {Code: 7_600},
 }
 

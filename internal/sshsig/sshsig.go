@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/crypto/ssh"
@@ -162,15 +163,7 @@ type allowed struct {
 }
 
 func (a allowed) allows(namespace string) bool {
-	if a.namespaces == "" {
-		return true
-	}
-	for _, n := range strings.Split(a.namespaces, ",") {
-		if n == namespace {
-			return true
-		}
-	}
-	return false
+	return a.namespaces == "" || slices.Contains(strings.Split(a.namespaces, ","), namespace)
 }
 
 // parseSigners reads lines NAME [namespaces="A,B"] TYPE KEY, and skips empty lines and comments. Any option

@@ -180,6 +180,50 @@ func TestRareEventsCount(t *testing.T) {
 	}
 }
 
+// TestTimesUnderEveryFamily fits curves, effects and units of two rows of the table of TestHazardRatios, with a column whose
+// hazard ratios change and without. The predictions of each must be near those of the true hazard: the concordance of the
+// true log hazard ratios on this table is .71.
+func TestTimesUnderEveryFamily(t *testing.T) {
+	for name, changes := range map[string][]string{
+		"curves": {"lines", "curves"}, "effects": {"lines", "effects"},
+		"changing curves":  {"lines", "curves", "cuts", "changing: sex, cuts"},
+		"changing effects": {"lines", "effects", "cuts", "changing: sex, cuts"},
+		"units":            {"  target", "  unit: {column: person, rows: 2}\n  target"},
+		"changing units":   {"  target", "  unit: {column: person, rows: 2}\n  target", "cuts", "changing: sex, cuts"},
+	} {
+		c := timesConfig(t, 8000, 4, "", changes...)
+		var table strings.Builder
+		cells, unit := c.Rows.Cells, strings.Contains(name, "units")
+		if unit {
+			c.Rows.Header = append(c.Rows.Header, "person")
+		}
+		table.WriteString(strings.Join(c.Rows.Header, ",") + "\n")
+		c.Rows.Cells = func(yield func([]string, error) bool) {
+			i := 0
+			cells(func(row []string, err error) bool {
+				if i++; unit {
+					row = append(row, fmt.Sprint(i/2))
+				}
+				table.WriteString(strings.Join(row, ",") + "\n")
+				return yield(row, err)
+			})
+		}
+		f, err := c.Fit(t.Context(), train.Options{Software: "test v1"})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		path := filepath.Join(t.TempDir(), "people.csv")
+		if err := os.WriteFile(path, []byte(table.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m, err := f.Model.Evaluate(t.Context(), path, "")
+		if err != nil || !(*m.Concordance > .68) {
+			t.Errorf("%s: %v, %v: must have a concordance above .68", name, err, m)
+		}
+	}
+}
+
 // TestTimesStateTheirBaseRate: a stated share of records with an event sets the effective size, and a stated rate, of
 // events from time 0 to the last cut, is where a fit begins.
 func TestTimesStateTheirBaseRate(t *testing.T) {

@@ -106,7 +106,8 @@ func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 		"negbinomial(theta,clip) or tweedie(p,clip,mean)"
 	if row.Target() == loss.Classes {
 		return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s; for several classes, fit logistic to "+
-			"each class and a reference class (docs/how-to/classes.md)", row.Name(), losses)
+			"each class and a reference class (docs/how-to/classes.md), or to the cuts between ordered classes "+
+			"(docs/how-to/ordered-classes.md)", row.Name(), losses)
 	}
 	return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s", row.Name(), losses)
 }

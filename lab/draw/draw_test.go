@@ -214,6 +214,8 @@ func TestDefectsAreJudged(t *testing.T) {
 	}
 	want := map[string]outcome{"100*share => (share)": caught, "share - r.Low => r.High = (r.Low) - (share)": survived,
 		"n < 1 => n <= 1": survived}
+	var list []drawn
+	var expects []outcome
 	for _, pool := range all {
 		for _, sites := range pool {
 			for _, d := range sites {
@@ -225,6 +227,7 @@ func TestDefectsAreJudged(t *testing.T) {
 						if err != nil || got != expected || got == caught && test != "model TestShow" {
 							t.Errorf("%s: %v, %s, %v: must be %v", text, got, test, err, expected)
 						}
+						list, expects = append(list, drawn{site: d}), append(expects, expected)
 						delete(want, part)
 					}
 				}
@@ -233,6 +236,19 @@ func TestDefectsAreJudged(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("no defects %v", want)
+	}
+	// The same defects, and one that does not compile, in one build.
+	broken := list[0].site
+	broken.edits = []edit{{broken.edits[0].start, broken.edits[0].start, "nothing +"}}
+	together, fits, err := j.pool(append(list, drawn{site: broken}), time.Now().Add(time.Minute))
+	if err != nil || fits[len(list)] {
+		t.Fatalf("%v, fits %v", err, fits)
+	}
+	for i, d := range list {
+		got, test, err := together.judge(i, d.site, s.importer[d.folder])
+		if !fits[i] || err != nil || got != expects[i] || got == caught && test != "model TestShow" {
+			t.Errorf("together, %s: %v, %s, %v: must be %v", s.describe(d.site), got, test, err, expects[i])
+		}
 	}
 }
 

@@ -61,6 +61,11 @@ By draw, with the share of the caught among those that are faults:
 | commit | seed | drawn | caught | not caught | timed out | no fault | rate |
 |---|---|---|---|---|---|---|---|
 %s
+Two draws in code that was new then were judged by the tests of their own packages alone (-own), which is a lower bound.
+Of 90 defects (seed 777) 69 were caught; of the 21 others 4 are no faults, or lose errors that cannot occur, tests of the
+classes of 13 followed, and 4 are open. Of 50 defects drawn after that (seed 4242) 36 were caught; of the 14 others 2 led
+to tests, and the rest is open.
+
 A defect that times out is neither caught nor missed: no test failed, and one did not end. One is no fault if the
 program does the same with it; the file of draws has the reason. Defects of Python and R are drawn with -python alone.
 

@@ -193,10 +193,9 @@ def zeros():
     print(f"\n## Zeros: {train.sum():,} flights to fit, {(~train).sum():,} to test, {100 * (d.late == 0).mean():.0f}% in time, "
           f"mean {d.late.mean():.1f} minutes, largest {d.late.max():.0f}\n")  # fmt: skip
     compared("late", columns, "late", X, train, d.late, sm.families.Tweedie(var_power=1.5, link=sm.families.links.Log()),
-             [("huber(0.1)", 10_080, 1), ("poisson(1)", 10_080, 1), ("poisson(1)", 100_800, 1), ("tweedie(1.5,20,10)", 10_080, 1),
-              ("tweedie(1.5,20,10)", 100_800, 1), ("tweedie(1.5,20,10)", 10_080, 0.1), ("tweedie(1.5,20,10)", 10_080, 8),
-              ("tweedie(1.5,20,100)", 10_080, 1), ("tweedie(1.5,20,1)", 10_080, 1), ("tweedie(1.5,5,10)", 10_080, 1),
-              ("tweedie(1.5,50,10)", 10_080, 1)], tweedie_deviance(1.5))  # fmt: skip
+             [("huber(0.1)", 10_080, 1), ("poisson(1)", 10_080, 1), ("poisson(1)", 100_800, 1), ("tweedie(1.5,5,10)", 10_080, 1),
+              ("tweedie(1.5,20,10)", 10_080, 1), ("tweedie(1.5,20,10)", 100_800, 1), ("tweedie(1.5,50,10)", 10_080, 1),
+              ("tweedie(1.5,50,10)", 100_800, 1)], tweedie_deviance(1.5))  # fmt: skip
 
 
 for part in PARTS:

@@ -7,7 +7,8 @@
 #
 # DATA is the table if it is not where CONFIG says; a table without a column "split" is
 # given one: row i, counted from 0, is held out if i 2654435761 mod 2^32 is below a
-# fifth of 2^32. TRAIN, if set, is what stands in train: in place of nothing; STILLPOINT is the command if it is
+# fifth of 2^32. TRAIN, if set, is what stands in train: in place of nothing; FAMILY is the family of the model, lines if it
+# is not set; STILLPOINT is the command if it is
 # already built.
 #
 # The figures are computed from the table without accounting: the table is public.
@@ -25,7 +26,7 @@ if [[ ! $header =~ (^|,)split(,|$) ]]; then
     { print $0, ((NR - 2) * 2654435761 % 4294967296 < 858993459 ? "test" : "train") }' | gzip -1 >"$work/table.csv.gz"
   data=$work/table.csv.gz
 fi
-sed "s|^data: .*|data: $data|; s|^  family: auto.*|  family: lines|" "$config" >"$work/config.yaml"
+sed "s|^data: .*|data: $data|; s|^  family: .*|  family: ${FAMILY:-lines}|" "$config" >"$work/config.yaml"
 printf '\ntrain: {%s}\n' "${TRAIN:-}" >>"$work/config.yaml"
 median() { sort -g | awk '{ v[NR] = $1 } END { printf "%.5g", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'; }
 names="accuracy auc mae rmse"

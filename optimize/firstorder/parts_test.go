@@ -1,6 +1,7 @@
 package firstorder_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -76,6 +77,34 @@ func TestWarmSaysWhatItsPartsSay(t *testing.T) {
 			!reflect.DeepEqual(result.Trace, first.Trace.Then(second.Trace)) {
 			t.Errorf("%d steps to %v: must be %d to %v, with the trace of both", result.Steps, result.W, first.Steps+second.Steps,
 				second.W)
+		}
+	}
+}
+
+// TestWarmStopsInEitherPart tests that a run whose table fails in the first or in the second part ends with the error.
+func TestWarmStopsInEitherPart(t *testing.T) {
+	p := optimizetest.Problems()[0]
+	stop := errors.New("stop")
+	whole := optimizetest.New(p.Config(budget(t), 1000, 5))
+	plan, err := firstorder.Warm{}.Plan(ctx, with(p.Public, whole.Size()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := plan.Run(ctx, whole, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []int{1, all.Steps - 2} {
+		c := p.Config(budget(t), 1000, 5)
+		c.Script = func(k int) error {
+			if k == at {
+				return stop
+			}
+			return nil
+		}
+		result, err := plan.Run(ctx, optimizetest.New(c), nil)
+		if !errors.Is(err, stop) || result.Complete || result.Steps != at {
+			t.Errorf("stopped at step %d: %v after %d steps, complete %v", at, err, result.Steps, result.Complete)
 		}
 	}
 }

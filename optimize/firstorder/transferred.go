@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -322,21 +323,12 @@ func (m *moving) result() []float64 {
 // risen releases the mean change of the loss from the start to the point w, and reports whether it is above its noise.
 func (m *moving) risen(w []float64) (bool, error) {
 	p := m.plan.Problem()
-	if equal(w, m.begin) {
+	if slices.Equal(w, m.begin) {
 		return false, nil
 	}
 	answer, err := m.run.Ask(p.Charge()*checkShare,
 		query.ValueChangeWithin(m.run.All(), w, m.begin, 0, checkRange*m.start.loss))
 	return err == nil && answer.Mean[0] > checkNoise*answer.Sigma, err
-}
-
-func equal(a, b []float64) bool {
-	for j := range a {
-		if a[j] != b[j] {
-			return false
-		}
-	}
-	return true
 }
 
 func (m *moving) steps(metric query.Metric) error {

@@ -68,8 +68,8 @@ func (g *o2ncPlan) outputs(c O2NC, p optimize.Problem) string {
 		}
 	}
 	if c.Look == 0 {
-		return fmt.Sprintf("random: average over block %d of %d, of %d steps, drawn before the first answer",
-			g.candidates[0].from/g.M+1, blocks, g.M)
+		return fmt.Sprintf("random: average over block %d of %d, of %d steps, drawn before the first answer, and at most "+
+			"%.3g from the start", g.candidates[0].from/g.M+1, blocks, g.M, float64(g.candidates[0].end)*g.D)
 	}
 	return fmt.Sprintf("looked at: average over a block of %d steps, chosen by its smoothed gradient among %d of %d "+
 		"blocks, drawn before the first answer",

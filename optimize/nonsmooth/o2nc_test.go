@@ -1,6 +1,7 @@
 package nonsmooth_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -126,6 +127,16 @@ func TestTheoremSettings(t *testing.T) {
 			s := resolve(t, plan, err).Summary()
 			if !strings.HasPrefix(s.Output, "random: average over block") || !plan.Needs().PublicCoins {
 				t.Errorf("%v: output %q", oracle, s.Output)
+			}
+			var most float64
+			_, far, _ := strings.Cut(s.Output, "and at most ")
+			if _, err := fmt.Sscanf(far, "%g from the start", &most); err != nil || !(most > 0) {
+				t.Errorf("%v: output %q: states no distance", oracle, s.Output)
+			}
+			if n == 400 && oracle == nonsmooth.SinglePass { // few steps
+				if far := optimize.Norm(run(t, plan, optimizetest.New(c)).W); !(far > 0 && far <= most*1.01) {
+					t.Errorf("the result is %v from the start: at most %v is stated", far, most)
+				}
 			}
 			if oracle == nonsmooth.SinglePass {
 				if s.Steps > n/2 || s.Steps < n/3 {

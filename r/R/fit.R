@@ -31,7 +31,11 @@ dp_fit <- function(formula, data, classes = NULL, bounds = list(), levels = list
     }
   }
   if (!is.null(weight)) target$weight <- weight
-  used <- c(said$columns, unit$column, weight, said$outcomes)
+  if (!is.null(said$offset)) {
+    if (!said$offset %in% names(bounds)) refuse(sprintf("formula: offset(%s): must have bounds", said$offset), field = "formula")
+    target$offset <- list(column = said$offset, number = two(bounds[[said$offset]], said$offset))
+  }
+  used <- c(said$columns, unit$column, weight, said$offset, said$outcomes)
   check_columns(data, used)
   check_outcome(data, target)
   ordered <- length(classes) > 2L && is.ordered(data[[said$outcome]])

@@ -15,15 +15,22 @@ read_formula <- function(formula, described) {
     refuse("formula: must be an outcome, ~ and a sum of columns", field = "formula")
   })
   if (attr(t, "intercept") != 1L) refuse("formula: must have an intercept: every model has one", field = "formula")
-  if (!is.null(attr(t, "offset"))) refuse("formula: must have no offset", field = "formula")
-  read <- lapply(as.list(attr(t, "variables"))[-(1:2)], read_variable)
+  variables <- as.list(attr(t, "variables"))[-1L]
+  offset <- NULL
+  if (length(at <- attr(t, "offset"))) {
+    of <- variables[[at[1L]]]
+    if (length(at) > 1L || length(of) != 2L || !is.name(of[[2L]])) refuse("formula: must have one offset(column) at most, of a column as it is", field = "formula")
+    offset <- as.character(of[[2L]])
+    variables <- variables[-at]
+  }
+  read <- lapply(variables[-1L], read_variable)
   names <- vapply(read, `[[`, "", "name")
   if (anyDuplicated(names)) {
     refuse(sprintf("formula: %s: must stand once: as it is or under log1p", names[anyDuplicated(names)]), field = "formula")
   }
   factors <- attr(t, "factors")
   if (!length(factors)) refuse("formula: must name at least one column after ~", field = "formula")
-  factors <- factors[-1L, , drop = FALSE] != 0 # without the outcome
+  factors <- factors[-c(1L, at), , drop = FALSE] != 0 # without the outcome and the offset
   pairs <- list()
   for (j in seq_len(ncol(factors))) {
     here <- names[factors[, j]]
@@ -35,7 +42,7 @@ read_formula <- function(formula, described) {
   if (length(alone)) {
     refuse(sprintf("formula: %s: must stand by itself, too: write * instead of :", alone[1L]), field = "formula")
   }
-  list(outcome = outcomes[1L], outcomes = outcomes, time = time$columns, event = time$value, columns = mains, log1p = names[vapply(read, `[[`, NA, "log1p")], pairs = pairs)
+  list(outcome = outcomes[1L], outcomes = outcomes, time = time$columns, event = time$value, columns = mains, log1p = names[vapply(read, `[[`, NA, "log1p")], pairs = pairs, offset = offset)
 }
 
 read_variable <- function(v) {
