@@ -101,11 +101,11 @@ func margins(t *testing.T, c *train.Config, n int, w []float64) (z, y []float64)
 	return z, y
 }
 
-// drawing lists the algorithms that draw records at random, so that their result depends on the
+// drawing lists the algorithms that draw records or directions at random, so that their result depends on the
 // draw even without noise. unmeasured lists the algorithms that spend their whole budget on a
 // schedule of samples and leave nothing to measure the result.
 var (
-	drawing    = []string{"one-pass-sgd", "one-pass-storm", "tree-spider", "second-order"}
+	drawing    = []string{"one-pass-sgd", "one-pass-storm", "tree-spider", "second-order", "dpzero"}
 	unmeasured = []string{"dp-sgd", "dp-adam"}
 )
 
@@ -154,7 +154,7 @@ func fittedIn(t *testing.T, algorithm string, order []string) (f *Fitted, mean f
 
 // TestFitsKnowNoOrder fits a table with its columns in several orders and with almost no noise.
 // Each fit must release the loss that its model has, to 8 standard deviations of the noise (a
-// correct fit fails with probability 1.2e-15). Algorithms that draw no records must reach the
+// correct fit fails with probability 1.2e-15). Algorithms that draw nothing must reach the
 // same loss for every order, to 5e-3; the remaining noise changes it by 1e-4, and by 1e-3 for
 // algorithms that adapt.
 func TestFitsKnowNoOrder(t *testing.T) {

@@ -162,7 +162,8 @@ func facts(d described, out *Described, f func(name string, v describe.Value, ho
 }
 
 // TestDescriptionIsTrue: with hardly any noise every value is that of the table: shares and clamped means to a
-// thousandth, and each interval holds the truth but for the table's rounding to the row map.
+// thousandth, and each interval, made three times as wide (of a level of 1 - 4e-9 in place of .95), holds the truth but
+// for the table's rounding to the row map.
 func TestDescriptionIsTrue(t *testing.T) {
 	d := madeUp(3000, 3000)
 	out := describeMadeUp(t, d, 1e6, ", person: ignore}", "replace-one", 0)
@@ -173,7 +174,7 @@ func TestDescriptionIsTrue(t *testing.T) {
 		if math.Abs(off) > .002+wide+.02*math.Abs(v.Estimate) {
 			t.Errorf("%s: %+v: off by %v", name, v, off)
 		}
-		if !holds && math.Abs(off) > .001 {
+		if !holds && math.Abs(off) > .001+1.5*wide {
 			t.Errorf("%s: %+v does not hold the truth, %v away", name, v, off)
 		}
 	})

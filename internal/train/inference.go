@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/dataset"
@@ -99,11 +100,12 @@ func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 		}
 		return onestep.Exponential, nil
 	}
-	if _, relative := row.(interface{ LeastMean() float64 }); relative {
+	// Capped costs with zeros cover less than their level (lab/coverage/results.md).
+	if _, relative := row.(interface{ LeastMean() float64 }); relative && !strings.HasPrefix(row.Name(), "tweedie") {
 		return onestep.Relative, nil
 	}
-	const losses = "must be logistic, squared(clip), huber(delta), poisson(clip), poisson-rate(clip,least), gamma(clip), " +
-		"negbinomial(theta,clip) or tweedie(p,clip,mean)"
+	const losses = "must be logistic, squared(clip), huber(delta), poisson(clip), poisson-rate(clip,least), gamma(clip) " +
+		"or negbinomial(theta,clip)"
 	if row.Target() == loss.Classes {
 		return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s; for several classes, fit logistic to "+
 			"each class and a reference class (docs/how-to/classes.md), or to the cuts between ordered classes "+

@@ -57,6 +57,13 @@ func TestInferenceRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	for _, name := range []string{"tweedie(1.5,5,2,8)", "tweedie-rate(1.5,5,2,8,0.1)"} {
+		if l, err := loss.Parse(name); err != nil {
+			t.Error(err)
+		} else if _, err := curvatureOf(l); err == nil || !strings.Contains(err.Error(), "has no validated intervals: must be logistic") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 	softmax, err := loss.Softmax(3)
 	if err != nil {
 		t.Fatal(err)

@@ -43,14 +43,6 @@ func poissonOf(r *rand.Rand, mean float64) (count float64) {
 	return count
 }
 
-// claims draws the sum of a Poisson number of gamma amounts.
-func claims(r *rand.Rand, mean float64) (sum float64) {
-	for range int(poissonOf(r, .8)) {
-		sum += gammaOf(r, .8, mean/.8)
-	}
-	return sum
-}
-
 // exposed returns the design over unlike exposures, by which the mean is multiplied.
 func (d Design) exposed(loss string, draw func(r *rand.Rand, mean float64) float64, base float64) Design {
 	d.Name, d.Loss, d.Exposed = d.Name+" over exposures", loss, true
@@ -78,8 +70,4 @@ func init() {
 	add(counts.exposed("negbinomial-rate(1.5,5,1000,0.1)", visits, 1.5))
 	add(skewed("overdispersed counts, theta five times too large", "negbinomial(5,5,1000)", 0, 1000, 1,
 		func(r *rand.Rand, mean float64) float64 { return poissonOf(r, gammaOf(r, 1, mean)) }))
-	zeros := skewed("costs with 45% zeros", "tweedie(1.5,5,500,1e+06)", 0, 1e6, 6, claims)
-	add(zeros.inShort(3000, 6))
-	add(zeros.exposed("tweedie-rate(1.5,5,500,1e+06,0.1)", claims, 6.5))
-	add(skewed("costs with 45% zeros, typical mean ten times too large", "tweedie(1.5,5,5000,1e+06)", 0, 1e6, 6, claims))
 }

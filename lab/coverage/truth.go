@@ -126,7 +126,7 @@ func (d Design) fit(of []row) map[string]float64 {
 // distribution.
 func (d Design) counts() bool {
 	name, _, _ := strings.Cut(d.Loss, "(")
-	return slices.Contains([]string{"poisson", "gamma", "negbinomial", "tweedie"}, name)
+	return slices.Contains([]string{"poisson", "gamma", "negbinomial"}, name)
 }
 
 // means sets the means of the targets given the margins.

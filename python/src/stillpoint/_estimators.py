@@ -730,8 +730,8 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
             of the additive part of the score alone.
         inference: the level of confidence intervals, such as .95; None for none. The fit has
             then a plan of its own, so that ``train``, ``regularizer`` and ``radius`` are
-            left out. Losses: logistic, squared(clip), huber(delta), poisson(clip), gamma(clip),
-            negbinomial(theta,clip) and tweedie(p,clip,mean).
+            left out. Losses: logistic, squared(clip), huber(delta), poisson(clip), gamma(clip)
+            and negbinomial(theta,clip).
         public_steps: names of steps before this one in a Pipeline that were fitted on
             public data only, or learn nothing from rows; ``transformer`` is that of a
             TransformedTargetRegressor. A ColumnTransformer of encoders whose categories are
