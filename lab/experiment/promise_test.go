@@ -19,7 +19,7 @@ import (
 func TestEveryTheoremPromises(t *testing.T) {
 	cases := map[string]string{
 		"spiderboost": "tanh", "dpzero": "tanh", "tree-spider": "tanh", "recursive": "logistic",
-		"o2nc multi-pass": "capped(0.4)",
+		"o2nc multi-pass":  "capped(0.4)",
 		"o2nc single-pass": "capped(0.4)", "second-order": "saddle(0.15)", "perturbed-gd": "saddle(0.15)",
 		"kl-spider": "exp-tail", "adaptive-gd": "low-rank(5)", "proximal-point": "three-halves-fine",
 		"strongly-convex": "low-rank(5)",

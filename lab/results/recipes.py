@@ -245,6 +245,24 @@ RECIPES = [
     ],
     Printed("theorems.md", "From which size a theorem promises anything",
             GO + "-run 'TestPromises$' ./lab/experiment", [0, 1], {2: 2, 3: 3, 4: 4}, {}, before="## Promises"),
+    Runs("theorems.md", "Exponents at the settings of theorems", ["theorem-rates", "theorem-rates-epsilon"],
+         [Key("label"), "lab/results/rates.py says it by the bound's constants",
+          *[At(("g",), {"spec": "theorem-rates", "records": n}) for n in (1e4, 1e5, 1e6, 1e7)],
+          At(("slope", "slope.low", "slope.high"), {"spec": "theorem-rates"}),
+          *[At(("g",), {"spec": "theorem-rates-epsilon", "epsilon": e}) for e in (.001, .01, .1, 1)],
+          "lab/results/rates.py: an exponent in epsilon"],
+         labels={"spiderboost, Theorem 1 (Arora et al. 2023)": "spiderboost",
+                 "perturbed-gd, after Ganesh et al. 2023": "perturbed-gd", "dpzero, its bound": "dpzero",
+                 "recursive with phased SGD, Theorem 5, part 2 (Arora et al. 2023)": "phased SGD",
+                 "tree-spider, Theorem 4 (Arora et al. 2023)": "tree-spider, theorem",
+                 "tree-spider, default": "tree-spider", "one-pass-sgd, default": "one-pass-sgd",
+                 "one-pass-storm, default": "one-pass-storm"}),
+    *[
+        Runs("theorems.md", "One private number a step", ["dpzero"],
+             [Key("label"), *[At(measures, {"family": f, "dimension": d})
+                              for f in ("low-rank(5)", "tanh", "tanh-net") for d in (20, 500)]], nth=nth)
+        for nth, measures in ((0, ("g", "steps")), (1, ("loss",)))
+    ],
     Runs("theorems.md", "Warm starts", ["warm"],
          [Key("label"), *[At(("g",), {"family": f, "records": n})
                           for f in ("tanh", "saddle(0.15)", "slow-tail") for n in (1e4, 1e5)]]),

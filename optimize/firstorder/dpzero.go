@@ -35,7 +35,8 @@ import (
 // The zero DPZero selects every setting by the rule in the field's comment.
 type DPZero struct {
 	// Steps is the number of steps T. Zero means the number of steps that gd would make with steps of this size, at
-	// most 10,000. With Theorem, zero means the number for which the bound is smallest.
+	// most twice the number for which the bound is smallest and at most 10,000. With Theorem, zero means the number for
+	// which the bound is smallest.
 	Steps int `yaml:"steps"`
 	// Rank is the effective rank r of the loss's Hessian, at least 1. Zero means the number of margins for generalised
 	// linear models, for which it is a bound, 2 for networks and records of several rows, and d for other losses.
@@ -150,10 +151,11 @@ func (c DPZero) settle(p optimize.Problem) (DPZero, error) {
 	}
 	c.Output = c.Output.Or(output)
 	if c.Steps == 0 {
-		c.Steps = p.StepsUpTo(mostZeroSteps, 4, c.StepScale*p.Smoothness()/c.steepness(p))
-		if c.Theorem {
-			best := math.Sqrt(2*p.Constants.InitialGap/c.trace(p)) * c.steepness(p) / c.noise(p)
-			c.Steps = int(min(max(math.Ceil(best), 1), optimize.MostSteps))
+		// best makes the bound smallest.
+		best := math.Sqrt(2*p.Constants.InitialGap/c.trace(p)) * c.steepness(p) / c.noise(p)
+		c.Steps = int(min(max(math.Ceil(best), 1), optimize.MostSteps))
+		if !c.Theorem {
+			c.Steps = min(2*c.Steps, p.StepsUpTo(mostZeroSteps, 4, c.StepScale*p.Smoothness()/c.steepness(p)))
 		}
 	}
 	return c, nil
