@@ -137,9 +137,10 @@ func (f *Fit) certainty(e explanation, n runNoise) Part {
 // which errors the standard deviations do not include.
 func (f *Fit) meaning(e explanation, n runNoise) string {
 	how := "Deviations are computed, to first order, from the noise of the releases and from the " +
-		"released second moment of the rows. In simulated fits most were .7 to 1.4 times the true " +
-		"spread. For levels and columns that are nearly collinear the noise may be two and a half " +
-		"times as large."
+		"released second moment of the rows. On tables without part in the rule more than 90% of the coefficients of " +
+		"classes and counts were within two deviations of the fit without privacy, and 77% or more with the Huber loss. " +
+		"Where two columns of correlation .9 had opposite effects and epsilon was .5, 65% were, and the share of the way " +
+		"was stated up to .24 too large."
 	if e.how == bounded {
 		how = "Deviations are upper bounds, to first order. They leave out that the rows pull the " +
 			"weights back to the minimum."
