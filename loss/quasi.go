@@ -223,8 +223,13 @@ func (q quasi) Constants() Constants { return q.constants }
 // Most returns the largest number, in the unit of the target.
 func (q quasi) Most() float64 { return q.most }
 
-// best returns the margin at which the loss of the target y is least.
-func (quasi) best(y float64) float64 { return logarithm((1 + y) / 2) }
+// best returns the margin at which the loss of the target y is least, or lowest for the number 0.
+func (quasi) best(y float64) float64 {
+	if y == -1 {
+		return lowest
+	}
+	return max(logarithm((1+y)/2), lowest)
+}
 
 // lowest is a margin below that of any mean.
 const lowest = -700
@@ -241,7 +246,7 @@ func (q quasi) value(z, v float64) float64 {
 	case !(math.Abs(slope) > q.clip):
 		return max(q.of.value(z, v), 0)
 	}
-	steep, flat := z, max(logarithm(v), lowest)
+	steep, flat := z, q.best(2*v-1)
 	for range 80 {
 		middle := steep + (flat-steep)/2
 		if s, _ := q.of.at(middle, v); math.Abs(s) > q.clip {

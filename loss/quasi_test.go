@@ -132,3 +132,39 @@ func TestQuasiDoesNotFeelTheBounds(t *testing.T) {
 		}
 	}
 }
+
+// TestQuasiAtZero: the loss of the number 0 must be the integral of its capped slope, and no record's change may exceed
+// the range of changes, for a cap far below the slope of 0 (which fails if a logarithm of 0 counts as a small number's).
+func TestQuasiAtZero(t *testing.T) {
+	for _, text := range []string{"negbinomial(0.001,0.5,1000)", "negbinomial(2,0.5,1000)", "tweedie(1.5,0.5,20,1000)"} {
+		parsed, err := loss.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := parsed.(loss.RankOne)
+		y, sum := []float64{-1}, 0.
+		const step = 1. / 64
+		for z := -60.; z < 4; z += step {
+			var slope, value [1]float64
+			l.Slopes(slope[:], []float64{z + step/2}, y)
+			sum += step * slope[0]
+			if l.Values(value[:], []float64{z + step}, y); math.Abs(value[0]-sum) > .01 {
+				t.Errorf("%s: the loss of 0 at %v is %v: want %v", text, z+step, value[0], sum)
+				break
+			}
+		}
+		reach := func(v []float64) (low, high float64) { return -30, 10 }
+		for _, at := range []float64{-20, -13.8, -6, -1} {
+			least, most, ok := loss.ChangeRange(l, []float64{1}, []float64{at}, reach)
+			var before, after [1]float64
+			l.Values(before[:], []float64{at}, y)
+			l.Values(after[:], []float64{0}, y)
+			if !ok || after[0]-before[0] > most+1e-9 {
+				t.Errorf("%s: from %v the number 0 changes by %v: above %v", text, at, after[0]-before[0], most)
+			}
+			if l.Values(after[:], []float64{-30}, y); after[0]-before[0] < least-1e-9 {
+				t.Errorf("%s: from %v the number 0 changes by %v: below %v", text, at, after[0]-before[0], least)
+			}
+		}
+	}
+}
