@@ -266,7 +266,7 @@ func (q quasi) numbers(z, y float64) (margin, v float64) {
 		if y, share = Carried(Real, y); share < q.exposure-exposureRounding {
 			return math.NaN(), math.NaN()
 		}
-		z += logarithm(share)
+		z += logarithm(max(share, q.exposure)) // a small share is stored as 0
 	}
 	if v = (1 + y) / 2; !(v >= 0) {
 		v = math.NaN()

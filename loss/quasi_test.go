@@ -168,3 +168,46 @@ func TestQuasiAtZero(t *testing.T) {
 		}
 	}
 }
+
+// TestLeastExposureIsRead: an exposure below the rounding of a stored share counts as the least one, not as more.
+func TestLeastExposureIsRead(t *testing.T) {
+	const least = 1e-6
+	for _, text := range []string{"negbinomial%s(2,5,1000%s)", "tweedie%s(1.5,5,20,1000%s)"} {
+		alike, err := loss.Parse(fmt.Sprintf(text, "", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		exposed, err := loss.Parse(fmt.Sprintf(text, "-rate", ",1e-06"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, z := range []float64{3, 8, 12} {
+			var got, want [1]float64
+			exposed.(loss.RankOne).Values(got[:], []float64{z}, []float64{loss.Carry(loss.Real, -.99, least)})
+			alike.(loss.RankOne).Values(want[:], []float64{z + math.Log(least)}, []float64{-.99})
+			if math.Abs(got[0]-want[0]) > 1e-6*(1+want[0]) {
+				t.Errorf("%s at %v: %v: want %v", exposed.Name(), z, got[0], want[0])
+			}
+		}
+	}
+}
+
+// TestRangeOfExposuresFarOut: the slope of a large power rises over hundreds of units, and no change of a record may
+// exceed the range on the way.
+func TestRangeOfExposuresFarOut(t *testing.T) {
+	parsed, err := loss.Parse("tweedie-rate(1.99,5,1,1000,0.001)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	least, most, ok := loss.ChangeRange(parsed, []float64{1}, []float64{0},
+		func([]float64) (low, high float64) { return -10, 300 })
+	var before, after [1]float64
+	for _, z := range []float64{-10, 100, 300} {
+		y := []float64{loss.Carry(loss.Real, -1, 1)}
+		parsed.(loss.RankOne).Values(before[:], []float64{0}, y)
+		parsed.(loss.RankOne).Values(after[:], []float64{z}, y)
+		if change := after[0] - before[0]; !ok || change < least || change > most {
+			t.Errorf("a change by %v at %v: outside of %v to %v", change, z, least, most)
+		}
+	}
+}
