@@ -182,11 +182,17 @@ func (t tweedie) at(z, v float64) (slope, bend float64) {
 }
 
 func (t tweedie) value(z, v float64) float64 {
-	value := t.integral(z-t.log, v)
-	if v != 0 {
-		value -= t.integral(logarithm(v)-t.log, v)
+	x := z - t.log
+	if v == 0 {
+		return t.integral(x, v)
 	}
-	return value
+	least := logarithm(v) - t.log
+	if min(x, least) > t.knee { // the integral up to the knee cancels, and may be beyond the largest float64
+		a, b := t.terms(x, v)
+		_, from := t.terms(least, v)
+		return float64(a*(x-least)) + (b - from)
+	}
+	return t.integral(x, v) - t.integral(least, v)
 }
 
 // integral returns an antiderivative of the slope, which is 0 at minus infinity for v = 0.

@@ -211,3 +211,36 @@ func TestRangeOfExposuresFarOut(t *testing.T) {
 		}
 	}
 }
+
+// TestSmallCapsHaveValues: a cap so small that the weight is constant from a tiny mean on must leave the gap finite, and
+// the values those of the integral of the slope.
+func TestSmallCapsHaveValues(t *testing.T) {
+	for _, p := range []float64{1.01, 1.3, 1.5, 1.9, 1.99} {
+		for _, clip := range []float64{1e-6, 1e-3, .1, 1, 100, 1e6} {
+			for _, most := range []float64{1, 1e4, 1e12} {
+				l, err := loss.Parse(fmt.Sprintf("tweedie(%v,%v,1,%v)", p, clip, most))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if gap := l.Constants().InitialGap; !(gap > 0 && gap <= clip*60+60*60) {
+					t.Errorf("%s: the initial gap is %v", l.Name(), gap)
+				}
+			}
+		}
+		parsed, err := loss.Parse(fmt.Sprintf("tweedie(%v,1e-06,1,1)", p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, y, sum := parsed.(loss.RankOne), []float64{0}, 0.
+		const step = 1. / 256
+		for z := -math.Ln2; z < 4; z += step { // from the number's own margin on
+			var slope, value [1]float64
+			l.Slopes(slope[:], []float64{z + step/2}, y)
+			sum += step * slope[0]
+			if l.Values(value[:], []float64{z + step}, y); !(math.Abs(value[0]-sum) < 1e-10) {
+				t.Errorf("%s: the loss at %v is %v: want %v", l.Name(), z+step, value[0], sum)
+				break
+			}
+		}
+	}
+}
