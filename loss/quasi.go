@@ -212,6 +212,15 @@ func (quasi) Rate(z float64) float64 { return repromath.Exp(z) }
 // LeastMean returns the least mean that a constant may have, as a fraction of the largest number.
 func (q quasi) LeastMean() float64 { return q.least }
 
+// Grain returns what numbers must be told apart by, as a fraction of the largest number, and its text: the typical
+// mean, or theta + 1 of counts.
+func (q quasi) Grain() (share float64, text string) {
+	if t, is := q.of.(tweedie); is {
+		return t.unit, "the typical mean of the loss"
+	}
+	return (q.scale + 1) / q.most, "theta + 1"
+}
+
 // Deviance returns the deviance of a number at a mean, both in the unit of the target, without the cap.
 func (q quasi) Deviance(v, mean float64) float64 {
 	of := q.of
