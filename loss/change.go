@@ -114,7 +114,7 @@ func marginChanges(l RankOne, low, high, at float64) (least, most float64) {
 // those of the largest number and of 0.
 func exposedChanges(l RankOne, low, high, at float64) (least, most float64) {
 	slopes := make([]float64, 2)
-	far := []float64{-straight, straight}
+	far := []float64{math.Inf(-1), math.Inf(1)} // a slope can be far from its limit over hundreds of units
 	l.Slopes(slopes, far, []float64{Carry(Real, 1, 1), Carry(Real, -1, 1)})
 	for _, move := range []float64{low - at, high - at} {
 		for _, s := range slopes {

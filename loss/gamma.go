@@ -51,6 +51,9 @@ func (gamma) Rate(z float64) float64 { return repromath.Exp(z) }
 // LeastValue returns the ratio of the bounds of a positive number.
 func (g gamma) LeastValue() float64 { return g.least }
 
+// Grain returns what numbers must be told apart by, as a fraction of the largest number, and its text.
+func (g gamma) Grain() (share float64, text string) { return g.least, "the lower bound" }
+
 // LeastMean returns the least mean that a constant may have, as a fraction of the largest number.
 func (g gamma) LeastMean() float64 { return g.least }
 

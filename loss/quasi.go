@@ -182,11 +182,17 @@ func (t tweedie) at(z, v float64) (slope, bend float64) {
 }
 
 func (t tweedie) value(z, v float64) float64 {
-	value := t.integral(z-t.log, v)
-	if v != 0 {
-		value -= t.integral(logarithm(v)-t.log, v)
+	x := z - t.log
+	if v == 0 {
+		return t.integral(x, v)
 	}
-	return value
+	least := logarithm(v) - t.log
+	if min(x, least) > t.knee { // the integral up to the knee cancels, and may be beyond the largest float64
+		a, b := t.terms(x, v)
+		_, from := t.terms(least, v)
+		return float64(a*(x-least)) + (b - from)
+	}
+	return t.integral(x, v) - t.integral(least, v)
 }
 
 // integral returns an antiderivative of the slope, which is 0 at minus infinity for v = 0.
@@ -206,6 +212,15 @@ func (quasi) Rate(z float64) float64 { return repromath.Exp(z) }
 // LeastMean returns the least mean that a constant may have, as a fraction of the largest number.
 func (q quasi) LeastMean() float64 { return q.least }
 
+// Grain returns what numbers must be told apart by, as a fraction of the largest number, and its text: the typical
+// mean, or theta + 1 of counts.
+func (q quasi) Grain() (share float64, text string) {
+	if t, is := q.of.(tweedie); is {
+		return t.unit, "the typical mean of the loss"
+	}
+	return (q.scale + 1) / q.most, "theta + 1"
+}
+
 // Deviance returns the deviance of a number at a mean, both in the unit of the target, without the cap.
 func (q quasi) Deviance(v, mean float64) float64 {
 	of := q.of
@@ -223,8 +238,13 @@ func (q quasi) Constants() Constants { return q.constants }
 // Most returns the largest number, in the unit of the target.
 func (q quasi) Most() float64 { return q.most }
 
-// best returns the margin at which the loss of the target y is least.
-func (quasi) best(y float64) float64 { return logarithm((1 + y) / 2) }
+// best returns the margin at which the loss of the target y is least, or lowest for the number 0.
+func (quasi) best(y float64) float64 {
+	if y == -1 {
+		return lowest
+	}
+	return max(logarithm((1+y)/2), lowest)
+}
 
 // lowest is a margin below that of any mean.
 const lowest = -700
@@ -241,7 +261,7 @@ func (q quasi) value(z, v float64) float64 {
 	case !(math.Abs(slope) > q.clip):
 		return max(q.of.value(z, v), 0)
 	}
-	steep, flat := z, max(logarithm(v), lowest)
+	steep, flat := z, q.best(2*v-1)
 	for range 80 {
 		middle := steep + (flat-steep)/2
 		if s, _ := q.of.at(middle, v); math.Abs(s) > q.clip {
@@ -261,7 +281,7 @@ func (q quasi) numbers(z, y float64) (margin, v float64) {
 		if y, share = Carried(Real, y); share < q.exposure-exposureRounding {
 			return math.NaN(), math.NaN()
 		}
-		z += logarithm(share)
+		z += logarithm(max(share, q.exposure)) // a small share is stored as 0
 	}
 	if v = (1 + y) / 2; !(v >= 0) {
 		v = math.NaN()

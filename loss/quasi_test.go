@@ -132,3 +132,115 @@ func TestQuasiDoesNotFeelTheBounds(t *testing.T) {
 		}
 	}
 }
+
+// TestQuasiAtZero: the loss of the number 0 must be the integral of its capped slope, and no record's change may exceed
+// the range of changes, for a cap far below the slope of 0 (which fails if a logarithm of 0 counts as a small number's).
+func TestQuasiAtZero(t *testing.T) {
+	for _, text := range []string{"negbinomial(0.001,0.5,1000)", "negbinomial(2,0.5,1000)", "tweedie(1.5,0.5,20,1000)"} {
+		parsed, err := loss.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := parsed.(loss.RankOne)
+		y, sum := []float64{-1}, 0.
+		const step = 1. / 64
+		for z := -60.; z < 4; z += step {
+			var slope, value [1]float64
+			l.Slopes(slope[:], []float64{z + step/2}, y)
+			sum += step * slope[0]
+			if l.Values(value[:], []float64{z + step}, y); math.Abs(value[0]-sum) > .01 {
+				t.Errorf("%s: the loss of 0 at %v is %v: want %v", text, z+step, value[0], sum)
+				break
+			}
+		}
+		reach := func(v []float64) (low, high float64) { return -30, 10 }
+		for _, at := range []float64{-20, -13.8, -6, -1} {
+			least, most, ok := loss.ChangeRange(l, []float64{1}, []float64{at}, reach)
+			var before, after [1]float64
+			l.Values(before[:], []float64{at}, y)
+			l.Values(after[:], []float64{0}, y)
+			if !ok || after[0]-before[0] > most+1e-9 {
+				t.Errorf("%s: from %v the number 0 changes by %v: above %v", text, at, after[0]-before[0], most)
+			}
+			if l.Values(after[:], []float64{-30}, y); after[0]-before[0] < least-1e-9 {
+				t.Errorf("%s: from %v the number 0 changes by %v: below %v", text, at, after[0]-before[0], least)
+			}
+		}
+	}
+}
+
+// TestLeastExposureIsRead: an exposure below the rounding of a stored share counts as the least one, not as more.
+func TestLeastExposureIsRead(t *testing.T) {
+	const least = 1e-6
+	for _, text := range []string{"negbinomial%s(2,5,1000%s)", "tweedie%s(1.5,5,20,1000%s)"} {
+		alike, err := loss.Parse(fmt.Sprintf(text, "", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		exposed, err := loss.Parse(fmt.Sprintf(text, "-rate", ",1e-06"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, z := range []float64{3, 8, 12} {
+			var got, want [1]float64
+			exposed.(loss.RankOne).Values(got[:], []float64{z}, []float64{loss.Carry(loss.Real, -.99, least)})
+			alike.(loss.RankOne).Values(want[:], []float64{z + math.Log(least)}, []float64{-.99})
+			if math.Abs(got[0]-want[0]) > 1e-6*(1+want[0]) {
+				t.Errorf("%s at %v: %v: want %v", exposed.Name(), z, got[0], want[0])
+			}
+		}
+	}
+}
+
+// TestRangeOfExposuresFarOut: the slope of a large power rises over hundreds of units, and no change of a record may
+// exceed the range on the way.
+func TestRangeOfExposuresFarOut(t *testing.T) {
+	parsed, err := loss.Parse("tweedie-rate(1.99,5,1,1000,0.001)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	least, most, ok := loss.ChangeRange(parsed, []float64{1}, []float64{0},
+		func([]float64) (low, high float64) { return -10, 300 })
+	var before, after [1]float64
+	for _, z := range []float64{-10, 100, 300} {
+		y := []float64{loss.Carry(loss.Real, -1, 1)}
+		parsed.(loss.RankOne).Values(before[:], []float64{0}, y)
+		parsed.(loss.RankOne).Values(after[:], []float64{z}, y)
+		if change := after[0] - before[0]; !ok || change < least || change > most {
+			t.Errorf("a change by %v at %v: outside of %v to %v", change, z, least, most)
+		}
+	}
+}
+
+// TestSmallCapsHaveValues: a cap so small that the weight is constant from a tiny mean on must leave the gap finite, and
+// the values those of the integral of the slope.
+func TestSmallCapsHaveValues(t *testing.T) {
+	for _, p := range []float64{1.01, 1.3, 1.5, 1.9, 1.99} {
+		for _, clip := range []float64{1e-6, 1e-3, .1, 1, 100, 1e6} {
+			for _, most := range []float64{1, 1e4, 1e12} {
+				l, err := loss.Parse(fmt.Sprintf("tweedie(%v,%v,1,%v)", p, clip, most))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if gap := l.Constants().InitialGap; !(gap > 0 && gap <= clip*60+60*60) {
+					t.Errorf("%s: the initial gap is %v", l.Name(), gap)
+				}
+			}
+		}
+		parsed, err := loss.Parse(fmt.Sprintf("tweedie(%v,1e-06,1,1)", p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, y, sum := parsed.(loss.RankOne), []float64{0}, 0.
+		const step = 1. / 256
+		for z := -math.Ln2; z < 4; z += step { // from the number's own margin on
+			var slope, value [1]float64
+			l.Slopes(slope[:], []float64{z + step/2}, y)
+			sum += step * slope[0]
+			if l.Values(value[:], []float64{z + step}, y); !(math.Abs(value[0]-sum) < 1e-10) {
+				t.Errorf("%s: the loss at %v is %v: want %v", l.Name(), z+step, value[0], sum)
+				break
+			}
+		}
+	}
+}

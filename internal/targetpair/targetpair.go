@@ -9,6 +9,9 @@ import "math"
 // divided. It is a power of two.
 const levels = 1 << 16
 
+// Rounding is the spacing of encoded targets in [-1, 1] beside a share below 1.
+const Rounding = 0x1p-35
+
 // spacing returns by how much the encoded number increases if the share decreases by one level, 2^-16. It is
 // larger than the range of targets, so that target and share can be separated. Targets are in [-1, 1] or, if
 // wide is true, class numbers below 2^12.
@@ -21,7 +24,7 @@ func spacing(wide bool) float64 {
 
 // Join encodes a target y and a share (a weight or an exposure in [0, 1]) of one record as one
 // float64. wide says that targets are class numbers. The share is rounded to a multiple of 2^-16. If
-// the share is 1, the result is y. Otherwise y is rounded to a multiple of 2^-35, unless it is a
+// the share is 1, the result is y. Otherwise y is rounded to a multiple of Rounding, unless it is a
 // class number. A share outside [0, 1] gives NaN.
 func Join(y, share float64, wide bool) float64 {
 	if !(share >= 0 && share <= 1) {

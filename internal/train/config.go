@@ -390,6 +390,9 @@ func (c *Config) loss() (loss.Loss, error) {
 		return nil, fmt.Errorf("model.loss: schema.target %q: loss %s is for numbers from 0 to %v: the bounds are %v and %v (leave "+
 			"the last number of the loss out, which is then the upper bound)", target.Column, l.Name(), of.Most(), target.Low, target.High)
 	}
+	if err := checkRounding(target, l); err != nil {
+		return nil, err
+	}
 	if least := target.Least(); least > 0 && loss.LeastExposure(l) == 0 {
 		if l, err = loss.WithExposure(l, least); err != nil {
 			return nil, fmt.Errorf("model.loss: schema.target %q: exposure or offset: %w", target.Column, err)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
+	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
 // LossName is the name of a loss in the notation of package loss. A configuration may instead describe a
@@ -37,6 +39,26 @@ var (
 	gammaOfBounds = regexp.MustCompile(`\b(gamma\([^,()]*)\)`)
 	quasiOfBounds = regexp.MustCompile(`\b(negbinomial\([^,()]*,[^,()]*|tweedie\([^,()]*,[^,()]*,[^,()]*)\)`)
 )
+
+// finest is the largest rounding of a stored number as a share of what numbers must be told apart by.
+const finest = 1. / 32
+
+// checkRounding returns an error if stored numbers are too coarse for a loss of relative residuals. A number beside a
+// weight, an exposure or an offset is stored with them, rounded to a share of the bounds (targetpair.Join).
+func checkRounding(t dataset.Target, l loss.Loss) error {
+	of, ok := loss.Unweighted(l).(interface{ Grain() (float64, string) })
+	if !ok || t.Weight == "" && t.Exposure.Column == "" {
+		return nil
+	}
+	grain, text := of.Grain()
+	rounding := targetpair.Rounding * (t.High - t.Low) / 2
+	if most := finest * grain * t.High; rounding > most {
+		return fmt.Errorf("schema.target %q: number = [%v, %v]: must have bounds at most %.2g apart for loss %s beside a "+
+			"weight, an exposure or an offset: the stored numbers are multiples of %.2g, which must be at most 1/32 of %s, %.3g",
+			t.Column, t.Low, t.High, 2*most/targetpair.Rounding, l.Name(), rounding, text, grain*t.High)
+	}
+	return nil
+}
 
 // network is a network as the keys of a configuration describe it. Zero values mean the defaults.
 type network struct {
