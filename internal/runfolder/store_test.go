@@ -256,3 +256,34 @@ func TestAStoreIsSettledByTheCertificate(t *testing.T) {
 		t.Errorf("settled by its own certificate: %+v", d.Runs)
 	}
 }
+
+// TestAFailedFitClosesItsStore: a fit that ends while its table is opened closes the store of budgets.
+func TestAFailedFitClosesItsStore(t *testing.T) {
+	for name, c := range map[string]struct{ old, new, want string }{
+		"number of records": {"relation: replace-one", "relation: replace-one, records: 59", "privacy.records"},
+		"dataset":           {"dataset: people", "dataset: others", "others"},
+		"table":             {"data: people.csv", "data: none.csv", "none.csv"},
+	} {
+		s := newScene(t, "gd")
+		stored(t, s, 1.2, "train: {algorithm: gd, steps: 8}\n")
+		write(t, s.config(), strings.Replace(read(t, s.config()), c.old, c.new, 1))
+		conf, o, err := s.begin(func() {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var book *budget.Book
+		o.Stores = func(ctx context.Context, address string) (*budget.Book, error) {
+			opened, err := stores.Open(ctx, address)
+			book = opened
+			return opened, err
+		}
+		if _, err := fit(t.Context(), conf, o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v: must name %s", name, err, c.want)
+		}
+		if book == nil {
+			t.Errorf("%s: no store was opened", name)
+		} else if _, err := book.Names(t.Context()); err == nil {
+			t.Errorf("%s: the store is still open", name)
+		}
+	}
+}

@@ -186,7 +186,7 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 
 // opened opens the store of budgets, and the table for the schema, the loss and the budget of a run. It checks that the
 // store covers the budget, of a run that samples records or not, and that the table has the stated number of records.
-// If an error occurs, both are closed again.
+// If an error occurs, both are closed again, and neither may be used.
 func (c *Config) opened(ctx context.Context, stores Stores, samples bool, of curator.Config) (store *storedRun,
 	session *curator.Session, err error) {
 	if of.Paths, err = c.DataPaths(); err != nil {
@@ -201,7 +201,7 @@ func (c *Config) opened(ctx context.Context, stores Stores, samples bool, of cur
 		}
 	}()
 	if err = store.covers(ctx, of.Budget, of.Schema.Unit().Column, samples); err != nil {
-		return nil, nil, err
+		return store, nil, err
 	}
 	of.Reserve, of.Rows, of.Reader, of.Shards, of.CSV = store.reserve(), c.Rows, c.Reader, c.Shards, c.CSV
 	of.Memory, of.Folder = c.Memory.bytes(), c.memoryFolder()
@@ -211,12 +211,12 @@ func (c *Config) opened(ctx context.Context, stores Stores, samples bool, of cur
 		} else if c.Shards != nil {
 			err = fmt.Errorf("%w: nothing was charged", err)
 		}
-		return nil, nil, err
+		return store, nil, err
 	}
 	if n, records := c.Privacy.Records, session.All().Size(); n != 0 && float64(n) != records {
 		session.Close()
 		err = fmt.Errorf("privacy.records = %d: must be the number of records, %.0f, or be left out", n, records)
-		return nil, nil, err
+		return store, nil, err
 	}
 	return store, session, nil
 }

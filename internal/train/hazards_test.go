@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -221,6 +222,37 @@ func TestTimesUnderEveryFamily(t *testing.T) {
 		if err != nil || !(*m.Concordance > .68) {
 			t.Errorf("%s: %v, %v: must have a concordance above .68", name, err, m)
 		}
+	}
+}
+
+// TestTimesUnderEveryLoss: the time to an event with any loss, of one interval or several, with the numbers that follow
+// from the target or without them, is refused by a plan in words of the time, or it can be fitted.
+func TestTimesUnderEveryLoss(t *testing.T) {
+	last, fitted := regexp.MustCompile(`,[^,()]*\)$`), 0
+	for _, l := range train.Losses() {
+		for text := l.Text; ; {
+			for _, cuts := range []string{"[0.5, 1, 2, 3]", "[3]"} {
+				c := timesConfig(t, 300, 10, "", "{family: lines}", "{family: lines, loss: \""+text+"\"}", "[0.5, 1, 2, 3]", cuts)
+				if _, err := c.Plan(t.Context()); err != nil {
+					if !strings.Contains(err.Error(), "model.loss") {
+						t.Errorf("%s, cuts %s: %v: must name the loss", text, cuts, err)
+					}
+					continue
+				}
+				fitted++
+				if _, err := c.Fit(t.Context(), train.Options{Software: "test v1"}); err != nil {
+					t.Errorf("%s, cuts %s: %v", text, cuts, err)
+				}
+			}
+			shorter := last.ReplaceAllString(text, ")")
+			if shorter == text {
+				break
+			}
+			text = shorter
+		}
+	}
+	if fitted == 0 {
+		t.Error("no loss was fitted")
 	}
 }
 

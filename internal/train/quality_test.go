@@ -1,10 +1,14 @@
 package train
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 )
@@ -109,5 +113,62 @@ func TestQualityWarnings(t *testing.T) {
 	}
 	if list := qualityWarnings(s, nil); list != nil {
 		t.Errorf("no second moment: %v", list)
+	}
+}
+
+// TestExposuresAreNoShareOfRows: a fit of counts over exposures of a sound table has no warning of rows, columns or
+// levels, and one of counts over equal exposures warns of a column that hardly varies.
+func TestExposuresAreNoShareOfRows(t *testing.T) {
+	for target, want := range map[string][]string{
+		"{column: n, number: [0, 10], offset: {column: at, number: [-5, 0]}}":    nil,
+		"{column: n, number: [0, 10], exposure: {column: w, number: [0.001, 1]}}": nil,
+		"{column: n, number: [0, 10], weight: w}":                                nil,
+		"{column: n, number: [0, 10]}":                                           {WarnConstant},
+	} {
+		ignored := ""
+		for _, name := range []string{"at", "w"} {
+			if !strings.Contains(target, ": "+name) {
+				ignored += ", " + name + ": ignore"
+			}
+		}
+		c, err := ReadConfig(write(t, filepath.Join(t.TempDir(), "counts.yaml"), `
+data: counts.csv
+schema:
+  columns: {age: {number: [-1, 1]}, same: {number: [-1, 1]}, sex: {category: [f, m]}`+ignored+`}
+  target: `+target+`
+model: {loss: "poisson(1)", family: lines}
+privacy: {epsilon: 200, delta: 1e-6, relation: replace-one}
+`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Data = nil
+		c.Rows = &curator.Rows{Header: []string{"age", "same", "sex", "n", "at", "w"}, Cells: func(yield func([]string, error) bool) {
+			r := rand.New(rand.NewPCG(1, 2))
+			for i := range 4000 {
+				age, same := fmt.Sprint(2*r.Float64()-1), "0"
+				if want == nil {
+					same = age
+				}
+				at, w := -5*r.Float64(), .002+.997*float64(i%2)
+				if !yield([]string{age, same, []string{"f", "m"}[i%2], fmt.Sprint(5+r.IntN(5)), fmt.Sprint(at), fmt.Sprint(w)}, nil) {
+					return
+				}
+			}
+		}}
+		f, err := c.Fit(t.Context(), Options{Software: "test v1"})
+		if err != nil {
+			t.Fatalf("%s: %v", target, err)
+		}
+		var codes []string
+		for _, w := range f.Warnings {
+			if slices.Contains([]string{WarnRows, WarnConstant, WarnBounds}, w.Code) {
+				codes = append(codes, w.Code)
+				t.Log(target, w.Text)
+			}
+		}
+		if !slices.Equal(codes, want) {
+			t.Errorf("%s: %q, must be %q", target, codes, want)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -167,12 +168,20 @@ func targetWarnings(name string, c *optimize.Compared) []Warning {
 func (h Header) warnings(r Released) []Warning {
 	list := append(comparisonWarnings(r.Run.Compared), targetWarnings(h.Loss, r.Run.Compared)...)
 	list = append(list, inferenceWarnings(h.Schema, r.Inference)...)
-	if law := r.Run.Trace; law != nil {
+	if law := r.Run.Trace; law != nil && !h.unlikeRows(r) {
 		list = append(list, qualityWarnings(h.Schema, law.Moment)...)
 	}
 	list = append(list, startWarnings(h.Plan)...)
 	list = append(list, privacyWarnings(h.Epsilon, h.Delta, float64(h.Records), h.Plan.Effective)...)
 	return append(list, h.Adapted...)
+}
+
+// unlikeRows reports whether the released second moment counts rows unlike: a fit of counts that begins at a base rate
+// releases the curvature there, in which a row counts by its exposure and weight.
+func (h Header) unlikeRows(r Released) bool {
+	l, err := loss.Parse(h.Loss)
+	t := h.Schema.Target()
+	return err == nil && loss.Counts(l) && cmp.Or(r.Run.Base, h.Start) != nil && (t.Least() > 0 || t.Weight != "")
 }
 
 // Warnings returns the warnings about a plan, before any release.
