@@ -124,6 +124,8 @@ func TestBesideRules(t *testing.T) {
 		{weighted(" v"), `target.weight = " v"`},
 		{exposed(Exposure{"y", 1, 2}), `target.exposure = "y": is the target`},
 		{exposed(Exposure{"x", 1, 2}), `target.exposure = "x": is also listed under columns`},
+		{Target{Column: "y", Kind: Number, High: 1, Exposure: Exposure{"x", -1, 1}, Offset: true},
+			`target.offset = "x": is also listed under columns`},
 		{exposed(Exposure{"", 1, 2}), `must name a column`},
 		{exposed(Exposure{"v", 0, 2}), `target.exposure.number = 0: the lower bound must be above 0`},
 		{exposed(Exposure{"v", 1e-7, 1}),

@@ -223,6 +223,8 @@ func (r rawTarget) target() (Target, error) {
 		return t, &fieldError{"target.event", "", "must name the column that says whether the event occurred"}
 	case r.Event != "" && r.Classes == nil && r.Number == nil && len(r.Cuts) > 0:
 		r.Number = []float64{0, r.Cuts[len(r.Cuts)-1]}
+	case r.Event != "" && r.Classes == nil && r.Number == nil:
+		return t, &fieldError{"target.cuts", "", "must list the ends of the intervals, or number the bounds 0 and the end of the time"}
 	}
 	for key, e := range map[string]*rawExposure{"exposure": r.Exposure, "offset": r.Offset} {
 		if e == nil {

@@ -111,7 +111,7 @@ func (s *Schema) validate() error {
 		return err
 	}
 	for _, use := range [...]struct{ field, column string }{
-		{"target.column", s.target.Column}, {"target.weight", s.target.Weight}, {"target.exposure", s.target.Exposure.Column},
+		{"target.column", s.target.Column}, {"target.weight", s.target.Weight}, {s.target.exposed(), s.target.Exposure.Column},
 		{"target.event", strings.Join(s.target.times()[:min(1, len(s.target.times()))], "")}, {"target.entry", s.target.Entry},
 	} {
 		if _, listed := s.column(use.column); listed && use.column != "" {

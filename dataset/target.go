@@ -93,9 +93,19 @@ func (t Target) validateTimes() error {
 		}
 		return nil
 	}
-	if t.Kind != Number || t.Low != 0 || t.Weight != "" || t.Exposure != (Exposure{}) {
+	if name := t.beside(); name != "" || t.Exposure != (Exposure{}) {
+		field := "target.weight"
+		if t.Weight == "" {
+			field = t.exposed()
+		}
+		return &fieldError{field, strconv.Quote(name), "must be left out: the time to an event has no weight, exposure or offset"}
+	}
+	if t.Kind != Number || t.Low != 0 {
 		return &fieldError{"target.number", showBounds(t.Low, t.High),
-			"the time to an event begins at 0, and has no classes, weight or exposure"}
+			"the time to an event begins at 0, and has no classes"}
+	}
+	if name, value := t.eventColumn(); value == "" && name != strings.TrimSpace(t.Event) {
+		return &fieldError{"target.event", strconv.Quote(t.Event), "must have the value of an event behind =, or no ="}
 	}
 	for i, name := range t.times() {
 		rule := nameRule(name)
@@ -198,6 +208,14 @@ func (t Target) Rate() float64 {
 	return t.High / t.Exposure.High
 }
 
+// exposed returns the field of an exposure or of its logarithm, an offset.
+func (t Target) exposed() string {
+	if t.Offset {
+		return "target.offset"
+	}
+	return "target.exposure"
+}
+
 // validateBeside validates the column of a weight or an exposure.
 func (t Target) validateBeside() error {
 	field, name := "target.weight", t.Weight
@@ -206,8 +224,8 @@ func (t Target) validateBeside() error {
 			return &fieldError{"target.weight", strconv.Quote(t.Weight), "must not be given beside an exposure"}
 		}
 		rule := "the lower bound must be above 0, and at least " + showFloat(leastExposure) + " of the upper"
-		if field, name = "target.exposure", t.Exposure.Column; t.Offset {
-			field, rule = "target.offset", "the bounds must be at most 13.8 apart, a factor of a million"
+		if field, name = t.exposed(), t.Exposure.Column; t.Offset {
+			rule = "the bounds must be at most 13.8 apart, a factor of a million"
 		}
 		if t.Kind != Number {
 			return &fieldError{field, strconv.Quote(name), "only a number, a count, has an exposure or an offset"}

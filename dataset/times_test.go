@@ -133,7 +133,7 @@ func TestTimesAreWritten(t *testing.T) {
 func TestTimesAreChecked(t *testing.T) {
 	for target, want := range map[string]string{
 		"{time: t, cuts: [1]}":                                                  "target.event",
-		"{time: t, event: d}":                                                   "target",
+		"{time: t, event: d}":                                                   "target.cuts: must list the ends",
 		"{time: t, event: d, cuts: [2, 1]}":                                     "target.cuts",
 		"{time: t, event: d, cuts: [0, 1]}":                                     "target.cuts",
 		"{time: t, event: d, number: [0, 5], cuts: [1, 4]}":                     "target.cuts",
@@ -141,7 +141,7 @@ func TestTimesAreChecked(t *testing.T) {
 		"{time: t, event: t, cuts: [1]}":                                        "target.event",
 		"{time: t, event: d, entry: d, cuts: [1]}":                              "target.entry",
 		"{time: t, event: x, cuts: [1]}":                                        "target.event",
-		"{time: t, event: d, weight: w, cuts: [1]}":                             "target.number",
+		"{time: t, event: d, weight: w, cuts: [1]}":                             "target.weight = \"w\": must be left out",
 		"{column: y, number: [0, 1], entry: e}":                                 "are for the time to an event",
 		"{time: t, event: d, cuts: [1, 2], changing: x}":                        "target.changing",
 		"{time: t, event: d, cuts: [1, 2], changing: w}":                        "target.changing",
@@ -149,7 +149,10 @@ func TestTimesAreChecked(t *testing.T) {
 		"{column: y, number: [0, 1], changing: c}":                              "are for the time to an event",
 		"{time: t, event: d, classes: [a, b]}":                                  "target",
 		"{time: t, event: \"=2\", cuts: [1]}":                                   "target.event",
-		"{time: t, event: d, cuts: [1], exposure: {column: v, number: [1, 2]}}": "target.number",
+		"{time: t, event: d, cuts: [1], exposure: {column: v, number: [1, 2]}}": "target.exposure = \"v\": must be left out",
+		"{time: t, event: d, cuts: [1], offset: {column: v, number: [-1, 2]}}":  "target.offset = \"v\": must be left out",
+		"{time: t, event: \"d=\", cuts: [1]}":                                   "target.event = \"d=\": must have the value",
+		"{time: t, event: \"d = \", cuts: [1]}":                                 "target.event = \"d = \": must have the value",
 	} {
 		err := yaml.Unmarshal([]byte("columns: {x: {number: [0, 1]}, c: {category: [a, b]}}\ntarget: "+target+"\n"), new(Schema))
 		if err == nil || !strings.Contains(err.Error(), want) {

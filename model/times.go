@@ -32,9 +32,14 @@ type observed struct {
 // checkHorizons returns an error unless each time is within the time that the model describes.
 func (m *Model) checkHorizons(list []float64) error {
 	for _, h := range list {
-		if t := m.schema.Target(); t.Event == "" || !(h > 0 && h <= t.High) {
-			return fmt.Errorf("horizon = %v: must be a time above 0 and up to the end of the time that is modelled, "+
-				"of a model of the time to an event", h)
+		rule := ""
+		if t := m.schema.Target(); t.Event == "" {
+			rule = "must be left out: the model is not of the time to an event"
+		} else if !(h > 0 && h <= t.High) {
+			rule = fmt.Sprintf("must be a time above 0 and up to %v, the end of the time that is modelled", t.High)
+		}
+		if rule != "" {
+			return fmt.Errorf("horizon = %v: %s", h, rule)
 		}
 	}
 	return nil

@@ -27,6 +27,9 @@ func (e *exportCommand) Run(_ context.Context, c *console) error {
 	if e.ONNX == "" && (e.Matrix || e.Float32) {
 		return errors.New("export: --matrix and --float32 are forms of a graph: give them with --onnx FILE")
 	}
+	if e.ONNX != "" && (len(e.Keep) > 0 || e.Out != "") {
+		return errors.New("export: --keep and --out are of a query: give them with --sql DIALECT")
+	}
 	m, err := model.Read(e.Model)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -23,6 +24,9 @@ type predictCommand struct {
 }
 
 func (p *predictCommand) Run(ctx context.Context, c *console) error {
+	if p.Horizon != nil && len(p.Horizon) == 0 {
+		return errors.New("predict: --horizon: must list a time or more, or be left out")
+	}
 	m, err := model.Read(p.Model)
 	if err != nil {
 		return err

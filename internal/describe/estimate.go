@@ -148,7 +148,7 @@ func (d *describing) number(c dataset.Column, total estimate) Column {
 	masses, variance = fine.hatted(c.Name, false)
 	knots := fine.column(c.Name).Knots
 	if !only {
-		out.Spread = d.spread(knots, in, masses, variance).widened(rounding(c))
+		out.Spread = d.spread(knots, in, masses, variance, rounding(c))
 	}
 	known := estimate{total.value - max(missing.value, 0), total.variance + missing.variance}
 	if known.value < 5*math.Sqrt(known.variance) {
@@ -193,8 +193,9 @@ func (d *describing) mean(knots []float64, in span, masses []float64, variance f
 // spread returns the standard deviation of numbers clamped to a range, from the masses of a histogram's hats. The sum
 // of the masses times the squares of their knots is that of the squares of the numbers and, for each number, of the
 // product of its distances from the two knots beside it. The product is at most a quarter of the squared cell, which
-// widens the interval, and a sixth on average, which the estimate assumes.
-func (d *describing) spread(knots []float64, in span, masses []float64, variance float64) *Value {
+// widens the interval, and a sixth on average, which the estimate assumes. The interval also counts a rounding of each
+// number by at most the given distance, and does not go below 0.
+func (d *describing) spread(knots []float64, in span, masses []float64, variance, rounding float64) *Value {
 	at := make([]float64, len(knots))
 	var sum, size, total float64
 	for i, m := range masses {
@@ -224,7 +225,7 @@ func (d *describing) spread(knots []float64, in span, masses []float64, variance
 	}
 	half := d.z * math.Sqrt(variance*noise) / size
 	root := func(x float64) float64 { return math.Sqrt(max(x, 0)) }
-	return &Value{root(square - cells/6), root(square - widest/4 - half), root(square + half)}
+	return &Value{root(square - cells/6), max(root(square-widest/4-half)-rounding, 0), root(square+half) + rounding}
 }
 
 // bounds returns bounds for a fit: a tenth wider than low and high on either side, rounded outwards to two digits of

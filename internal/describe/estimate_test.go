@@ -99,7 +99,7 @@ func TestMeansOfHats(t *testing.T) {
 		if v := d.mean(uneven, in, masses, math.Pow(factor/5, 2)/7); (v != nil) != some {
 			t.Errorf("a sum of %v times the least: %v", 1/factor, v)
 		}
-		if v := d.spread(uneven, in, masses, math.Pow(factor/5, 2)/7); (v != nil) != some {
+		if v := d.spread(uneven, in, masses, math.Pow(factor/5, 2)/7, 0); (v != nil) != some {
 			t.Errorf("a sum of %v times the least: spread %v", 1/factor, v)
 		}
 	}
@@ -114,7 +114,7 @@ func TestSpreadOfHats(t *testing.T) {
 	mean, deviation := moments(numbers)
 	d := &describing{z: 1.5}
 	const variance = 1e-6
-	v := d.spread(even, span{low: 0, high: 9}, masses, variance)
+	v := d.spread(even, span{low: 0, high: 9}, masses, variance, 0)
 	if !close(v.Estimate, deviation, 1e-5) {
 		t.Errorf("%+v: must be %v", v, deviation)
 	}
@@ -144,9 +144,26 @@ func TestSpreadHoldsTheTruth(t *testing.T) {
 			}
 		}
 		_, truth := moments(numbers)
-		v := d.spread(uneven, span{low: 0, high: 10}, hatsOf(uneven, numbers), 1e-30)
+		v := d.spread(uneven, span{low: 0, high: 10}, hatsOf(uneven, numbers), 1e-30, 0)
 		if v.Low > truth+1e-6 || v.High < truth-1e-6 {
 			t.Fatalf("%v: %+v: must hold %v", numbers, v, truth)
+		}
+	}
+}
+
+// TestSpreadIsNotBelowZero: numbers that may all be the same have a standard deviation of 0 or more, however much noise
+// and rounding widen its interval, and rounding widens the interval at both ends otherwise.
+func TestSpreadIsNotBelowZero(t *testing.T) {
+	d := &describing{z: 1.5}
+	const rounding = .25
+	for _, numbers := range [][]float64{{5, 5, 5}, {5, 5.5}, evenly(uneven)} {
+		for _, variance := range []float64{1e-30, 1e-6, 1e-3} {
+			masses := hatsOf(uneven, numbers)
+			exact := d.spread(uneven, span{low: 0, high: 10}, masses, variance, 0)
+			v := d.spread(uneven, span{low: 0, high: 10}, masses, variance, rounding)
+			if v.Low != max(exact.Low-rounding, 0) || v.High != exact.High+rounding {
+				t.Errorf("%v of variance %v: %+v, without rounding %+v", numbers[:2], variance, v, exact)
+			}
 		}
 	}
 }

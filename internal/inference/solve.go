@@ -81,7 +81,7 @@ func Quantile(level float64) float64 { return math.Sqrt2 * math.Erfinv(level) }
 // CheckLevel returns an error unless the coverage level of an interval is in [.5, .999].
 func CheckLevel(level float64) error {
 	if !(level >= .5 && level <= .999) {
-		return fmt.Errorf("inference: level = %v: must be between 0.5 and 0.999", level)
+		return fmt.Errorf("level = %v: must be between 0.5 and 0.999", level)
 	}
 	return nil
 }

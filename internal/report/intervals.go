@@ -58,7 +58,7 @@ func states(c *model.Coefficients) (text string) {
 	const most = 4
 	for _, r := range c.Reasons {
 		terms := r.Terms
-		if len(terms) > most {
+		if len(terms) > most+1 { // never "1 others"
 			terms = append(slices.Clone(terms[:most]), fmt.Sprintf("%d others", len(terms)-most))
 		}
 		text += fmt.Sprintf(" %s%s (%s): %s.", strings.ToUpper(string(r.State[:1])), r.State[1:], strings.Join(terms, ", "), r.Text)

@@ -135,6 +135,16 @@ func TestEffectsToTheLetter(t *testing.T) {
 	}
 }
 
+// TestOneTermIsNamed: a reason that concerns one term more than are named names it too.
+func TestOneTermIsNamed(t *testing.T) {
+	for n, want := range map[int]string{4: "t1, t2, t3, t4", 5: "t1, t2, t3, t4, t5", 6: "t1, t2, t3, t4, 2 others"} {
+		c := &model.Coefficients{Reasons: []model.Reason{{State: "withheld", Terms: []string{"t1", "t2", "t3", "t4", "t5", "t6"}[:n]}}}
+		if got := states(c); !strings.Contains(got, "("+want+")") {
+			t.Errorf("%d terms: %q", n, got)
+		}
+	}
+}
+
 // TestIntervalsHaveTheirScales tests intervals of coefficients whose variances differ: 1, 4 and 16 times .0004, so that
 // a wrong place in the covariance, or a wrong end, shows.
 func TestIntervalsHaveTheirScales(t *testing.T) {

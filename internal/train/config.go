@@ -390,9 +390,14 @@ func (c *Config) loss() (loss.Loss, error) {
 		return nil, fmt.Errorf("model.loss: schema.target %q: loss %s is for numbers of at least %v of the largest: leave "+
 			"its second number out, which is then that of the bounds", target.Column, l.Name(), of.LeastValue())
 	}
-	if of, ok := loss.Unweighted(l).(interface{ Most() float64 }); ok && (of.Most() != target.High || target.Low != 0) {
-		return nil, fmt.Errorf("model.loss: schema.target %q: loss %s is for numbers from 0 to %v: the bounds are %v and %v (leave "+
-			"the last number of the loss out, which is then the upper bound)", target.Column, l.Name(), of.Most(), target.Low, target.High)
+	of, most := loss.Unweighted(l).(interface{ Most() float64 })
+	if most && target.Low != 0 {
+		return nil, fmt.Errorf("model.loss: schema.target %q: loss %s is for numbers from 0: the lower bound must be 0 and is %v",
+			target.Column, l.Name(), target.Low)
+	}
+	if most && of.Most() != target.High {
+		return nil, fmt.Errorf("model.loss: schema.target %q: loss %s is for numbers from 0 to %v: the upper bound is %v (leave "+
+			"the last number of the loss out, which is then the upper bound)", target.Column, l.Name(), of.Most(), target.High)
 	}
 	if err := checkRounding(target, l); err != nil {
 		return nil, err

@@ -68,7 +68,7 @@ func (c *Config) Describe(ctx context.Context, o DescribeOptions) (*Described, e
 		return nil, errors.New("shards: must be left out: a table is described where one process reads it")
 	}
 	if err := inference.CheckLevel(o.Level); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("describe: %w", err)
 	}
 	budget, err := c.budget()
 	if err != nil {

@@ -362,3 +362,13 @@ privacy: {epsilon: 1, delta: 1e-6, relation: replace-one}
 		t.Errorf("%v are left without bounds", unbounded(c.Schema))
 	}
 }
+
+// TestDescribedLevelIsChecked: a level that no interval can have is refused in the name of the description.
+func TestDescribedLevelIsChecked(t *testing.T) {
+	for _, level := range []float64{-1, .4, 1, math.NaN()} {
+		_, err := config(t, 20).Describe(t.Context(), DescribeOptions{Level: level})
+		if want := fmt.Sprintf("describe: level = %v: must be between 0.5 and 0.999", level); err == nil || err.Error() != want {
+			t.Errorf("%v: must be %q", err, want)
+		}
+	}
+}

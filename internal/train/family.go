@@ -119,7 +119,7 @@ func (c *Config) straight() string {
 		return "schema.norm shortens rows, and would shorten those with curves more"
 	case c.Model.Regularizer != "" || c.Model.Radius != 0 || c.Model.KL != (Model{}).KL:
 		return "model.regularizer, radius and kl are stated for the weights of lines"
-	case len(c.Train.Settings) > 0 || !slices.Contains([]string{"", "auto", "preconditioned"}, c.Train.Algorithm):
+	case len(c.Train.Settings) > 0 || c.Train.unmeasured() != "":
 		return "the rule was measured with the default algorithm alone, and train states another or its settings"
 	}
 	return ""

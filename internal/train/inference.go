@@ -37,7 +37,7 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 	}
 	var none onestep.Intervals
 	if err := inference.CheckLevel(level); err != nil {
-		return none, err
+		return none, fmt.Errorf("inference: %w", err)
 	}
 	switch {
 	case c.Train.Algorithm != "" && c.Train.Algorithm != algorithms[0].name || len(c.Train.Settings) > 0:

@@ -22,7 +22,7 @@ import (
 // refuse each key that would change the meaning of a coefficient, and name it.
 func TestInferenceRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"level":         {"inference: {level: 1.5}\n", "level = 1.5: must be between 0.5 and 0.999"},
+		"level":         {"inference: {level: 1.5}\n", "inference: level = 1.5: must be between 0.5 and 0.999"},
 		"an algorithm":  {"inference: {level: 0.9}\ntrain: {algorithm: gd}\n", "train.algorithm"},
 		"a setting":     {"inference: {level: 0.9}\ntrain: {steps: 9}\n", "train.algorithm"},
 		"a regularizer": {"inference: {level: 0.9}\nmodel: {loss: logistic, regularizer: l2(0.1)}\n", "model.regularizer"},

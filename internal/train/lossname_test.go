@@ -81,3 +81,19 @@ func TestLossesTakeTheBounds(t *testing.T) {
 		}
 	}
 }
+
+// TestLossesSayWhichBoundIsWrong: a loss of numbers from 0 to the upper bound names the lower bound if that is not 0, and
+// its own last number only if that is not the upper bound.
+func TestLossesSayWhichBoundIsWrong(t *testing.T) {
+	for _, c := range []struct{ loss, bounds, want, not string }{
+		{"tweedie(1.5,5,100)", "[1, 1e6]", "the lower bound must be 0 and is 1", "leave"},
+		{"negbinomial(2,5)", "[1, 1e6]", "the lower bound must be 0 and is 1", "leave"},
+		{"negbinomial(2,5,9)", "[0, 10]", "leave the last number of the loss out", "lower"},
+	} {
+		f := config(t, 20, `classes: ["0", "1"]`, "number: "+c.bounds, "loss: logistic", `loss: "`+c.loss+`"`)
+		_, err := f.Plan(t.Context())
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), c.not) {
+			t.Errorf("%s of %s: %v: must say %q", c.loss, c.bounds, err, c.want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
@@ -23,8 +24,8 @@ type Outlook struct {
 	// share Lost of the gain to noise, and nine in ten lost at most the share Most. Most 1 means that one in ten lost
 	// the whole gain or more. Lost above 1 means that half of the fits were no better than the constant. The figures
 	// are those of lab/results/outlook.txt. They are no guarantee, since other tables may differ.
-	Lost float64 `json:"lost_share"`
-	Most float64 `json:"lost_share_most"`
+	Lost float64 `json:"lost_share,omitempty"`
+	Most float64 `json:"lost_share_most,omitempty"`
 	// Either of Records and Epsilon doubles the effective size: Records is a number of records at this budget,
 	// Epsilon an epsilon for the present number of records at the same delta. Epsilon is 0 if no epsilon doubles the
 	// size.
@@ -35,6 +36,9 @@ type Outlook struct {
 	// benchmark had a share as small as Lost/2. HalveEpsilon is also 0 if no epsilon is sufficient.
 	HalveRecords float64 `json:"records_to_halve,omitempty"`
 	HalveEpsilon float64 `json:"epsilon_to_halve,omitempty"`
+	// Unmeasured is the algorithm that the configuration states if the benchmarks have no fits with it. Lost, Most and
+	// what halves Lost are then 0. It is empty otherwise.
+	Unmeasured string `json:"not_measured_with,omitempty"`
 }
 
 // measuredLost lists how much fits lost to noise in benchmarks, as a share of the gain that a fit without
@@ -104,16 +108,27 @@ func (p Planned) Outlook() Outlook {
 	ratio, assumed := p.curvature()
 	size := p.Summary.Effective * ratio
 	o.Size, o.Assumed = size, assumed
+	o.Records, o.Epsilon = p.grown(2)
+	if o.Unmeasured = p.unmeasured; o.Unmeasured != "" {
+		return o
+	}
 	for _, m := range measuredLost {
 		if o.Lost, o.Most = m.half, m.most; size >= m.size {
 			break
 		}
 	}
-	o.Records, o.Epsilon = p.grown(2)
 	if half := sizeOfHalf(o.Lost); half > size {
 		o.HalveRecords, o.HalveEpsilon = p.grown(half / size)
 	}
 	return o
+}
+
+// unmeasured returns the stated algorithm if it is another than that of the benchmarks, and otherwise "".
+func (t Train) unmeasured() string {
+	if slices.Contains([]string{"", "auto", "preconditioned"}, t.Algorithm) {
+		return ""
+	}
+	return t.Algorithm
 }
 
 // sizeOfHalf returns the smallest effective size in measuredLost whose median share is at most lost/2. It
@@ -138,12 +153,14 @@ func (p Planned) grown(factor float64) (records, epsilon float64) {
 	return math.Ceil(factor * p.Records), epsilon
 }
 
-// Verdict says in words whether a fit is expected to beat the best constant. It has four answers, chosen by
-// the benchmarks of the fit's effective size: nine in ten fits lost at most half of the gain (Most <= .5),
-// half of the fits lost at most half of it (Lost <= .5), half of them lost at most all of it (Lost <= 1), or
+// Verdict says in words whether a fit is expected to beat the best constant. Where there are benchmarks of the algorithm,
+// it has four answers, chosen by those of the fit's effective size: nine in ten fits lost at most half of the gain
+// (Most <= .5), half of the fits lost at most half of it (Lost <= .5), half of them lost at most all of it (Lost <= 1), or
 // none of these.
 func (o Outlook) Verdict() string {
 	switch {
+	case o.Unmeasured != "":
+		return "unknown: it was measured with the default algorithm alone, and train.algorithm states " + o.Unmeasured
 	case o.Most <= .5:
 		return "will beat a constant prediction, if the columns tell of the target"
 	case o.Lost <= .5:
@@ -156,6 +173,9 @@ func (o Outlook) Verdict() string {
 
 // String returns the forecast of the accuracy as text, without a final full stop.
 func (o Outlook) String() string {
+	if o.Unmeasured != "" {
+		return o.Verdict()
+	}
 	text := o.Verdict() + ". In benchmarks of this size, half of the fits "
 	switch {
 	case o.Lost >= 1:

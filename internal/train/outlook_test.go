@@ -198,3 +198,32 @@ func TestAdviceWorks(t *testing.T) {
 		t.Errorf("advised %v: the test shows little", advised)
 	}
 }
+
+// TestOutlookIsOfTheAlgorithm: the outlook of a plan has figures of benchmarks with the default algorithm alone. With
+// any other that a configuration may state it says that it is unknown, and states no number that would halve a loss.
+func TestOutlookIsOfTheAlgorithm(t *testing.T) {
+	others := 0
+	for _, name := range Algorithms() {
+		c := config(t, 20_000)
+		c.Train = Train{Algorithm: name}
+		p, err := c.Plan(t.Context())
+		if err != nil {
+			continue // such as one that needs a setting
+		}
+		o := p.Outlook()
+		if name == "auto" || name == "preconditioned" {
+			if o.Unmeasured != "" || !(o.Lost > 0) || !strings.Contains(o.String(), "benchmarks") {
+				t.Errorf("%s: %+v: must have figures", name, o)
+			}
+			continue
+		}
+		others++
+		if text := o.String(); o.Unmeasured != name || o.Lost != 0 || o.Halve() != "" || !(o.Size > 0) ||
+			!strings.HasPrefix(text, "unknown: ") || strings.Contains(text, "%") || !strings.Contains(text, name) {
+			t.Errorf("%s: %+v, %q: must have no figures", name, o, text)
+		}
+	}
+	if others < 5 {
+		t.Errorf("%d other algorithms: the test shows little", others)
+	}
+}

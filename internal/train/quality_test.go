@@ -120,10 +120,10 @@ func TestQualityWarnings(t *testing.T) {
 // levels, and one of counts over equal exposures warns of a column that hardly varies.
 func TestExposuresAreNoShareOfRows(t *testing.T) {
 	for target, want := range map[string][]string{
-		"{column: n, number: [0, 10], offset: {column: at, number: [-5, 0]}}":    nil,
+		"{column: n, number: [0, 10], offset: {column: at, number: [-5, 0]}}":     nil,
 		"{column: n, number: [0, 10], exposure: {column: w, number: [0.001, 1]}}": nil,
-		"{column: n, number: [0, 10], weight: w}":                                nil,
-		"{column: n, number: [0, 10]}":                                           {WarnConstant},
+		"{column: n, number: [0, 10], weight: w}":                                 nil,
+		"{column: n, number: [0, 10]}":                                            {WarnConstant},
 	} {
 		ignored := ""
 		for _, name := range []string{"at", "w"} {
@@ -151,7 +151,7 @@ privacy: {epsilon: 200, delta: 1e-6, relation: replace-one}
 					same = age
 				}
 				at, w := -5*r.Float64(), .002+.997*float64(i%2)
-				if !yield([]string{age, same, []string{"f", "m"}[i%2], fmt.Sprint(5+r.IntN(5)), fmt.Sprint(at), fmt.Sprint(w)}, nil) {
+				if !yield([]string{age, same, []string{"f", "m"}[i%2], fmt.Sprint(5 + r.IntN(5)), fmt.Sprint(at), fmt.Sprint(w)}, nil) {
 					return
 				}
 			}

@@ -85,6 +85,8 @@ type Planned struct {
 	// optimize.Result.Foreseen, the gradient norm expected at the result given the releases
 	// (choose.Foreseen). convex is true if the objective is convex (optimize.Problem.Convex).
 	chosen, foresees, convex bool
+	// unmeasured is the stated algorithm if no outlook was measured with it; empty otherwise.
+	unmeasured string
 	// again makes the plan for another number of records or epsilon.
 	again func(records, epsilon float64) (Planned, error)
 	costs costs
@@ -428,6 +430,8 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		Filter: account.Filter(c.Schema.Filter()),
 		Unit:   unitOf(c.Schema, l),
 		chosen: c.Train.Settings["steps"] != nil,
+
+		unmeasured: c.Train.unmeasured(),
 		again: func(records, epsilon float64) (Planned, error) {
 			b, err := account.NewBudget(epsilon, budget.Delta(), budget.Relation())
 			if err != nil {

@@ -167,6 +167,21 @@ func TestSteepnessIsOfTheSmoothingAsked(t *testing.T) {
 	}
 }
 
+// TestSteepnessOfNoTarget: the squared slopes of a row are not a number where the target or a slope is not finite, which
+// marks the row as faulty wherever they are used again, also if the loss has finite slopes there.
+func TestSteepnessOfNoTarget(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	y := []float64{nan, inf, -inf, 1, 1, 1, 1}
+	slope := []float64{3, 4, 0, 0, 1, 1, nan, 0, 0, -inf, 3, 4, 1e200, 0}
+	want, got := []float64{nan, nan, nan, nan, nan, 25, inf}, make([]float64, len(y))
+	steep(got, slope, y, 2)
+	for i, v := range got {
+		if math.Float64bits(v) != math.Float64bits(want[i]) && (v == v || want[i] == want[i]) {
+			t.Errorf("slopes %v, target %v: %v, must be %v", slope[2*i:2*i+2], y[i], v, want[i])
+		}
+	}
+}
+
 // TestSteepnessOfWideRowsIsKept tests that squares of slopes are kept where rows are wide, and not where they would
 // take memory in proportion to the rows'.
 func TestSteepnessOfWideRowsIsKept(t *testing.T) {
