@@ -353,6 +353,14 @@ func (p Problem) curvature() float64 {
 	return min(1, p.Base.Curvature/max(p.DataSmoothness(), p.bound))
 }
 
+// Cap returns the largest relative residual that a loss of relative residuals counts; 0 for any other loss.
+func (p Problem) Cap() float64 {
+	if !p.relative {
+		return 0
+	}
+	return p.Constants.Lipschitz
+}
+
 // usualRelative is the curvature of a loss of relative residuals for rows whose numbers are ten times the mean.
 const usualRelative = 10
 
