@@ -94,8 +94,8 @@ type Preconditioned struct {
 	// at least a share of L0 sqrt(d_eff) (see longest). The bias is smaller if the gradients of the clipped rows have
 	// different directions.
 	ClipScale float64 `yaml:"clip_scale"`
-	// StepScale is h in eta = h/b. Zero means 1, the largest value that is stable on every table. Losses of relative
-	// residuals have the b of [optimize.Problem.AtBase], and a guard that shortens steps. For more
+	// StepScale is h in eta = h/b. Zero means 1, the largest value that is stable on every table. For losses of
+	// relative residuals b is at most 10, and a guard shortens steps. For more
 	// than 2000 features zero means 4/3 over the largest number of features that are not zero in a row.
 	StepScale float64 `yaml:"step_scale"`
 	// Output is the rule that chooses the result; zero means TailAverage.
