@@ -62,6 +62,8 @@ type Problem struct {
 	Set convex.Set
 	// Start is the public starting point w_0; nil for zero.
 	Start []float64
+	// relative means that the loss is of relative residuals, with a logarithmic link.
+	relative bool
 	// bound is the bound on the curvature, where AtBase has reduced it.
 	bound float64
 	// startNoise is the standard deviation of the noise in the weight of the intercept at Start.
@@ -135,8 +137,9 @@ func NewProblem(l loss.Loss, b account.Budget, t Public) (Problem, error) {
 	kinked, _ := l.(loss.Kinked)
 	glm, _ := l.(loss.RankOne)
 	p := Problem{
-		Real:   glm != nil && glm.Target() == loss.Real && !loss.Counts(l),
-		Kinked: kinked, Counts: loss.Counts(l),
+		relative: leastMean(l) > 0,
+		Real:     glm != nil && glm.Target() == loss.Real && !loss.Counts(l),
+		Kinked:   kinked, Counts: loss.Counts(l),
 		Shape: shape, Constants: l.Constants(), RankOne: rankOne, Products: loss.Products(l),
 		Records: t.All().Size(), Relation: b.Relation(), Mu: b.Mu(), Budget: b,
 	}
@@ -350,9 +353,25 @@ func (p Problem) curvature() float64 {
 	return min(1, p.Base.Curvature/max(p.DataSmoothness(), p.bound))
 }
 
+// Cap returns the largest relative residual that a loss of relative residuals counts; 0 for any other loss.
+func (p Problem) Cap() float64 {
+	if !p.relative {
+		return 0
+	}
+	return p.Constants.Lipschitz
+}
+
+// usualRelative is the curvature of a loss of relative residuals for rows whose numbers are ten times the mean.
+const usualRelative = 10
+
 // AtBase returns the problem with the curvature that a model has near the base rate: at most twice the mean curvature
-// there. Algorithms whose steps follow from it are not stable on every table, and need a guard.
+// there. Algorithms whose steps follow from it are not stable on every table, and need a guard. Of a loss of relative
+// residuals it is usualRelative: the curvature is about 1 near a usual mean, and its bound is in proportion to the cap.
 func (p Problem) AtBase() Problem {
+	if p.relative {
+		p.bound = max(p.bound, p.DataSmoothness())
+		p.Constants.Curvature.Hi = min(p.Constants.Curvature.Hi, usualRelative)
+	}
 	if p.Base != nil && p.Base.Curvature > 0 {
 		c := &p.Constants.Curvature
 		p.bound = max(p.bound, p.DataSmoothness())

@@ -115,7 +115,7 @@ var layers = map[string]struct {
 		"loss", "dataset", "internal/table", "internal/durable", "internal/safetext", "stationarity"}},
 	"certificate": {local: []string{"account/mechanism", "internal/regularfile", "account",
 		"internal/durable", "internal/safetext"}},
-	"internal/train": {local: []string{"account/mechanism", "internal/describe", "internal/runrecord", "internal/inference", "internal/synthetic",
+	"internal/train": {local: []string{"account/mechanism", "internal/describe", "internal/targetpair", "internal/runrecord", "internal/inference", "internal/synthetic",
 		"optimize/onestep", "internal/regularfile", "internal/table", "account", "budget", "loss", "convex", "query", "dataset",
 		"optimize", "curator", "model", "certificate", "internal/holder", "internal/safetext", "internal/strictyaml",
 		"internal/ledgerfile",

@@ -15,8 +15,8 @@ import (
 type Outlook struct {
 	// Size is the effective size M at the base rate: n mu/sqrt(d) for n records and d weights, times 4 p (1-p) for
 	// two classes of shares p and 1-p, for counts times four times the mean count as a share of the largest, at most
-	// 1. Assumed says which base rate is assumed if the schema states none (target.share); it is empty if none is
-	// needed.
+	// 1, and for relative residuals with a cap above 5 times (5/cap)^2. Assumed says which base rate is assumed if the
+	// schema states none (target.share); it is empty if none is needed.
 	Size    float64 `json:"size"`
 	Assumed string  `json:"assumed,omitempty"`
 	// Lost and Most are shares of the gain that a fit without privacy has over the best constant. They come from
@@ -101,12 +101,25 @@ func steepest(shares []float64) (value float64) {
 	return value
 }
 
+// usualCap is the largest cap of a relative residual with which the noise is that of the benchmarks.
+const usualCap = 5
+
+// capped returns the factor of a large cap on the effective size of an outlook: the noise of steps and that of the
+// comparison with the constant each grow with the cap (docs/how-to/costs.md), and the gain does not.
+func (p Planned) capped() float64 {
+	if settled, ok := p.Plan.(interface{ Problem() optimize.Problem }); ok {
+		ratio := usualCap / max(settled.Problem().Cap(), usualCap)
+		return ratio * ratio
+	}
+	return 1
+}
+
 // Outlook returns the forecast of the plan's accuracy, which follows from the plan's effective size at the base rate
 // that the schema states.
 func (p Planned) Outlook() Outlook {
 	var o Outlook
 	ratio, assumed := p.curvature()
-	size := p.Summary.Effective * ratio
+	size := p.Summary.Effective * ratio * p.capped()
 	o.Size, o.Assumed = size, assumed
 	o.Records, o.Epsilon = p.grown(2)
 	if o.Unmeasured = p.unmeasured; o.Unmeasured != "" {

@@ -113,7 +113,7 @@ func TestOutlookHalves(t *testing.T) {
 // TestOutlookKnowsTheBaseRate tests that a stated base rate decides the effective size of an outlook, and that an
 // outlook says what it assumes if none is stated. Two classes of shares p and 1-p count as 4 p (1-p), classes by the
 // largest eigenvalue of diag(p) - p p' (.24 for .1, .1 and .8, whose other eigenvalues are .1 and 0), counts by
-// four times the mean count, and numbers by 1.
+// four times the mean count, numbers by 1, and relative residuals with a cap c above 5 by (5/c)^2.
 func TestOutlookKnowsTheBaseRate(t *testing.T) {
 	const two, losses = `classes: ["0", "1"]`, "loss: logistic"
 	for _, c := range []struct {
@@ -131,6 +131,10 @@ func TestOutlookKnowsTheBaseRate(t *testing.T) {
 		{"number: [0, 20], share: 9", "loss: poisson(1)", 1, ""},
 		{"number: [0, 20]", "loss: huber(0.1)", 1, ""},
 		{"number: [0, 20], share: 1", "loss: huber(0.1)", 1, ""},
+		{"number: [0, 20]", "loss: huber(10)", 1, ""},
+		{"number: [0, 20]", "loss: 'tweedie(1.5,5,2)'", 1, ""},
+		{"number: [0, 20]", "loss: 'tweedie(1.5,50,2)'", .01, ""},
+		{"number: [1, 20]", "loss: gamma(10)", .25, ""},
 	} {
 		p, err := config(t, 20_000, two, c.target, losses, c.loss).Plan(t.Context())
 		if err != nil {

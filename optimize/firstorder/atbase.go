@@ -41,7 +41,7 @@ func usualSlope(p optimize.Problem) float64 {
 	return p.Constants.Lipschitz
 }
 
-// guard shortens the steps of a fit of counts, whose curvature grows with the rates that the model predicts and has no
+// guard shortens the steps of a fit of counts (see guarded for others), whose curvature grows with the rates that the model predicts and has no
 // useful bound. It follows from released numbers alone. Steps begin at 1/(2 S), where S is the mean curvature at the
 // base rate. If the released gradients at two successive points differ by more than the curvature 2 S explains, by more
 // than two standard deviations of their noise, later steps are 1/c for the curvature c along the last move. No
@@ -52,6 +52,12 @@ type guard struct {
 }
 
 const guardNoise, longestMove = 2, 1.
+
+// guarded reports whether steps follow from the curvature of problem p, which may be below its bound, under a guard:
+// for counts, and for losses of relative residuals with a large cap (optimize.Problem.AtBase).
+func guarded(p optimize.Problem, bound float64) bool {
+	return counted(p) || !begun(p) && !Diagonal(p) && p.DataSmoothness() < bound
+}
 
 // next returns the size of the step from the point y, in the coordinates of the metric, along the released gradient g,
 // with noise of standard deviation sigma in each coordinate.
