@@ -2,6 +2,7 @@ package export
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -18,7 +19,12 @@ import (
 func TestFormsOfGraphs(t *testing.T) {
 	coin := rand.New(rand.NewPCG(3, 4))
 	for _, l := range losses(t) {
-		for name, s := range kinds(t, suited(l)) {
+		schemas := kinds(t, suited(l))
+		for _, name := range slices.Sorted(maps.Keys(schemas)) {
+			s, tolerance := schemas[name], 2e-4
+			if name == "curves" || name == "bent" {
+				tolerance = 5e-3 // two knots lie within 1/300 of the range: a share of their distance has that much more error
+			}
 			m := modelOf(t, l, s, coin)
 			_, table := cells(s, 40, coin)
 			in := inputs(t, s, table)
@@ -42,7 +48,7 @@ func TestFormsOfGraphs(t *testing.T) {
 							t.Fatalf("%s, %s: %s of row %q is %v in the matrix's graph: must be %v", l.Name(), name, output,
 								table[i*len(table)/len(w.numbers)], got, x)
 						}
-						if y := got[output].numbers[i]; !(math.Abs(y-x) <= 2e-4*max(unit, math.Abs(x))) {
+						if y := got[output].numbers[i]; !(math.Abs(y-x) <= tolerance*max(unit, math.Abs(x))) {
 							t.Errorf("%s, %s, %s: %s of row %q is %v: must be %v", l.Name(), name, form, output,
 								table[i*len(table)/len(w.numbers)], y, x)
 						}
