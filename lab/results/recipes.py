@@ -428,7 +428,7 @@ RECIPES = [
     ],
     Printed("outcome.md", "Few records for the budget", OUTCOME, [0, 1], {2: 2, 3: BEFORE, 4: BEFORE, 5: 4, 6: 9}, {},
             labels=ONLY),
-    Printed("outcome.md", "What the comparison with the constant decides", OUTCOME, [0, 1],
+    Printed("outcome.md", "Decisions of the comparison with the constant", OUTCOME, [0, 1],
             {i: i for i in range(2, 10)}, {}, before="What the comparison decides", labels=ONLY),
     Said("outcome.md", "More than 2,000 features",
          "; ".join(GO.replace("100m", "0")
