@@ -29,9 +29,9 @@ const leastPiloted = 200
 // (Breslow 1974).
 //
 // Each query is one about rows of a schema whose hazard is 0 outside of an interval: an event where the hazard is 0
-// does not count. With a column whose hazard ratios change, an interval is one of one level of the column: the hazard is 0
-// for records of other levels. Events and observed shares are queries of a base rate (optimize.BaseRate). Expected numbers of events
-// are second derivatives of the loss along the intercept.
+// does not count. With a column whose hazard ratios change, an interval is one of one level of the column: the hazard is
+// 0 for records of other levels. Events and observed shares are queries of a base rate (optimize.BaseRate). Expected
+// numbers of events are second derivatives of the loss along the intercept.
 type Hazards struct {
 	// Charge is the total charge of all releases, in units of mu^2, and Pilot the part of it for the pilot fit; 0 if
 	// there is none.

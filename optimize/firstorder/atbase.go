@@ -41,9 +41,9 @@ func usualSlope(p optimize.Problem) float64 {
 	return p.Constants.Lipschitz
 }
 
-// guard shortens the steps of a fit of counts (see guarded for others), whose curvature grows with the rates that the model predicts and has no
-// useful bound. It follows from released numbers alone. Steps begin at 1/(2 S), where S is the mean curvature at the
-// base rate. If the released gradients at two successive points differ by more than the curvature 2 S explains, by more
+// guard shortens the steps of a fit of counts (see guarded for others), whose curvature grows with the rates that the
+// model predicts and has no useful bound. It follows from released numbers alone. Steps begin at 1/(2 S), where S is the
+// mean curvature at the base rate. If the released gradients at two successive points differ by more than the curvature 2 S explains, by more
 // than two standard deviations of their noise, later steps are 1/c for the curvature c along the last move. No
 // step moves the points by more than 1 in the metric, which is about the root mean square change of the rows' margins.
 type guard struct {

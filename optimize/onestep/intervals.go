@@ -413,8 +413,8 @@ func (r *state) fit() ([]float64, error) {
 }
 
 // start returns the coefficients at which the fit begins. They are the constant of the released base rate for losses of
-// relative residuals, and 0 for other targets than counts. For counts, coefficients of 0 would mean the largest rate, so the fit begins at the constant rate at which
-// the mean slope (derivative of the loss) is 0. Each of the first steps releases the mean slope at a
+// relative residuals, and 0 for other targets than counts. For counts, coefficients of 0 would mean the largest rate, so
+// the fit begins at the constant rate at which the mean slope (derivative of the loss) is 0. Each of the first steps releases the mean slope at a
 // constant rate e^z and subtracts it from the rate. The mean slope is e^z less the mean count if nothing is
 // clipped, which holds for rates up to the clip and counts up to twice the clip. (With exposures, or rows
 // without a target, each step corrects a part of the error only.)
