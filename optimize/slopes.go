@@ -22,9 +22,9 @@ func leastMean(of loss.Loss) float64 {
 }
 
 // margins returns the interval in which the best constant's margin is searched. It is [-1, 1] for real
-// targets, and that of the logarithms of the possible means for losses of relative residuals. It is [-16, 2] for counts, whose margin is
-// the logarithm of the expected count over the largest count. It is [-8, 8] for two classes, whose margin is a log
-// odds.
+// targets, and that of the logarithms of the possible means for losses of relative residuals. It is [-16, 2] for counts,
+// whose margin is the logarithm of the expected count over the largest count. It is [-8, 8] for two classes, whose margin
+// is a log odds.
 func margins(of loss.Loss) (lo, hi float64) {
 	switch {
 	case loss.Counts(of):
