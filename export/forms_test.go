@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"math"
 	"math/rand/v2"
+	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -169,5 +171,74 @@ func TestQueriesOfEveryForm(t *testing.T) {
 func TestGraphsOfEveryForm(t *testing.T) {
 	for _, e := range everyForm(t, false) {
 		e.compareGraph(t, t)
+	}
+}
+
+// TestNamesAreCounted tests the names of the steps and columns of queries: those of one kind are counted from 0, the steps
+// of layers from 1, as their documentation says, and none is left out but indicators of columns that have none.
+func TestNamesAreCounted(t *testing.T) {
+	own := regexp.MustCompile(`"_([a-z]+)(\d+)(?:_(\d+))?"`)
+	seen := map[string]bool{}
+	for _, e := range everyForm(t, true) {
+		text, err := SQL(e.model, Query{Dialect: "sqlite", Table: "people"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := map[string]map[int]bool{}
+		put := func(kind, number string) {
+			if i, err := strconv.Atoi(number); err == nil {
+				if of[kind] == nil {
+					of[kind] = map[int]bool{}
+				}
+				of[kind][i], seen[kind] = true, true
+			}
+		}
+		for _, m := range own.FindAllStringSubmatch(text, -1) {
+			if m[3] != "" {
+				put(m[1]+" of a hat", m[2])
+				put(m[1]+" of hats", m[3])
+			} else {
+				put(m[1], m[2])
+			}
+		}
+		for kind, numbers := range of {
+			first := 0
+			if kind == "layer" || kind == "sum" {
+				first = 1
+			}
+			for i := range len(numbers) {
+				if kind != "m" && !numbers[first+i] {
+					t.Errorf("%s: no %s%d among %d", e.model.Loss().Name(), kind, first+i, len(numbers))
+				}
+			}
+		}
+	}
+	for _, kind := range []string{"n", "c", "u", "x", "r", "t", "k", "y of hats", "v of a hat", "z", "a", "h", "p", "layer", "sum"} {
+		if !seen[kind] {
+			t.Errorf("no query has %s", kind)
+		}
+	}
+}
+
+// TestDialectsHashAlike tests that the queries of all dialects divide by the same numbers as the one that SQLite runs. It
+// leaves out numbers of one digit, which are also no divisors.
+func TestDialectsHashAlike(t *testing.T) {
+	m := modelOf(t, loss.Logistic(), hashes(t), rand.New(rand.NewPCG(1, 2)))
+	moduli := func(dialect string) (list []string) {
+		text, err := SQL(m, Query{Dialect: dialect, Table: "t"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range regexp.MustCompile(`(?: %|,) (\d\d+)\)`).FindAllStringSubmatch(text, -1) {
+			list = append(list, found[1])
+		}
+		slices.Sort(list)
+		return slices.Compact(list)
+	}
+	want := moduli("sqlite")
+	for _, d := range Dialects() {
+		if got := moduli(d); len(got) < 3 || !slices.Equal(got, want) {
+			t.Errorf("%s divides by %v: must be %v", d, got, want)
+		}
 	}
 }
