@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"go/ast"
@@ -231,7 +232,7 @@ func (p *pooled) judge(i int, d site, importers []string) (outcome, string, erro
 				}
 				continue
 			}
-			name := folder + " " + u.test
+			name := cmp.Or(folder, ".") + " " + u.test
 			if strings.Contains(out, outOfTime) {
 				name += " (does not end)"
 			}
