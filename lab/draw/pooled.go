@@ -118,7 +118,7 @@ func (j *judge) pool(list []drawn, until time.Time) (*pooled, map[int]bool, erro
 		fits[i] = true
 	}
 	w := &switched{scratch: j.scratch, overlay: filepath.Join(j.scratch, "pool.json"), binaries: map[string]string{},
-		limit: 2 * time.Minute}
+		limit: 10 * time.Minute} // of a whole test with its parts, on a busy machine
 	replaced := map[string]string{}
 	write := func(target, text string) error {
 		path := filepath.Join(j.scratch, fmt.Sprintf("pool%d.go", len(replaced)))
