@@ -129,3 +129,44 @@ func TestLabelsPointAtTheirLines(t *testing.T) {
 		}
 	}
 }
+
+// numbersHaveTheirColumns tests that a column of a table that is set as numbers has numbers, beside words for those that
+// are not there, and that another column has not only numbers.
+func numbersHaveTheirColumns(t *testing.T, table Table) {
+	t.Helper()
+	for j, c := range table.Columns {
+		some, only := false, len(table.Rows) > 0
+		for _, r := range table.Rows {
+			some = some || regexp.MustCompile(`^[−≤<>≥ -]*[0-9]|^-$|^not `).MatchString(r.Cells[j])
+			only = only && regexp.MustCompile(`^[−≤<>≥ 0-9.,×⁻⁰¹²³⁴⁵⁶⁷⁸⁹%-]*$`).MatchString(r.Cells[j])
+		}
+		if len(table.Rows) > 0 && (c.Number && !some || !c.Number && only) {
+			t.Errorf("%s: column %q is set as numbers %v: it has %q", table.Title, c.Name, c.Number, table.Rows[0].Cells[j])
+		}
+	}
+}
+
+// TestNumbersHaveTheirColumns tests how the columns of all tables are set on the pages of a fit with a ledger, of one with
+// intervals and of one with curves.
+func TestNumbersHaveTheirColumns(t *testing.T) {
+	kept := people(t, "p", 4)
+	kept.ledger = entries(kept.budget, "/d/people.csv", "/d/other.csv", "/d/people.csv")
+	seen := map[string]bool{}
+	for _, f := range []*Fit{read(t, kept), read(t, withIntervals(t, .0004, .0001, 4)), read(t, knots(t, 2))} {
+		page, err := f.Page(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range page.Sections {
+			for _, p := range s.Parts {
+				if table, is := p.(Table); is {
+					numbersHaveTheirColumns(t, table)
+					seen[table.Title] = true
+				}
+			}
+		}
+	}
+	if len(seen) < 5 {
+		t.Errorf("tables %v: must be those of all sections", seen)
+	}
+}

@@ -126,6 +126,7 @@ func TestHazardRatiosInNumbers(t *testing.T) {
 	if table.check() != nil || len(table.Rows) != 4 {
 		t.Fatalf("%+v", table)
 	}
+	numbersHaveTheirColumns(t, table)
 	if got, want := table.Rows[1].Cells, []string{"g=b", "g=a", "50 to 200", "2.47", "1.02 to 5.97"}; !slices.Equal(got, want) {
 		t.Errorf("%q: want %q", got, want)
 	}
