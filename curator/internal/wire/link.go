@@ -70,9 +70,6 @@ func (l *link) refined(ctx context.Context, f *form) error {
 	if err != nil {
 		return err
 	}
-	if got.err != nil {
-		return got.err
-	}
 	if got.sum[0] != int64(f.dim) {
 		return errDim
 	}
@@ -83,8 +80,8 @@ func (l *link) refined(ctx context.Context, f *form) error {
 }
 
 // ask sends a query to a worker with some number of rows and returns its answer, a sum of size integers, or a text if
-// size is negative. The field err of the result is the
-// worker's error, if its answer is one. ask returns errGone if the worker is gone before it has answered,
+// size is negative. The error is the
+// worker's, if its answer is one. ask returns errGone if the worker is gone before it has answered,
 // or sends a malformed answer. It returns the context's error if the context ends.
 func (l *link) ask(ctx context.Context, r request, rows, size int) (result, error) {
 	body := r.body(rows)
@@ -119,7 +116,7 @@ func (l *link) ask(ctx context.Context, r request, rows, size int) (result, erro
 			l.conn.close()
 			return result{}, errGone
 		}
-		return r, nil
+		return r, r.err
 	}
 }
 

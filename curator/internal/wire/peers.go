@@ -72,7 +72,7 @@ func (w *worker) merge(ctx context.Context, q request) result {
 	n := int64(0)
 	for address := range strings.SplitSeq(string(q.encoded), "\n") {
 		r, err := w.borrow(ctx, address, q.id, len(own.sum))
-		if failure(r, err) != nil {
+		if err != nil || r.err != nil {
 			break
 		}
 		for j, v := range own.sum {

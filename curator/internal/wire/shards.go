@@ -494,42 +494,32 @@ func (s *Shards) ask(ctx context.Context, r request, members []int32, size int) 
 	if len(s.parts) > 1 && r.what == asksSum && 8*size > cmp.Or(s.config.Held, mostHeld)/len(s.parts) {
 		return s.askTree(ctx, r, mine, size)
 	}
-	inner, cancelled := context.WithCancel(ctx)
-	defer cancelled()
-	results := make(chan result)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	total := make([]int64, size)
+	var adding sync.Mutex
+	var all sync.WaitGroup
 	for i, p := range s.parts {
-		go func() {
+		all.Go(func() {
 			r := r
 			if mine != nil {
 				r.members = mine[i]
 			}
-			got, err := s.askOne(inner, p, r, size)
+			got, err := s.askOne(ctx, p, r, size)
 			if err != nil {
-				got = result{err: err}
+				stop(err)
+				return
 			}
-			results <- got
-		}()
-	}
-	total := make([]int64, size)
-	var failed error
-	for range s.parts {
-		got := <-results
-		if got.err != nil {
-			if failed == nil {
-				failed = got.err
+			adding.Lock()
+			defer adding.Unlock()
+			for j, v := range got.sum {
+				total[j] += v
 			}
-			cancelled()
-			continue
-		}
-		for j, v := range got.sum {
-			total[j] += v
-		}
+		})
 	}
-	if err := ctx.Err(); err != nil {
+	all.Wait()
+	if err := context.Cause(ctx); err != nil {
 		return nil, err
-	}
-	if failed != nil {
-		return nil, failed
 	}
 	return total, nil
 }

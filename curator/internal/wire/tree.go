@@ -77,7 +77,7 @@ func (s *Shards) askTree(ctx context.Context, r request, mine [][]int32, size in
 				} else {
 					ready = append(ready, b)
 				}
-			}, failure(got, err)
+			}, err
 		})
 	}
 	// ask asks a branch's worker. If the worker is lost, the branch falls into its parts.
@@ -92,7 +92,7 @@ func (s *Shards) askTree(ctx context.Context, r request, mine [][]int32, size in
 					lost()
 				}, nil
 			}
-			return func() { then(got.sum) }, failure(got, err)
+			return func() { then(got.sum) }, err
 		})
 	}
 	for _, p := range s.parts {
@@ -138,14 +138,6 @@ func (s *Shards) askTree(ctx context.Context, r request, mine [][]int32, size in
 		return nil, errMessage
 	}
 	return total, nil
-}
-
-// failure returns the error of a question, or of its answer.
-func failure(r result, err error) error {
-	if err == nil {
-		err = r.err
-	}
-	return err
 }
 
 // fresh returns the key of a new pad.

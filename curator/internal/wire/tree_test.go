@@ -55,16 +55,17 @@ type web struct {
 	mu      sync.Mutex
 	next    int
 	listens map[string]chan net.Conn
-	apart   map[int]bool  // partitions whose workers no other reaches
-	hidden  map[int]bool  // partitions whose workers cannot listen
-	lent    [][]byte      // what workers sent each other
-	got     atomic.Int64  // bytes that the session received
-	sent    atomic.Int64  // bytes that it sent
-	steps   atomic.Int64  // messages from workers to the session, and connections between workers
-	killAt  int64         // the step at which the worker that takes it is killed; 0: never
-	killed  chan int      // partitions whose workers were killed
-	fails   map[int]error // errors of partitions' engines
-	asked   []byte        // the question that engines must be asked; nil: any
+	apart   map[int]bool                       // partitions whose workers no other reaches
+	hidden  map[int]bool                       // partitions whose workers cannot listen
+	lent    [][]byte                           // what workers sent each other
+	got     atomic.Int64                       // bytes that the session received
+	sent    atomic.Int64                       // bytes that it sent
+	steps   atomic.Int64                       // messages from workers to the session, and connections between workers
+	killAt  atomic.Int64                       // the step at which the worker that takes it is killed; 0: never
+	stop    atomic.Pointer[context.CancelFunc] // is called in place of the kill, if not nil
+	killed  chan int                           // partitions whose workers were killed
+	fails   map[int]error                      // errors of partitions' engines
+	asked   []byte                             // the question that engines must be asked; nil: any
 }
 
 func newWeb(t *testing.T, size int) *web {
@@ -95,7 +96,11 @@ func (c *tap) Read(p []byte) (int, error) {
 }
 
 func (c *tap) Write(p []byte) (int, error) {
-	if c.kills != nil && len(p) > 5 && c.of.steps.Add(1) == c.of.killAt {
+	if c.kills != nil && len(p) > 5 && c.of.steps.Add(1) == c.of.killAt.Load() {
+		if stop := c.of.stop.Load(); stop != nil {
+			(*stop)()
+			return c.Conn.Write(p)
+		}
 		c.kills()
 		return 0, io.ErrClosedPipe
 	}
@@ -320,7 +325,7 @@ func TestTreeSurvives(t *testing.T) {
 				}
 			}()
 			w.steps.Store(0)
-			w.killAt = at
+			w.killAt.Store(at)
 			got, err := w.ask(s, nil)
 			if err != nil || !slices.Equal(got, w.want(count, nil)) {
 				t.Fatalf("killed at step %d, spare %v: %v, %v", at, spare, got, err)
@@ -331,6 +336,34 @@ func TestTreeSurvives(t *testing.T) {
 			}
 			close(done)
 			s.Close()
+		}
+	}
+}
+
+// TestTreeIsCancelled tests that a query that is cancelled at any step has no answer, and that the next one's is right.
+func TestTreeIsCancelled(t *testing.T) {
+	const count = fan + 3
+	w := newWeb(t, 40)
+	for i := range count {
+		w.start(i)
+	}
+	s := w.gather(count, 1)
+	for at := int64(1); ; at++ {
+		ctx, stop := context.WithCancel(t.Context())
+		w.stop.Store(&stop)
+		w.steps.Store(0)
+		w.killAt.Store(at)
+		got, err := s.ask(ctx, request{encoded: asked(t)}, nil, w.size)
+		stop()
+		if err == nil && w.steps.Load() < at {
+			return
+		}
+		if !errors.Is(err, context.Canceled) && (err != nil || !slices.Equal(got, w.want(count, nil))) {
+			t.Errorf("cancelled at step %d: %v, %v", at, got, err)
+		}
+		w.killAt.Store(0)
+		if got, err := w.ask(s, nil); err != nil || !slices.Equal(got, w.want(count, nil)) {
+			t.Fatalf("after one that was cancelled at step %d: %v, %v", at, got, err)
 		}
 	}
 }
