@@ -70,14 +70,12 @@ func (w *worker) merge(ctx context.Context, q request) result {
 		return own
 	}
 	n := int64(0)
-	for address := range strings.SplitSeq(string(q.encoded), "\n") {
+	for address := range strings.FieldsSeq(string(q.encoded)) {
 		r, err := w.borrow(ctx, address, q.id, len(own.sum))
 		if err != nil || r.err != nil {
 			break
 		}
-		for j, v := range own.sum {
-			r.sum[j] += v
-		}
+		add(r.sum, own.sum)
 		own.sum = r.sum
 		n++
 	}

@@ -512,9 +512,7 @@ func (s *Shards) ask(ctx context.Context, r request, members []int32, size int) 
 			}
 			adding.Lock()
 			defer adding.Unlock()
-			for j, v := range got.sum {
-				total[j] += v
-			}
+			add(total, got.sum)
 		})
 	}
 	all.Wait()

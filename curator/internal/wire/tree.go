@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 
@@ -41,95 +42,90 @@ func (b *branch) unpad(sum []int64) int {
 // askTree asks each shard as ask does, and lets workers add up the sums. The session receives one sum, and those of
 // workers that others cannot reach, one after the other. A worker sees sums of others only under pads, which it
 // cannot tell from random numbers. Each of the workers in a branch keeps the sum that it had when another took it: if
-// the other is lost, the branch falls into its parts, and only the lost worker's partition is asked again.
+// the other is lost, the branch falls into its parts, and only the lost worker's partition is asked again. All shards
+// are asked, then groups of fan sums added up, then groups of the results, and so on.
 func (s *Shards) askTree(ctx context.Context, r request, mine [][]int32, size int) ([]int64, error) {
 	s.trees.Lock()
 	defer s.trees.Unlock()
 	s.tree++
-	id := s.tree
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	total, counted, waiting := make([]int64, size), 0, 0
-	var ready, apart []*branch    // branches whose sums workers can add, and those that no other worker reaches
-	steps := make(chan func(), 1) // the effects of steps that have ended
-	do := func(step func() (func(), error)) {
-		waiting++
-		go func() {
-			effect, err := step()
-			if err != nil {
-				stop(err)
-				effect = func() {}
-			}
-			steps <- effect
-		}()
+	var mu sync.Mutex // guards what follows
+	total, counted := make([]int64, size), 0
+	parts := s.parts           // to be asked
+	var ready, apart []*branch // branches whose sums workers can add, and those that no other worker reaches
+	lost := func(b *branch) {
+		s.lose(b.part, b.by)
+		ready = append(ready, b.merged...)
+		parts = append(parts, b.part)
 	}
-	hold := func(p *part) {
-		r := r
-		if r.what, r.id = asksHold, id; mine != nil {
+	hold := func(p *part, r request) {
+		if r.what, r.id = asksHold, s.tree; mine != nil {
 			r.members = mine[p.number]
 		}
-		do(func() (func(), error) {
-			got, err := s.askOne(ctx, p, r, -1)
-			b := &branch{part: p, by: got.by, seed: got.seed, address: string(got.text)}
-			return func() {
-				if b.address == "" {
-					apart = append(apart, b)
-				} else {
-					ready = append(ready, b)
-				}
-			}, err
-		})
-	}
-	// ask asks a branch's worker. If the worker is lost, the branch falls into its parts.
-	ask := func(b *branch, what byte, text string, size int, then func(got []int64), lost func()) {
-		do(func() (func(), error) {
-			got, err := b.by.ask(ctx, request{what: what, id: id, encoded: []byte(text)}, 0, size)
-			if err == errGone {
-				return func() {
-					s.lose(b.part, b.by)
-					ready = append(ready, b.merged...)
-					hold(b.part)
-					lost()
-				}, nil
-			}
-			return func() { then(got.sum) }, err
-		})
-	}
-	for _, p := range s.parts {
-		hold(p)
-	}
-	for {
-		for ctx.Err() == nil && (len(ready) >= fan || waiting == 0 && len(ready) > 1) {
-			n := min(fan, len(ready))
-			first, others := ready[0], ready[1:n:n]
-			ready = ready[n:]
-			var text []string
-			for _, b := range others {
-				text = append(text, b.address)
-			}
-			ask(first, asksMerge, strings.Join(text, "\n"), 1, func(got []int64) {
-				n := int(min(uint64(got[0]), uint64(len(others))))
-				first.merged, ready = append(first.merged, others[:n]...), append(ready, first)
-				if n < len(others) { // the first does not reach it
-					apart, ready = append(apart, others[n]), append(ready, others[n+1:]...)
-				}
-			}, func() { ready = append(ready, others...) })
+		got, err := s.askOne(ctx, p, r, -1)
+		mu.Lock()
+		defer mu.Unlock()
+		switch b := (&branch{part: p, by: got.by, seed: got.seed, address: string(got.text)}); {
+		case err != nil:
+			stop(err)
+		case b.address == "":
+			apart = append(apart, b)
+		default:
+			ready = append(ready, b)
 		}
-		if left := append(apart, ready...); waiting == 0 && ctx.Err() == nil && len(left) > 0 {
+	}
+	merge := func(first *branch, others []*branch) {
+		var text []string
+		for _, b := range others {
+			text = append(text, b.address)
+		}
+		r := request{what: asksMerge, id: s.tree, encoded: []byte(strings.Join(text, "\n"))}
+		got, err := first.by.ask(ctx, r, 0, 1)
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case err == errGone:
+			ready = append(ready, others...)
+			lost(first)
+		case err != nil:
+			stop(err)
+		default:
+			n := int(min(uint64(got.sum[0]), uint64(len(others))))
+			first.merged, ready = append(first.merged, others[:n]...), append(ready, first)
+			if n < len(others) { // the first does not reach it
+				apart, ready = append(apart, others[n]), append(ready, others[n+1:]...)
+			}
+		}
+	}
+	for ctx.Err() == nil && len(parts)+len(ready)+len(apart) > 0 {
+		var all sync.WaitGroup
+		switch asked, groups := parts, ready; {
+		case len(asked) > 0:
+			parts = nil
+			for _, p := range asked {
+				all.Go(func() { hold(p, r) })
+			}
+		case len(groups) > 1:
+			ready = nil
+			for g := range slices.Chunk(groups, fan) {
+				all.Go(func() { merge(g[0], g[1:]) })
+			}
+		default:
+			left := append(apart, ready...)
 			b := left[0]
 			apart, ready = left[1:], nil
-			ask(b, asksGive, "", size, func(got []int64) {
-				for j, v := range got {
-					total[j] += v
-				}
+			got, err := b.by.ask(ctx, request{what: asksGive, id: s.tree}, 0, size)
+			if err == errGone {
+				lost(b)
+			} else if err != nil {
+				stop(err)
+			} else {
+				add(total, got.sum)
 				counted += b.unpad(total)
-			}, func() {})
+			}
 		}
-		if waiting == 0 {
-			break
-		}
-		(<-steps)()
-		waiting--
+		all.Wait()
 	}
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -138,6 +134,13 @@ func (s *Shards) askTree(ctx context.Context, r request, mine [][]int32, size in
 		return nil, errMessage
 	}
 	return total, nil
+}
+
+// add adds b to a.
+func add(a, b []int64) {
+	for j, v := range b {
+		a[j] += v
+	}
 }
 
 // fresh returns the key of a new pad.

@@ -113,7 +113,7 @@ func (w *web) start(partition int) (kill func()) {
 	near, far := net.Pipe()
 	w.mu.Lock()
 	w.next++
-	address := fmt.Sprint("worker ", w.next)
+	address := fmt.Sprint("worker-", w.next)
 	listens := make(chan net.Conn)
 	w.mu.Unlock()
 	ctx, stop := context.WithCancel(context.Background())
