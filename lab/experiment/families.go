@@ -40,7 +40,8 @@ var families = map[string]maker{
 // stands for names such as saddle(0.15).
 func Families() []string {
 	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(families)), "low-rank(RANK)", "saddle(GAP)",
-		"capped(RADIUS)", "ramp(RADIUS)", "median(RADIUS)", "svm(RADIUS)", "relu-network(RADIUS)", "hinge-network(RADIUS)")))
+		"capped(RADIUS)", "capped-components(RADIUS)", "ramp(RADIUS)", "ramp-components(RADIUS)", "median(RADIUS)", "svm(RADIUS)",
+		"relu-network(RADIUS)", "hinge-network(RADIUS)")))
 }
 
 // NewFamily makes the named family of dimension d and draws the given number of distinct rows. It returns
