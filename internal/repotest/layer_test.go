@@ -188,7 +188,7 @@ var testLocal = map[string][]string{
 	"optimize/onestep":     {"optimizetest", "account", "loss"},
 	"optimize/recursive":   {"optimizetest", "optimize/firstorder", "loss"},
 	"optimize/kl":          {"optimizetest", "account"},
-	"optimize/nonsmooth":   {"optimizetest", "loss"},
+	"optimize/nonsmooth":   {"optimizetest", "loss", "convex"},
 	"optimize/secondorder": {"optimizetest", "loss", "internal/testloss"},
 	"optimize/choose":      {"optimizetest", "loss"},
 	"optimizetest":         {"optimize/firstorder"},

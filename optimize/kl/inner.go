@@ -35,19 +35,19 @@ func (c Proximal) solver(steps int) optimize.Algorithm {
 	return firstorder.GD{Steps: steps, StepScale: c.StepScale}
 }
 
-// pull is the regularizer of a round: the problem's, which may be nil, plus lambda ||w - centre||^2.
+// pull is the regularizer of a round: the problem's plus lambda ||w - centre||^2.
 type pull struct {
-	of     loss.Regularizer
+	loss.Regularizer
 	lambda float64
 	centre []float64
 }
 
-func (q pull) Name() string { return fmt.Sprintf("l2(%v) around a released point", 2*q.lambda) }
+func (q pull) Name() string {
+	return fmt.Sprintf("%s + l2(%v) around a released point", q.Regularizer.Name(), 2*q.lambda)
+}
 
-func (q pull) Value(w []float64) (sum float64) {
-	if q.of != nil {
-		sum = q.of.Value(w)
-	}
+func (q pull) Value(w []float64) float64 {
+	sum := q.Regularizer.Value(w)
 	for j, v := range w {
 		sum += q.lambda * (v - q.centre[j]) * (v - q.centre[j])
 	}
@@ -55,27 +55,14 @@ func (q pull) Value(w []float64) (sum float64) {
 }
 
 func (q pull) AddGradient(dst, w []float64) {
-	if q.of != nil {
-		q.of.AddGradient(dst, w)
-	}
+	q.Regularizer.AddGradient(dst, w)
 	for j, v := range w {
 		dst[j] += 2 * q.lambda * (v - q.centre[j])
 	}
 }
 
-func (q pull) Smoothness() float64 {
-	if q.of != nil {
-		return q.of.Smoothness() + 2*q.lambda
-	}
-	return 2 * q.lambda
-}
-
-func (q pull) Convexity() float64 {
-	if q.of != nil {
-		return q.of.Convexity() + 2*q.lambda
-	}
-	return 2 * q.lambda
-}
+func (q pull) Smoothness() float64 { return q.Regularizer.Smoothness() + 2*q.lambda }
+func (q pull) Convexity() float64  { return q.Regularizer.Convexity() + 2*q.lambda }
 
 // innerPlan is the plan of a [Proximal] whose rounds another algorithm solves. outer has the rounds and their charges.
 type innerPlan struct {
@@ -98,6 +85,9 @@ func (g *innerPlan) round(ctx context.Context, p optimize.Problem, t int, centre
 		if p.Set, err = g.outer.ball(p, centre); err != nil {
 			return nil, err
 		}
+	}
+	if p.Regularizer == nil {
+		p.Regularizer = loss.None()
 	}
 	p.Start, p.Regularizer = centre, pull{p.Regularizer, g.outer.lambda, centre}
 	return g.of.solver(steps).Plan(ctx, p)
