@@ -8,6 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/lab/measure"
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
@@ -87,5 +88,10 @@ func (f *Family) gradient(s stationarity.Sample, w []float64) ([]float64, error)
 		least, err := measure.Goldstein(f.Loss, f.Regularizer, s, w, f.radius, goldsteinPoints, goldsteinSeed)
 		return least.Point, err
 	}
-	return stationarity.Gradient(f.Loss, f.Regularizer, s, w)
+	g, err := stationarity.Gradient(f.Loss, f.Regularizer, s, w)
+	if err == nil && f.Set != nil {
+		p := optimize.Problem{Constants: f.Loss.Constants(), Regularizer: f.Regularizer}
+		g = measure.GradientMapping(f.Set, w, g, 1/p.Smoothness())
+	}
+	return g, err
 }

@@ -123,7 +123,7 @@ func TestLowerBounds(t *testing.T) {
 	fmt.Println("\n## Excess risks on codes")
 	fmt.Println("\n| theorem | n | codes | order | bound | at the start | gd | storm | kl-geometric |\n|---|---|---|---|---|---|---|---|---|")
 	for _, theorem := range []string{"7", "6, growth 2", "6, growth 4"} {
-		for _, n := range []int{1000, 10_000} {
+		for _, n := range []int{500, 2000} {
 			b := budget(1, n)
 			codes, _ := experiment.BestCodes(d, n, b.Mu())
 			G := float64(codes) / float64(n)
@@ -139,7 +139,7 @@ func TestLowerBounds(t *testing.T) {
 			}
 			q := l.Tau / (l.Tau - 1)
 			l.Gap = math.Pow(l.Weight, -1/(l.Tau-1)) * math.Pow(G, q) / q
-			const draws = 10
+			const draws = 6
 			reached, begun := make([]float64, len(algorithms)), 0.
 			for seed := range uint64(draws) {
 				f := l.Family(d, n, codes, seed)
