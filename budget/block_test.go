@@ -1,7 +1,9 @@
 package budget
 
 import (
+	"context"
 	"math"
+	"sync"
 	"testing"
 	"time"
 )
@@ -19,5 +21,55 @@ func TestBlocksAreAtMostWhatWasCharged(t *testing.T) {
 		if got := m.block(); math.Abs(got-x.want) > 1e-12 || got > x.charge {
 			t.Errorf("%+v: %v", x, got)
 		}
+	}
+}
+
+// slow is a store that keeps the leases that it renews, and takes a millisecond for each.
+type slow struct {
+	Store
+	mu     sync.Mutex
+	leases []Lease
+}
+
+func (s *slow) Renew(_ context.Context, _ string, before, after Lease) (bool, error) {
+	time.Sleep(time.Millisecond)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leases = append(s.leases, after)
+	return true, nil
+}
+
+// TestMarksCoverARun tests the marks of a run of many releases: cover returns after the store has a mark of at least the
+// charge, no mark is beyond the limit, nor beyond twice the charge, and none falls.
+func TestMarksCoverARun(t *testing.T) {
+	s := new(slow)
+	m := &marks{store: s, limit: 1, patience: time.Second, ctx: t.Context(), quit: make(chan struct{}), since: time.Now()}
+	const releases = 400
+	for i := range releases + 20 {
+		charge := float64(i+1) / releases // at last beyond the limit
+		if err := m.cover(t.Context(), i+1, charge); err != nil {
+			t.Fatal(err)
+		}
+		s.mu.Lock()
+		last := s.leases[len(s.leases)-1]
+		for _, l := range s.leases[max(len(s.leases)-2, 0):] {
+			if l.Charge > 1 || l.Charge > 2*charge+1e-12 || l.Events > i+1 {
+				t.Fatalf("release %d of charge %v: mark %v of %d events", i+1, charge, l.Charge, l.Events)
+			}
+		}
+		if last.Charge < min(charge, 1)-1e-12 {
+			t.Fatalf("release %d of charge %v is covered by %v", i+1, charge, last.Charge)
+		}
+		s.mu.Unlock()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k := 1; k < len(s.leases); k++ {
+		if s.leases[k].Charge < s.leases[k-1].Charge {
+			t.Errorf("mark %d falls from %v to %v", k, s.leases[k-1].Charge, s.leases[k].Charge)
+		}
+	}
+	if last := s.leases[len(s.leases)-1]; last.Charge != 1 {
+		t.Errorf("%d marks for %d releases, the last of %v", len(s.leases), releases, last.Charge)
 	}
 }
