@@ -3,9 +3,12 @@ package budget
 import (
 	"context"
 	"math"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/stillpoint-dp/stillpoint/account"
 )
 
 // TestBlocksAreAtMostWhatWasCharged tests the charge that a mark reserves ahead: that of 32 replies of the store at the
@@ -71,5 +74,40 @@ func TestMarksCoverARun(t *testing.T) {
 	}
 	if last := s.leases[len(s.leases)-1]; last.Charge != 1 {
 		t.Errorf("%d marks for %d releases, the last of %v", len(s.leases), releases, last.Charge)
+	}
+}
+
+// TestRefusedCostsToTheLetter tests the errors for a limit, a relation, a unit and a cost that a cap does not permit, each
+// with its own numbers: a run under add-or-remove costs four times mu^2 under a cap for replace-one.
+func TestRefusedCostsToTheLetter(t *testing.T) {
+	run := func(epsilon, delta, mu float64, r account.Relation, unit string) Limit {
+		return Limit{Guarantee: account.Guarantee{Epsilon: epsilon, Delta: delta, Mu: mu, Relation: r, Unit: unit}}
+	}
+	cap := Cap{Guarantee: account.Guarantee{Epsilon: 3, Delta: 1e-5, Mu: 1, Relation: account.ReplaceOne, Unit: "person"}}
+	good := run(1.5, 1e-6, .5, account.AddOrRemove, "person")
+	for want, x := range map[string]struct {
+		limit Limit
+		cap   Cap
+		cost  Cost
+	}{
+		"budget: charge = 0.75: must be at least 4 times mu^2 = 1":                                         {good, cap, Cost{Charge: .75}},
+		"budget: charge = -0.75: must be finite and > 0":                                                   {good, cap, Cost{Charge: -.75}},
+		"budget: charge = +Inf: must be finite and > 0":                                                    {good, cap, Cost{Charge: math.Inf(1)}},
+		"budget: charge = 0: must be finite and > 0":                                                       {good, cap, Cost{}},
+		"budget: delta = 1e-07: must be absent from the cost of a run that does not sample":                {good, cap, Cost{Charge: 1.25, Delta: 1e-7}},
+		"budget: law: epsilon = -1.5: must be finite and > 0":                                              {run(-1.5, 1e-6, .5, account.AddOrRemove, "person"), cap, Cost{Charge: 1}},
+		"budget: law: delta = 1.25: must be > 0 and < 1":                                                   {run(1.5, 1.25, .5, account.AddOrRemove, "person"), cap, Cost{Charge: 1}},
+		"budget: law: mu = -0.5: must be finite and > 0":                                                   {run(1.5, 1e-6, -.5, account.AddOrRemove, "person"), cap, Cost{Charge: 1}},
+		`budget: unit = "": must be the dataset's "person": a record is all rows of one person there, and`: {run(1.5, 1e-6, .5, account.AddOrRemove, ""), cap, Cost{Charge: 1}},
+		"budget: relation = replace-one: must be the dataset's add-or-remove: ": {run(1.5, 1e-6, .5, account.ReplaceOne, "person"),
+			Cap{Guarantee: account.Guarantee{Relation: account.AddOrRemove, Unit: "person"}}, Cost{Charge: 1}},
+	} {
+		err := x.limit.checkCost(t.Context(), x.cap, x.cost, true)
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v: must be %q", err, want)
+		}
+	}
+	if err := good.checkCost(t.Context(), cap, Cost{Charge: 1}, true); err != nil {
+		t.Error(err)
 	}
 }

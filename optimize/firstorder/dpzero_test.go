@@ -142,6 +142,9 @@ func TestDPZeroNumbersByHand(t *testing.T) {
 			}
 			gap := public.Constants.InitialGap
 			want := int(min(max(math.Ceil(math.Sqrt(2*gap/trace)*(trace+2*public.Smoothness())/noise), 1), optimize.MostSteps))
+			if needs := plan.Needs(); !needs.Seed || needs.Cohorts || needs.Schedule != nil {
+				t.Errorf("%s: needs %+v: must be a seed alone, from which the directions are drawn", p.Name, needs)
+			}
 			s := plan.Summary()
 			if s.Steps != want || !close(s.Promise.Bound, math.Sqrt(2*noise*math.Sqrt(2*gap*trace)), 1e-9) {
 				t.Errorf("%s, %d records: %d steps, promise %v: must be %d, %v", p.Name, records, s.Steps, s.Promise.Bound, want,
