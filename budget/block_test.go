@@ -2,6 +2,7 @@ package budget
 
 import (
 	"context"
+	"errors"
 	"math"
 	"strings"
 	"sync"
@@ -32,12 +33,16 @@ type slow struct {
 	Store
 	mu     sync.Mutex
 	leases []Lease
+	fails  bool
 }
 
 func (s *slow) Renew(_ context.Context, _ string, before, after Lease) (bool, error) {
 	time.Sleep(time.Millisecond)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.fails {
+		return false, errors.New("out of reach")
+	}
 	s.leases = append(s.leases, after)
 	return true, nil
 }
@@ -72,8 +77,40 @@ func TestMarksCoverARun(t *testing.T) {
 			t.Errorf("mark %d falls from %v to %v", k, s.leases[k-1].Charge, s.leases[k].Charge)
 		}
 	}
-	if last := s.leases[len(s.leases)-1]; last.Charge != 1 {
-		t.Errorf("%d marks for %d releases, the last of %v", len(s.leases), releases, last.Charge)
+	if last := s.leases[len(s.leases)-1]; last.Charge != 1 || last.Events < releases/2 {
+		t.Errorf("%d marks for %d releases, the last of %v and %d events", len(s.leases), releases, last.Charge, last.Events)
+	}
+}
+
+// TestQuitEndsWaiting tests that a release that waits for a store out of reach returns soon after the run ends, and not
+// only when the patience is over.
+func TestQuitEndsWaiting(t *testing.T) {
+	m := &marks{store: &slow{fails: true}, limit: 1, patience: time.Hour, ctx: t.Context(), quit: make(chan struct{}), since: time.Now()}
+	ended := make(chan error, 1)
+	go func() { ended <- m.cover(t.Context(), 1, .5) }()
+	select {
+	case err := <-ended:
+		t.Fatalf("did not wait: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(m.quit)
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), "out of reach") {
+			t.Errorf("%v: must say why", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("still waits")
+	}
+}
+
+// TestRowsKeepTheirLetters tests that the text of a row has the characters of a dataset's name as they are: a row's hash
+// depends on them.
+func TestRowsKeepTheirLetters(t *testing.T) {
+	const name = "a<b>&c é"
+	text, err := encode(entry{Dataset: name})
+	if err != nil || !strings.Contains(text, `"`+name+`"`) || strings.ContainsAny(text, "\\\n") {
+		t.Errorf("%s, %v: must have %q", text, err, name)
 	}
 }
 

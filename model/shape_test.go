@@ -3,8 +3,10 @@ package model
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -72,6 +74,31 @@ func TestTargetsOfRates(t *testing.T) {
 			want := 2*(min(max(share, least), 1)-least)/(1-least) - 1
 			if len(got) != 1 || got[0].weight != 1 || math.Abs(got[0].y-want) > 1e-9 {
 				t.Errorf("%s at the rate %v: %+v: must be %v", x.name, share, got, want)
+			}
+		}
+	}
+}
+
+// TestMeaningNamesTheClip tests what the meaning of intervals says of the clip: nothing for a loss without one, and for each
+// kind of target its own sentence alone.
+func TestMeaningNamesTheClip(t *testing.T) {
+	sentences := map[string]string{
+		"residuals":   " Residuals beyond the clip of huber(0.25) count as the clip, in the target's range of [-1, 1]: ",
+		"counts":      " Residuals beyond the clip of poisson(5), in units of the largest count, count as the clip: ",
+		"ratios":      " Slopes beyond the clip of gamma(5,0.0625) count as the clip: ",
+		"time events": " A person who was expected to have more events than the clip of ",
+	}
+	models := map[string]*Model{"": bent(t, "logistic"), "residuals": bent(t, "huber(0.25)"), "counts": bent(t, "poisson(5)"),
+		"time events": timed(t)}
+	for own, m := range models {
+		m.inference = &inference.Fit{Level: .9}
+		text := m.meaning()
+		if !strings.HasPrefix(text, "Over tables and coins 90% of such intervals hold the population's coefficient of the formula, ") {
+			t.Error(text)
+		}
+		for name, sentence := range sentences {
+			if strings.Contains(text, sentence) != (name == own) {
+				t.Errorf("%s: %q is there, or %q is not: %s", own, sentence, sentences[own], text)
 			}
 		}
 	}
