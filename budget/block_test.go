@@ -3,6 +3,7 @@ package budget
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"sync"
@@ -146,5 +147,31 @@ func TestRefusedCostsToTheLetter(t *testing.T) {
 	}
 	if err := good.checkCost(t.Context(), cap, Cost{Charge: 1}, true); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestWhatIsLeftToTheLetter tests the epsilon that an error names as left: of mu^2 = .81, or of a quarter of that for a run
+// under add-or-remove, by the formula of Gaussian differential privacy, less half a percent.
+func TestWhatIsLeftToTheLetter(t *testing.T) {
+	c := &chain{cap: Cap{Guarantee: account.Guarantee{Mu: 1, Relation: account.ReplaceOne}}, spent: exact(.19)}
+	phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+	for relation, mu := range map[account.Relation]float64{account.ReplaceOne: .9, account.AddOrRemove: .45} {
+		low, high := 0., 20.
+		for range 100 {
+			e := (low + high) / 2
+			if phi(mu/2-e/mu)-math.Exp(e)*phi(-mu/2-e/mu) > 1e-6 {
+				low = e
+			} else {
+				high = e
+			}
+		}
+		want := fmt.Sprintf("epsilon %.3g at delta 1e-06 is left", low*.995)
+		if got := c.leftText(Limit{Guarantee: account.Guarantee{Relation: relation, Delta: 1e-6}}); got != want {
+			t.Errorf("%v: %s: must be %s", relation, got, want)
+		}
+	}
+	c.spent = exact(1)
+	if got := c.leftText(Limit{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Delta: 1e-6}}); got != "nothing is left" {
+		t.Error(got)
 	}
 }

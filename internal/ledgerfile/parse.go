@@ -83,7 +83,7 @@ func parseLine(line []byte) (e Entry, err error) {
 			return e, errors.New("schedule: must be a list")
 		}
 		for i, s := range steps {
-			if _, err := object(fmt.Sprintf("schedule[%d].", i), s, stepKeys, nil); err != nil {
+			if _, err := object(fmt.Sprintf("schedule[%d]: ", i), s, stepKeys, nil); err != nil {
 				return e, err
 			}
 		}
