@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
@@ -89,7 +90,7 @@ func TestMeaningNamesTheClip(t *testing.T) {
 		"time events": " A person who was expected to have more events than the clip of ",
 	}
 	models := map[string]*Model{"": bent(t, "logistic"), "residuals": bent(t, "huber(0.25)"), "counts": bent(t, "poisson(5)"),
-		"time events": timed(t)}
+		"time events": timed(t), "ratios": ratios(t)}
 	for own, m := range models {
 		m.inference = &inference.Fit{Level: .9}
 		text := m.meaning()
@@ -102,4 +103,25 @@ func TestMeaningNamesTheClip(t *testing.T) {
 			}
 		}
 	}
+}
+
+// ratios returns a model of positive numbers, from a sixteenth of the largest one.
+func ratios(t *testing.T) *Model {
+	t.Helper()
+	l, err := loss.Parse("gamma(5,0.0625)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, Low: 0, High: 1}},
+		Target: dataset.Target{Column: "t", Kind: dataset.Number, Low: 1, High: 16}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := params(t, delay, "huber(0.25)", "none", 0, 0)
+	p.Schema, p.Loss = s, l
+	m, err := New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
