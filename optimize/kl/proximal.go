@@ -327,9 +327,12 @@ func (r *proximalPlan) solve(run *optimize.Run, centre []float64, steps int, cha
 // ball returns a ball around centre that contains the minimiser w of F + L~ ||w - centre||^2. At the
 // minimiser, 2 L~ ||w - centre||^2 = -<grad F(w), w - centre>. On the right side, the loss contributes at
 // most L0 ||w - centre||. The regularizer contributes at most ||grad reg(centre)|| ||w - centre|| - m ||w -
-// centre||^2, where m is the regularizer's convexity.
+// centre||^2, where m is the regularizer's convexity. If 2 L~ + m is not above 0, this bounds nothing, and ball returns
+// the whole space.
 func (r *proximalPlan) ball(p optimize.Problem, centre []float64) (convex.Set, error) {
-	at := make([]float64, p.Dim())
-	p.AddRegularizer(at, centre)
-	return convex.NewBall(centre, (p.Constants.Lipschitz+optimize.Norm(at))/(2*r.lambda+regularizerConvexity(p)))
+	at, strong := make([]float64, p.Dim()), 2*r.lambda+regularizerConvexity(p)
+	if p.AddRegularizer(at, centre); !(strong > 0) {
+		return convex.Whole{}, nil
+	}
+	return convex.NewBall(centre, (p.Constants.Lipschitz+optimize.Norm(at))/strong)
 }
