@@ -112,6 +112,9 @@ func TestEverySettingCounts(t *testing.T) {
 					base.Settings["steps"] = 5
 				case "anchor_batch", "difference_batch": // the two settings are only valid together
 					base.Settings = Settings{"anchor_batch": .5, "difference_batch": .5, "steps": 6}
+					if a.name == "o2nc" {
+						base.Settings["oracle"] = "multi-pass"
+					}
 				case "batch_slack": // belongs to batches: auto
 					base.Settings = Settings{"batches": "auto", "steps": 6}
 				case "prefix", "period", "theorem": // exist for one oracle of o2nc only
@@ -131,6 +134,9 @@ func TestEverySettingCounts(t *testing.T) {
 				}
 			}
 			next := with(base, key)
+			if a.name == "proximal-point" && key == "inner" && takes {
+				next.Settings[key] = "storm" // the other solvers are those of recursive
+			}
 			if a.name == "proximal-point" && key == "output" && takes {
 				next.Settings[key] = "smallest" // the only other valid value
 			}

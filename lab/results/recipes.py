@@ -314,6 +314,18 @@ RECIPES = [
     Runs("theorems.md", "kappa 2 and more: the proximal point method", ["kl-proximal"],
          [Key("label"), *sizes("excess/first", family="low-rank(20)"), *sizes("excess/first", family="three-halves")],
          labels=KL, rows=OWN),
+    Runs("theorems.md", "The proximal method over other solvers", ["kl-inner"],
+         [Key("label"), *[x for f in ("low-rank(20)", "three-halves", "softmax") for x in sizes("excess/first", family=f)]]),
+    Runs("theorems.md", "Lasry-Lions smoothing, and SpiderBoost after a warm start", ["nonsmooth-lasry-lions"],
+         [Key("family"), Key("label"),
+          *[At(("g",), {"dimension": d, "records": n}) for d in (20, 100, 500) for n in (1e4, 1e5)]],
+         labels={"capped, each record's own points": "capped-components(0.4)", "capped, the same points": "capped(0.4)",
+                 "ramp, each record's own points": "ramp-components(0.4)", "ramp, the same points": "ramp(0.4)"}),
+    *[
+        Runs("theorems.md", "Samples of multi-pass O2NC", [spec],
+             [Key("label"), At(("g",)), At(("ratio", "ratio.low", "ratio.high")), At(("loss",)), At(("passes",))], nth=nth)
+        for nth, spec in ((0, "nonsmooth-batches"), (1, "nonsmooth-theorem-batches"))
+    ],
     Runs("theorems.md", "Two models people fit", ["kl-models"],
          [Key("label"), *sizes("excess/first", family="phase"), *sizes("excess/first", family="softmax")],
          labels=KL, rows=OWN),

@@ -43,6 +43,8 @@ import (
 //   - With output smallest, the result is the point, of any round, at which the released gradient of F had
 //     the smallest norm. With output selected, the points are scored on records that are held out (see
 //     [optimize.Selected]).
+//   - The paper's A is any solver with the excess risk of Lemma 3, and its proof takes Algorithm 4. Inner takes others, for
+//     which no such risk is proved.
 //
 // The rounds of the zero Proximal have together as many steps as the default rule of firstorder.GD chooses.
 type Proximal struct {
@@ -64,6 +66,9 @@ type Proximal struct {
 	// losses and for records of several rows, and 1 for other losses. With the setting Theorem it must be
 	// zero.
 	StepScale float64 `yaml:"step_scale"`
+	// Inner solves the rounds: strongly-convex, gd, spiderboost or storm. Zero means strongly-convex. With another
+	// solver the run has the steps and shares of the rule, and neither Theorem nor the output smallest.
+	Inner Inner `yaml:"inner"`
 	// Theorem uses the settings of Theorem 2 of Menart et al. (2024) for the fields that are zero.
 	Theorem bool `yaml:"theorem"`
 	// Output is the rule that picks the result. Zero means Average, taken over the last round. The only other
@@ -90,7 +95,7 @@ type proximalPlan struct {
 // Plan returns the plan of Proximal for the problem p, with the default rule's value for each setting
 // that is zero. Plan returns an error if p is not valid, a setting is out of range, or the KL
 // condition's exponent kappa is below 2.
-func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
+func (c Proximal) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
@@ -110,6 +115,10 @@ func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	if err := optimize.CheckSteps(name, c.Steps); err != nil {
 		return nil, err
 	}
+	if int(c.Inner) >= len(inners) || c.Inner != 0 && (c.Theorem || c.Output.Or(optimize.Average) != optimize.Average) {
+		return nil, fmt.Errorf("optimize: %s: inner = %v: must be one of %v, and strongly-convex with theorem or another output",
+			name, c.Inner, inners)
+	}
 	plan, output := &proximalPlan{}, "the last round's weighted average"
 	switch c.Output.Or(optimize.Average) {
 	case optimize.Average:
@@ -124,6 +133,9 @@ func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	}
 	T := (plan.rounds-1)*plan.steps + plan.last
 	plan.divide(p)
+	if c.Inner != 0 {
+		return c.around(ctx, p, plan, known)
+	}
 	plan.Settled, err = optimize.Settle(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
@@ -143,12 +155,7 @@ func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	if err != nil {
 		return nil, err
 	}
-	// The forecast is the rate of Theorem 2 of Menart et al. 2024 without its logarithms. The forecast
-	// gradient norm is the noise level for the last round's part of the budget. The forecast excess risk is
-	// the largest that the KL condition allows at this gradient norm.
-	f := optimize.Forecast{Gradient: p.Floor() * math.Sqrt(p.Charge()/(float64(plan.last)*plan.lastCharge))}
-	f.Excess, f.Population = known.Excess(f.Gradient), math.Hypot(f.Gradient, p.Constants.Lipschitz/math.Sqrt(p.Records))
-	plan.Expect(f)
+	plan.Expect(plan.forecast(p, known))
 	if c.Theorem {
 		plan.Promises("Theorem 2 (Menart et al. 2024)", optimize.OfExcess, p.Constants.InitialGap,
 			func(p optimize.Problem) float64 {
@@ -161,6 +168,15 @@ func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 			})
 	}
 	return plan, nil
+}
+
+// forecast returns the rate of Theorem 2 of Menart et al. 2024 without its logarithms. The gradient norm is the noise
+// level for the last round's part of the budget. The excess risk is the largest that the KL condition allows at this
+// gradient norm.
+func (r *proximalPlan) forecast(p optimize.Problem, known optimize.KL) (f optimize.Forecast) {
+	f.Gradient = p.Floor() * math.Sqrt(p.Charge()/(float64(r.last)*r.lastCharge))
+	f.Excess, f.Population = known.Excess(f.Gradient), math.Hypot(f.Gradient, p.Constants.Lipschitz/math.Sqrt(p.Records))
+	return f
 }
 
 // settle sets the plan's L~, number of rounds, numbers of steps, and step sizes. It returns an error if a setting is

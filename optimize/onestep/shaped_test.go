@@ -15,12 +15,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// related returns n rows of which the second number is nearly the first.
-func related(n int) (rows [][]float32, targets []float64) {
+// related returns n rows of which the second number is a share of the first, and the rest at random.
+func related(n int, share float32) (rows [][]float32, targets []float64) {
 	rows, targets = generated(12, n)
 	r := rand.New(rand.NewPCG(12, 12))
 	for _, x := range rows {
-		x[1] = .95*x[0] + float32(.05*scale*(2*r.Float64()-1))
+		x[1] = share*x[0] + (1-share)*float32(scale*(2*r.Float64()-1))
 	}
 	return rows, targets
 }
@@ -47,18 +47,19 @@ func shapeOf(t *testing.T, o *optimizetest.Oracle, n, usual float64, whole accou
 
 // TestShapeIsRecomputed recomputes the columns that stay, the metric, the reach and the columns that carry a dropped
 // one from the first answer of a run. The budgets are such that rows get the larger and the smaller reach, and that a
-// column is dropped, of which another carries nearly all.
+// column is dropped, of which another carries nearly all, or what a tenth more or less of noise decides.
 func TestShapeIsRecomputed(t *testing.T) {
-	betas, absorbed := map[float64]bool{}, 0
+	betas, absorbed, turned := map[float64]bool{}, 0, [2]bool{}
 	var byBase []int // number of dropped columns, of a rare class and of another
 	for _, c := range []struct {
 		epsilon float64
-		related bool
+		related float32
 		base    float64 // curvature at the base rate
-	}{{40, false, 0}, {2, false, 0}, {3, true, 0}, {40, true, 0}, {.4, true, 0}, {40, false, .24}, {3, false, .005}, {3, false, 0}} {
+	}{{40, 0, 0}, {2, 0, 0}, {3, .95, 0}, {40, .95, 0}, {.4, .95, 0}, {.4, .44, 0}, {.4, .42, 0}, {40, 0, .24}, {3, 0, .005},
+		{3, 0, 0}} {
 		rows, targets := generated(3, 1500)
-		if c.related {
-			rows, targets = related(1500)
+		if c.related > 0 {
+			rows, targets = related(1500, c.related)
 		}
 		whole := budget(t, c.epsilon, account.ReplaceOne)
 		o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: targets, Loss: loss.Logistic(), Budget: whole, Seed: 4})
@@ -76,7 +77,7 @@ func TestShapeIsRecomputed(t *testing.T) {
 			t.Fatal(err)
 		}
 		shape, dropped, beta := shapeOf(t, o, 1500, usual, whole)
-		if c.epsilon == 3 && !c.related {
+		if c.epsilon == 3 && c.related == 0 {
 			byBase = append(byBase, len(dropped))
 		}
 		betas[beta] = true
@@ -85,6 +86,10 @@ func TestShapeIsRecomputed(t *testing.T) {
 			t.Errorf("%+v: dropped %v, reach %v: must be %v, %v", c, fit.Dropped, fit.Reach, dropped, shape.Reach)
 		}
 		want := inference.Absorb(symmetric(t, o.Asked[0].Answer.Mean), shape.Columns, dropped, o.Asked[0].Answer.Sigma)
+		for i, noise := range []float64{.9, 1.1} {
+			other := inference.Absorb(symmetric(t, o.Asked[0].Answer.Mean), shape.Columns, dropped, noise*o.Asked[0].Answer.Sigma)
+			turned[i] = turned[i] || len(other) != len(want)
+		}
 		if absorbed += len(want); !slices.Equal(fit.Absorbed, want) {
 			t.Errorf("%+v: absorbed %+v: must be %+v", c, fit.Absorbed, want)
 		}
@@ -101,8 +106,8 @@ func TestShapeIsRecomputed(t *testing.T) {
 	if len(byBase) != 2 || byBase[0] <= byBase[1] {
 		t.Errorf("%v columns dropped of a rare class and of another: of the rare one the curvature is a fiftieth", byBase)
 	}
-	if len(betas) != 2 || absorbed == 0 {
-		t.Errorf("betas %v, %d absorbed columns: must try both and some", betas, absorbed)
+	if len(betas) != 2 || absorbed == 0 || turned != [2]bool{true, true} {
+		t.Errorf("betas %v, %d absorbed columns, others with less or more noise %v: must try both and some", betas, absorbed, turned)
 	}
 }
 
