@@ -28,7 +28,7 @@ func AtLevel(m *model.Model, level float64, together bool) (*model.Model, error)
 	if err := inference.CheckLevel(level); err != nil {
 		return nil, err
 	}
-	if f.Method == inference.Region {
+	if f.Method == inference.Region && (level != f.Level || together) {
 		return nil, fmt.Errorf("level = %v: must be that of the fit, %v, since the intervals are projections of a Fieller region",
 			level, f.Level)
 	}

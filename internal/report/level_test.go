@@ -61,6 +61,9 @@ func TestAtLevel(t *testing.T) {
 func TestAtLevelIsRefused(t *testing.T) {
 	wald := waldModel(t, inference.Wald)
 	region := waldModel(t, inference.Region)
+	if _, err := AtLevel(region, .9, false); err != nil {
+		t.Error("the level of the fit is no other level: ", err)
+	}
 	for _, c := range []struct {
 		of       *model.Model
 		level    float64
