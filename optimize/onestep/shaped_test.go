@@ -15,12 +15,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// related returns n rows of which the second number is nearly the first.
-func related(n int) (rows [][]float32, targets []float64) {
+// related returns n rows of which the second number is a share of the first, and the rest at random.
+func related(n int, share float32) (rows [][]float32, targets []float64) {
 	rows, targets = generated(12, n)
 	r := rand.New(rand.NewPCG(12, 12))
 	for _, x := range rows {
-		x[1] = .95*x[0] + float32(.05*scale*(2*r.Float64()-1))
+		x[1] = share*x[0] + (1-share)*float32(scale*(2*r.Float64()-1))
 	}
 	return rows, targets
 }
@@ -47,16 +47,16 @@ func shapeOf(t *testing.T, o *optimizetest.Oracle, n, usual float64, whole accou
 
 // TestShapeIsRecomputed recomputes the columns that stay, the metric, the reach and the columns that carry a dropped
 // one from the first answer of a run. The budgets are such that rows get the larger and the smaller reach, and that a
-// column is dropped, of which another carries nearly all.
+// column is dropped, of which another carries nearly all, or what a tenth more or less of noise decides.
 func TestShapeIsRecomputed(t *testing.T) {
-	betas, absorbed := map[float64]bool{}, 0
+	betas, absorbed, turned := map[float64]bool{}, 0, [2]bool{}
 	for _, c := range []struct {
 		epsilon float64
-		related bool
-	}{{40, false}, {2, false}, {3, true}, {40, true}, {.4, true}} {
+		related float32
+	}{{40, 0}, {2, 0}, {3, .95}, {40, .95}, {.4, .95}, {.4, .44}, {.4, .42}} {
 		rows, targets := generated(3, 1500)
-		if c.related {
-			rows, targets = related(1500)
+		if c.related > 0 {
+			rows, targets = related(1500, c.related)
 		}
 		whole := budget(t, c.epsilon, account.ReplaceOne)
 		res, o, err := run(t, optimizetest.Config{Rows: rows, Targets: targets, Loss: loss.Logistic(), Budget: whole, Seed: 4},
@@ -71,6 +71,10 @@ func TestShapeIsRecomputed(t *testing.T) {
 			t.Errorf("%+v: dropped %v, reach %v: must be %v, %v", c, fit.Dropped, fit.Reach, dropped, shape.Reach)
 		}
 		want := inference.Absorb(symmetric(t, o.Asked[0].Answer.Mean), shape.Columns, dropped, o.Asked[0].Answer.Sigma)
+		for i, noise := range []float64{.9, 1.1} {
+			other := inference.Absorb(symmetric(t, o.Asked[0].Answer.Mean), shape.Columns, dropped, noise*o.Asked[0].Answer.Sigma)
+			turned[i] = turned[i] || len(other) != len(want)
+		}
 		if absorbed += len(want); !slices.Equal(fit.Absorbed, want) {
 			t.Errorf("%+v: absorbed %+v: must be %+v", c, fit.Absorbed, want)
 		}
@@ -84,8 +88,8 @@ func TestShapeIsRecomputed(t *testing.T) {
 			}
 		}
 	}
-	if len(betas) != 2 || absorbed == 0 {
-		t.Errorf("betas %v, %d absorbed columns: must try both and some", betas, absorbed)
+	if len(betas) != 2 || absorbed == 0 || turned != [2]bool{true, true} {
+		t.Errorf("betas %v, %d absorbed columns, others with less or more noise %v: must try both and some", betas, absorbed, turned)
 	}
 }
 
