@@ -75,6 +75,10 @@ func TestHazardRatios(t *testing.T) {
 			t.Errorf("%s: %v: want %v", term.Name, got, want)
 		}
 	}
+	if c, b := fitted.Compared, fitted.Base; c == nil || math.Abs(c.Happened-.63) > .03 || c.Happened != b.Sums[0] ||
+		c.HappenedSigma != b.Sigma || !c.Counts || !c.Events {
+		t.Errorf("compared %+v: about .63 events happen to a record", c)
+	}
 	target := fitted.Model.Schema().Target()
 	for j, want := range []float64{1. / 6, 1. / 6, 1. / 3, 1. / 3} {
 		if got := target.Hazards[j]; math.Abs(got-want) > .012 {
