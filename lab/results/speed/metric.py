@@ -23,7 +23,7 @@ os.chdir(folder)
 # levels of a category, categories, share of levels in common, numbers, rho, family, epsilons
 DESIGNS = [(1000, 1, 0, 10, 0, "lines", [0.5, 2]), (500, 1, 0, 10, 0, "lines", [0.5, 2]), (300, 3, 0, 10, 0, "lines", [0.5, 2]),
            (400, 1, 0, 10, 0.8, "lines", [1]), (400, 1, 0, 6, 0, "curves", [1]), (80, 6, 0.5, 10, 0, "lines", [1]),
-           (1000, 1, 0, 20, 0.8, "lines", [1])]
+           (1000, 1, 0, 20, 0.8, "lines", [1]), (300, 3, 0.7, 6, 0.8, "curves", [1])]
 
 
 def table(name, rows, seed, levels, categories, common, numbers, rho):
