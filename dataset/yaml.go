@@ -244,6 +244,12 @@ func (d *yamlDecoder) target(node ast.Node) (raw rawTarget, err error) {
 			raw.Event, err = d.text(field, value, "write the name of the column that says whether the event occurred")
 		case "entry":
 			raw.Entry, err = d.text(field, value, "write the name of the column of entry times")
+		case "grouped":
+			var text string
+			if text, err = d.text(field, value, "write true or false"); err == nil && text != "true" && text != "false" {
+				err = &fieldError{field, strconv.Quote(text), "must be true or false"}
+			}
+			raw.Grouped = text == "true"
 		case "changing":
 			raw.Changing, err = d.text(field, value, "write the name of the column whose hazard ratios change")
 		case "cuts":
@@ -271,7 +277,7 @@ func (d *yamlDecoder) target(node ast.Node) (raw rawTarget, err error) {
 			raw.Share[0], err = number(field, value, todo)
 		default:
 			err = unknownKey(key, field,
-				"column, classes, number, weight, exposure, offset, share, time, event, entry, cuts, changing")
+				"column, classes, number, weight, exposure, offset, share, time, event, entry, cuts, grouped, changing")
 		}
 		return err
 	})
