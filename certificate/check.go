@@ -1,6 +1,7 @@
 package certificate
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -46,19 +47,8 @@ func (d *document) check(ctx context.Context) (epsilon float64, err error) {
 	if d.Records < 1 || d.Records > account.MaxRecords {
 		return 0, unsound("records", d.Records, "must be between 1 and 2^53")
 	}
-	if err := checkReservation(d.Budget); err != nil {
-		return 0, err
-	}
-	if err := checkFilter(d.Filter); err != nil {
-		return 0, err
-	}
-	if err := checkUnit(d.Unit); err != nil {
-		return 0, err
-	}
-	if err := d.checkTexts(); err != nil {
-		return 0, err
-	}
-	if err := d.checkEvents(); err != nil {
+	if err := cmp.Or(checkReservation(d.Budget), checkFilter(d.Filter), checkUnit(d.Unit), d.checkTexts(),
+		d.checkEvents()); err != nil {
 		return 0, err
 	}
 	return epsilon, d.checkStability()
