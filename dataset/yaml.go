@@ -223,6 +223,14 @@ func (d *yamlDecoder) target(field string, node ast.Node, _ string) (raw rawTarg
 			}
 			return err
 		}},
+		{"grouped", func(field string, value ast.Node) error {
+			text, err := d.text(field, value, "write true or false")
+			if err == nil && text != "true" && text != "false" {
+				err = &fieldError{field, strconv.Quote(text), "must be true or false"}
+			}
+			raw.Grouped = text == "true"
+			return err
+		}},
 		{"changing", into(&raw.Changing, d.text, "write the name of the column whose hazard ratios change")},
 	})
 	return raw, err

@@ -19,7 +19,6 @@ import (
 // TestLowerBounds prints, for the instances of lower bounds, the order of the paper with a constant of 1, the bound with
 // its constant, and what algorithms reach. It fails where a measured error is below a bound with its constant.
 func TestLowerBounds(t *testing.T) {
-	const d = 100
 	budget := func(epsilon float64, n int) account.Budget {
 		b, err := account.NewBudget(epsilon, math.Pow(float64(n), -1.5), account.ReplaceOne)
 		if err != nil {
@@ -32,6 +31,22 @@ func TestLowerBounds(t *testing.T) {
 			t.Errorf("%s: %v is below the bound %v", name, measured, bound)
 		}
 	}
+	t.Run("Errors", func(t *testing.T) { lowerErrors(t, budget, above) })
+	t.Run("Codes", func(t *testing.T) { lowerCodes(t, budget, above) })
+	t.Run("Tables", func(t *testing.T) { lowerTables(t, budget, above) })
+}
+
+const lowerDim = 100
+
+// lowered are the algorithms of the tables of excess risks.
+var lowered = []train.Train{{Algorithm: "gd"}, {Algorithm: "storm"}, {Algorithm: "kl-geometric"}}
+
+type budgetOf = func(epsilon float64, n int) account.Budget
+
+type atLeast = func(name string, measured, bound float64)
+
+func lowerErrors(t *testing.T, budget budgetOf, above atLeast) {
+	const d = lowerDim
 	fmt.Println("\n## Errors of released gradients and differences")
 	fmt.Println("\n| n | codes | order | bound: gradient | measured | bound: difference | measured |\n|---|---|---|---|---|---|---|")
 	for _, n := range []int{1000, 10_000, 100_000} {
@@ -95,31 +110,39 @@ func TestLowerBounds(t *testing.T) {
 		above("a gradient", math.Sqrt(first), bound)
 		above("a difference", math.Sqrt(second), variation)
 	}
-	ran := func(f *experiment.Family, b account.Budget, s train.Train, seed uint64) float64 {
-		instance := experiment.Instance{Family: f, Repeat: 1, Budget: b}
-		p, err := instance.Problem()
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.KL = optimize.KL{}
-		plan, _, err := s.Plan(context.Background(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o, err := instance.Run(context.Background(), plan, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return *o.Excess
+}
+
+// lowerRun returns the excess risk of a run.
+func lowerRun(t *testing.T, f *experiment.Family, b account.Budget, s train.Train, seed uint64) float64 {
+	instance := experiment.Instance{Family: f, Repeat: 1, Budget: b}
+	p, err := instance.Problem()
+	if err != nil {
+		t.Fatal(err)
 	}
-	start := func(f *experiment.Family) float64 {
-		v, err := stationarity.Objective(f.Loss, nil, f.Sample, make([]float64, f.Dim()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v - *f.Minimum
+	p.KL = optimize.KL{}
+	plan, _, err := s.Plan(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
 	}
-	algorithms := []train.Train{{Algorithm: "gd"}, {Algorithm: "storm"}, {Algorithm: "kl-geometric"}}
+	o, err := instance.Run(context.Background(), plan, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *o.Excess
+}
+
+// lowerStart returns the excess risk at 0.
+func lowerStart(t *testing.T, f *experiment.Family) float64 {
+	v, err := stationarity.Objective(f.Loss, nil, f.Sample, make([]float64, f.Dim()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v - *f.Minimum
+}
+
+func lowerCodes(t *testing.T, budget budgetOf, above atLeast) {
+	const d = lowerDim
+	algorithms := lowered
 	fmt.Println("\n## Excess risks on codes")
 	fmt.Println("\n| theorem | n | codes | order | bound | at the start | gd | storm | kl-geometric |\n|---|---|---|---|---|---|---|---|---|")
 	for _, theorem := range []string{"7", "6, growth 2", "6, growth 4"} {
@@ -143,9 +166,9 @@ func TestLowerBounds(t *testing.T) {
 			reached, begun := make([]float64, len(algorithms)), 0.
 			for seed := range uint64(draws) {
 				f := l.Family(d, n, codes, seed)
-				begun += start(f) / draws
+				begun += lowerStart(t, f) / draws
 				for k, a := range algorithms {
-					reached[k] += ran(f, b, a, seed) / draws
+					reached[k] += lowerRun(t, f, b, a, seed) / draws
 				}
 			}
 			bound := l.Bound(d, n, codes, b.Mu())
@@ -156,21 +179,25 @@ func TestLowerBounds(t *testing.T) {
 			}
 		}
 	}
+}
+
+func lowerTables(t *testing.T, budget budgetOf, above atLeast) {
+	algorithms := lowered
 	fmt.Println("\n## Excess risks on two tables")
 	fmt.Println("\n| kappa | n | bound | at the start | gd | storm | kl-geometric |\n|---|---|---|---|---|---|---|")
 	for _, kappa := range []float64{2, 3, 4} {
-		for _, n := range []int{200, 2000} {
+		for _, n := range []int{100, 400} {
 			b := budget(.5, n)
 			l := experiment.TwoTables{Kappa: kappa, Records: float64(n), Epsilon: .5}
-			const draws = 20
+			const draws = 10
 			reached, begun := make([]float64, len(algorithms)), 0.
 			for k, a := range algorithms {
 				for _, sign := range []float64{-1, 1} {
 					var sum float64
 					for seed := range uint64(draws) {
-						sum += ran(l.Family(sign), b, a, seed) / draws
+						sum += lowerRun(t, l.Family(sign), b, a, seed) / draws
 					}
-					reached[k], begun = max(reached[k], sum), max(begun, start(l.Family(sign)))
+					reached[k], begun = max(reached[k], sum), max(begun, lowerStart(t, l.Family(sign)))
 				}
 			}
 			fmt.Printf("| %v | %d | %.2g | %.2g | %.2g | %.2g | %.2g |\n", kappa, n, l.Bound(), begun, reached[0], reached[1], reached[2])

@@ -15,13 +15,13 @@ func (c SpiderBoost) check() error {
 		return fmt.Errorf("optimize: spiderboost: steps = %d: must be between 1 and %d, or left out for the rule's number",
 			c.Steps,
 			optimize.MostSteps)
+	case !optimize.Positive(c.StepScale):
+		return fmt.Errorf("optimize: spiderboost: step scale = %v: must be finite and > 0", c.StepScale)
 	case c.Period < 1:
 		return fmt.Errorf("optimize: spiderboost: period = %d: must be >= 1, or left out for the rule's", c.Period)
 	case !(c.AnchorShare > 0 && c.AnchorShare < 1):
 		return fmt.Errorf("optimize: spiderboost: anchor share = %v: must be > 0 and < 1, or left out for the rule's",
 			c.AnchorShare)
-	case !optimize.Positive(c.StepScale):
-		return fmt.Errorf("optimize: spiderboost: step scale = %v: must be finite and > 0", c.StepScale)
 	}
 	return c.checkBatches()
 }

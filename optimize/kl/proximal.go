@@ -30,7 +30,8 @@ import (
 //   - A round is charged exactly mu^2/T with Theorem. The noise in the paper's Algorithm 4 costs half as much.
 //   - A round's average is over the points at which its K steps end. It leaves out the round's starting
 //     point, which has weight 1 of K(K+1)/2 in the paper.
-//   - L~ is at least 1/(4 gamma^2). Without this bound convex losses would have L~ = 0.
+//   - L~ is at least 1/(4 gamma^2) with Theorem, and for convex losses, which would else have L~ = 0. For others the
+//     practical rule leaves this bound out: where a stated gamma is too small, a run would end on its way.
 //   - The regularizer is part of F. The regularizer's gradient is added exactly, after clipping. The ball's
 //     radius accounts for the norm of the regularizer's gradient at the round's start (see
 //     [proximalPlan.ball]). If the problem has a feasible set, points are projected on this set instead of
@@ -50,8 +51,8 @@ import (
 type Proximal struct {
 	// KL is the KL condition that the plan assumes. Its kappa must be at least 2.
 	KL optimize.KL `yaml:",inline"`
-	// Lambda is L~. Zero means 1/(4 gamma^2), or if larger the smaller of c/h and L1/(16 h), where c is the
-	// objective's weak convexity and h is StepScale. With the setting Theorem, zero means the larger of 1/(4
+	// Lambda is L~. Zero means the smaller of c/h and L1/(16 h), where c is the objective's weak convexity and h is
+	// StepScale, or for convex objectives 1/(4 gamma^2). With the setting Theorem, zero means the larger of 1/(4
 	// gamma^2) and c.
 	Lambda float64 `yaml:"lambda"`
 	// Rounds is T. Zero means the number after which the KL condition promises an excess risk as small as noise
@@ -235,8 +236,11 @@ func (c Proximal) byRule(name string, p optimize.Problem, known optimize.KL, pla
 	if err != nil {
 		return err
 	}
-	if plan.lambda, err = positiveOr(name, "lambda", c.Lambda,
-		max(min(-convexity(p), p.Smoothness()/(2*fewestInner))/h, 1/(4*known.Gamma*known.Gamma))); err != nil {
+	rule := min(-convexity(p), p.Smoothness()/(2*fewestInner)) / h
+	if !(rule > 0) {
+		rule = 1 / (4 * known.Gamma * known.Gamma)
+	}
+	if plan.lambda, err = positiveOr(name, "lambda", c.Lambda, rule); err != nil {
 		return err
 	}
 	plan.step = harmonic{lambda: plan.lambda,
@@ -327,9 +331,12 @@ func (r *proximalPlan) solve(run *optimize.Run, centre []float64, steps int, cha
 // ball returns a ball around centre that contains the minimiser w of F + L~ ||w - centre||^2. At the
 // minimiser, 2 L~ ||w - centre||^2 = -<grad F(w), w - centre>. On the right side, the loss contributes at
 // most L0 ||w - centre||. The regularizer contributes at most ||grad reg(centre)|| ||w - centre|| - m ||w -
-// centre||^2, where m is the regularizer's convexity.
+// centre||^2, where m is the regularizer's convexity. If 2 L~ + m is not above 0, this bounds nothing, and ball returns
+// the whole space.
 func (r *proximalPlan) ball(p optimize.Problem, centre []float64) (convex.Set, error) {
-	at := make([]float64, p.Dim())
-	p.AddRegularizer(at, centre)
-	return convex.NewBall(centre, (p.Constants.Lipschitz+optimize.Norm(at))/(2*r.lambda+regularizerConvexity(p)))
+	at, strong := make([]float64, p.Dim()), 2*r.lambda+regularizerConvexity(p)
+	if p.AddRegularizer(at, centre); !(strong > 0) {
+		return convex.Whole{}, nil
+	}
+	return convex.NewBall(centre, (p.Constants.Lipschitz+optimize.Norm(at))/strong)
 }
