@@ -2,6 +2,7 @@ package ledgerfile
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,6 +73,26 @@ func (e Entry) Composed() ([]mechanism.Composed, error) {
 		all = append(all, mechanism.Composed{Mechanism: m, Count: s.Count})
 	}
 	return all, nil
+}
+
+// Together returns an upper bound, at the given delta, on the epsilon of all the reservations together. The
+// reservations must have the same relation. Gaussian budgets and schedules of Poisson samples are composed by
+// their privacy-loss distributions.
+func Together(ctx context.Context, entries []Entry, delta float64) (epsilon float64, err error) {
+	var all []mechanism.Composed
+	for _, e := range entries {
+		parts, err := e.Composed()
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, parts...)
+	}
+	c, err := mechanism.Compose(ctx, all, 1e-3)
+	if err != nil {
+		return 0, err
+	}
+	b, err := c.Epsilon(ctx, delta)
+	return b.Upper, err
 }
 
 // rule returns the error for a field whose value breaks a rule. The text must completes the sentence "must

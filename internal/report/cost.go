@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
@@ -177,16 +176,11 @@ func (f *Fit) ledger(ctx context.Context) []Part {
 // Reservation is the entry of a fit in a folder's ledger: the budget that was reserved before the first
 // release, and the outcome of the fit.
 type Reservation struct {
-	Time      time.Time
-	Fit       int
-	Data      string // the table's identity: a path or a name
-	Algorithm string
-	account.Guarantee
-	Schedule []account.SampledSteps
+	// Entry is the entry of the reservation, with the charge at the fit's end.
+	ledgerfile.Entry
 	// Outcome is "settled", "interrupted", or "" for a run that has not ended or was killed. The whole
 	// reservation counts in every case.
 	Outcome string
-	Charged float64
 }
 
 // ParseLedger reads the lines of a ledger file. It ignores an incomplete last line, since nothing was
@@ -202,64 +196,24 @@ func ParseLedger(text []byte) ([]Reservation, error) {
 			list[e.Fit-1].Outcome, list[e.Fit-1].Charged = e.Entry, e.Charged
 			continue
 		}
-		list = append(list, Reservation{
-			Time: e.Time, Fit: e.Fit, Data: e.Data, Algorithm: e.Algorithm, Guarantee: e.Guarantee,
-			Schedule: e.Schedule,
-		})
+		list = append(list, Reservation{Entry: e})
 	}
 	return list, nil
-}
-
-// composed returns the mechanisms for which the budget was reserved, as input for the function Compose of
-// package mechanism: the schedule's mechanisms, or one Gaussian mechanism if there is no schedule.
-func (r Reservation) composed() ([]mechanism.Composed, error) {
-	if len(r.Schedule) == 0 {
-		m, err := mechanism.NewGaussian(1 / r.Mu)
-		return []mechanism.Composed{{Mechanism: m, Count: 1}}, err
-	}
-	// mu is 0, because the schedule covers the whole budget.
-	return composeSchedule(r.Schedule, 0, r.Relation)
-}
-
-// composeSchedule returns the mechanisms of a schedule. If mu > 0, a Gaussian mechanism with this
-// mu stands for all releases that are not in the schedule.
-func composeSchedule(schedule []account.SampledSteps, mu float64, r account.Relation) ([]mechanism.Composed, error) {
-	var all []mechanism.Composed
-	for _, s := range schedule {
-		m, err := mechanism.NewSampledGaussian(s.NoiseMultiplier, s.Sampling, r)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, mechanism.Composed{Mechanism: m, Count: s.Count})
-	}
-	if mu > 0 {
-		m, err := mechanism.NewGaussian(1 / mu)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, mechanism.Composed{Mechanism: m, Count: 1})
-	}
-	return all, nil
 }
 
 // together returns an upper bound on the epsilon of the composition of all reservations in list, at the
 // given delta. ok is false if the reservations do not compose, for example because their relations or
 // privacy units differ.
 func together(ctx context.Context, list []Reservation, delta float64) (epsilon float64, ok bool) {
-	var all []mechanism.Composed
+	var entries []ledgerfile.Entry
 	for _, r := range list {
-		parts, err := r.composed()
-		if err != nil || !r.Adds(list[0].Guarantee) {
+		if !r.Adds(list[0].Guarantee) {
 			return 0, false
 		}
-		all = append(all, parts...)
+		entries = append(entries, r.Entry)
 	}
-	c, err := mechanism.Compose(ctx, all, 1e-3)
-	if err != nil {
-		return 0, false
-	}
-	b, err := c.Epsilon(ctx, delta)
-	return b.Upper, err == nil
+	epsilon, err := ledgerfile.Together(ctx, entries, delta)
+	return epsilon, err == nil
 }
 
 // baseName returns the last part of a path with / or \ as separator.
@@ -338,7 +292,12 @@ func (f *Fit) attack(ctx context.Context) (attack, error) {
 		a.right = normal(c.Mu / 2)
 		return a, nil
 	}
-	parts, err := composeSchedule(f.schedule, c.Mu, c.Relation)
+	parts, err := ledgerfile.Entry{Guarantee: c, Schedule: f.schedule}.Composed()
+	if err == nil && c.Mu > 0 { // all releases that are not in the schedule
+		var rest mechanism.Mechanism
+		rest, err = mechanism.NewGaussian(1 / c.Mu)
+		parts = append(parts, mechanism.Composed{Mechanism: rest, Count: 1})
+	}
 	if err != nil {
 		return a, err
 	}
