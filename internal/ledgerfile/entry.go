@@ -176,7 +176,7 @@ func (e *Entry) checkSchedule() error {
 	}
 	total := 0
 	for i, s := range e.Schedule {
-		field := fmt.Sprintf("schedule[%d].", i)
+		field := fmt.Sprintf("schedule[%d]: ", i)
 		switch {
 		case !(s.NoiseMultiplier > 0) || math.IsInf(s.NoiseMultiplier, 0):
 			return rule(field+"noise_multiplier", s.NoiseMultiplier, "finite and > 0")
@@ -275,7 +275,7 @@ func parseLine(line []byte) (e Entry, err error) {
 			return e, errors.New("schedule: must be a list")
 		}
 		for i, s := range steps {
-			if _, err := object(fmt.Sprintf("schedule[%d].", i), s, stepKeys, nil); err != nil {
+			if _, err := object(fmt.Sprintf("schedule[%d]: ", i), s, stepKeys, nil); err != nil {
 				return e, err
 			}
 		}

@@ -136,7 +136,7 @@ var layers = map[string]struct {
 		"export", "internal/crashsafe", "budget", "budget/stores", "internal/train", "internal/runfolder", "internal/audit",
 		"internal/rehearsal", "internal/report", "model",
 		"certificate", "dataset", "account", "internal/table", "internal/safetext", "internal/sshsig", "internal/inspect"},
-		others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
+		others: []string{"github.com/alecthomas/kong", "golang.org/x/term"}},
 	"internal/regularfile":   {},
 	"internal/repotest":      {},
 	"internal/repotest/face": {others: []string{"golang.org/x/tools"}},
