@@ -25,8 +25,8 @@ var kinds = [...]definition{
 	query.Norm:           {slope, gradient},
 	query.SecondMoment:   {moment, nil},
 	query.Curvature:      {curvature, nil},
-	query.MetricGradient: {metricSlope, nil},
-	query.SquaredSlope:   {squaredSlope, nil},
+	query.MetricGradient: {metricSlope, gradientInMetric},
+	query.SquaredSlope:   {squaredSlope, squaredInMetric},
 	query.Product:        {hessian, hessianTimes},
 	query.ProductChange:  {hessianChange, hessianTimesChange},
 	query.CurvatureAlong: {curvatureAlong, curvatureAlongOf},
@@ -202,6 +202,22 @@ func squaredSlope(l loss.RankOne, t query.Term, x []float32, y float64) (v []flo
 	v, s, _, _ = metricSlope(l, t, x, y)
 	n := length(v)
 	return []float64{1}, s * s * n * n, 0, t.Ball().Centre + t.Ball().Radius
+}
+
+// gradientInMetric and squaredInMetric define the same for a loss with a score, whose metric has a dimension for each
+// parameter. The gradient is clipped to the term's slope limit before it is multiplied by the metric.
+func gradientInMetric(l loss.General, t query.Term, x []float32, y float64) []float64 {
+	g := gradient(l, t, x, y)
+	short := min(1, t.Slope()/length(g))
+	for j := range g {
+		g[j] *= short
+	}
+	return t.Metric().Times(g)
+}
+
+func squaredInMetric(l loss.General, t query.Term, x []float32, y float64) []float64 {
+	n := length(t.Metric().Times(gradient(l, t, x, y)))
+	return []float64{n * n}
 }
 
 // weightedRow returns the row times the term's metric, R x, and the weight of the row, u = min(1,

@@ -118,7 +118,8 @@ const (
 	// NoLoss means that the kind depends on features and not on the loss. Points have one
 	// coordinate for each feature.
 	NoLoss
-	// OfMargins contains the losses phi(W x, y), of one margin or several.
+	// OfMargins contains the losses phi(W x, y), of one margin or several, and the losses phi(<w,x>, theta, y) of a score
+	// and other parameters theta (Scored).
 	OfMargins
 	// OfOneMargin contains the losses phi(<w,x>, y).
 	OfOneMargin
@@ -130,7 +131,22 @@ const (
 	Twice
 )
 
-// Suits reports whether the kind is defined for a loss with the given number of margins, which is 0
+// Scored stands in Suits for the number of margins of a loss phi(<w,x>, theta, y) with parameters theta beside the
+// score, such as the thresholds between ordered classes.
+const Scored = -1
+
+// Margins returns the number of margins of the loss l as Suits takes it. count is the number of a loss of margins, and 0
+// for any other loss. A loss with a score says that it has no layers.
+func Margins(l any, count int) int {
+	if s, ok := l.(interface{ Layers() ([]int, string) }); ok {
+		if layers, _ := s.Layers(); len(layers) == 0 {
+			return Scored
+		}
+	}
+	return count
+}
+
+// Suits reports whether the kind is defined for a loss with the given number of margins, which is Scored or 0
 // for a loss that is not a function of margins <w,x> and computes its gradient itself. products
 // reports whether the loss can compute products of its Hessian with a vector. unit reports whether the
 // loss is the loss of a unit of rows that have one margin each.
@@ -139,7 +155,7 @@ func (f Facts) Suits(margins int, products, unit bool) bool {
 	case OfRows:
 		return margins == 1 || unit
 	case OfMargins:
-		return margins >= 1
+		return margins != 0
 	case OfOneMargin:
 		return margins == 1
 	case Twice:

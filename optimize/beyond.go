@@ -1,0 +1,70 @@
+package optimize
+
+// Beyond is what the released base rate tells of the second moment of all parameters of ordered classes: the mean Hessian
+// there over the curvature in the score. Rows of a second moment tell the rest (see Moment).
+type Beyond struct {
+	// Curvature is the mean curvature in the score.
+	Curvature float64
+	// Scale is the derivative of each gap between thresholds in its parameter.
+	Scale         []float64
+	mean, squares []float64 // of the gaps: mean and second moment of the rows of cuts, over the curvature
+	intercept     float64
+}
+
+// beyondOf returns what the base rate tells at the constant model w, or nil for a loss without thresholds.
+func beyondOf(r BaseRate, w []float64) *Beyond {
+	of, ok := r.Loss.(interface {
+		Information(v []float64, z float64) (cuts, own, scale []float64)
+	})
+	if !ok {
+		return nil
+	}
+	cuts, own, scale := of.Information(w[r.Features:], float64(w[r.Features-1]*r.Intercept))
+	d := len(own)
+	b := &Beyond{Scale: scale, mean: make([]float64, d), squares: make([]float64, d*d), intercept: r.Intercept}
+	for k, c := range cuts {
+		b.Curvature += c
+		for i := range k {
+			b.mean[i] -= c
+			for j := range k {
+				b.squares[i*d+j] += c
+			}
+		}
+	}
+	for i, v := range own {
+		b.squares[i*d+i] += v
+		b.mean[i] /= b.Curvature
+		for j := range d {
+			b.squares[i*d+j] /= b.Curvature
+		}
+	}
+	return b
+}
+
+// Moment returns the second moment of all parameters for that of the features, a dim x dim matrix row by row: with rows
+// and columns for the gaps between thresholds, or for their parameters if scaled is true. The last feature is the
+// intercept, so its row is the mean row times the intercept.
+func (b *Beyond) Moment(matrix []float64, dim int, scaled bool) []float64 {
+	by := func(j int) float64 {
+		if scaled {
+			return b.Scale[j]
+		}
+		return 1
+	}
+	all := dim + len(b.mean)
+	out := make([]float64, all*all)
+	for j := range dim {
+		copy(out[j*all:], matrix[j*dim:(j+1)*dim])
+	}
+	for j, mean := range b.mean {
+		at := dim + j
+		for i := range dim {
+			v := by(j) * mean * matrix[(dim-1)*dim+i] / b.intercept
+			out[at*all+i], out[i*all+at] = v, v
+		}
+		for i := range b.mean {
+			out[at*all+dim+i] = by(i) * by(j) * b.squares[j*len(b.mean)+i]
+		}
+	}
+	return out
+}
