@@ -1,5 +1,7 @@
 package optimize
 
+import "math"
+
 // Beyond is what the released base rate tells of the second moment of all parameters of ordered classes: the mean Hessian
 // there over the curvature in the score. Rows of a second moment tell the rest (see Moment).
 type Beyond struct {
@@ -9,6 +11,25 @@ type Beyond struct {
 	Scale         []float64
 	mean, squares []float64 // of the gaps: mean and second moment of the rows of cuts, over the curvature
 	intercept     float64
+	unit          float64 // a gap is log(1 + e^(unit v)) for its parameter v
+}
+
+// LeastGap is the least gap between thresholds.
+const LeastGap = 1e-4
+
+// Gaps replaces the parameters of the gaps, which are the last of w, by the gaps. Parameters is its inverse, and takes gaps
+// below LeastGap for LeastGap.
+func (b *Beyond) Gaps(w []float64) {
+	for j := len(w) - len(b.mean); j < len(w); j++ {
+		w[j] = math.Log1p(math.Exp(b.unit * w[j]))
+	}
+}
+
+// Parameters is the inverse of Gaps.
+func (b *Beyond) Parameters(w []float64) {
+	for j := len(w) - len(b.mean); j < len(w); j++ {
+		w[j] = math.Log(math.Expm1(max(w[j], LeastGap))) / b.unit
+	}
 }
 
 // beyondOf returns what the base rate tells at the constant model w, or nil for a loss without thresholds.
@@ -22,6 +43,8 @@ func beyondOf(r BaseRate, w []float64) *Beyond {
 	cuts, own, scale := of.Information(w[r.Features:], float64(w[r.Features-1]*r.Intercept))
 	d := len(own)
 	b := &Beyond{Scale: scale, mean: make([]float64, d), squares: make([]float64, d*d), intercept: r.Intercept}
+	_, _, half := of.Information(make([]float64, d), 0)
+	b.unit = 2 * half[0] // the derivative of log(1 + e^(unit v)) at 0 is unit/2
 	for k, c := range cuts {
 		b.Curvature += c
 		for i := range k {

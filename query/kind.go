@@ -126,6 +126,8 @@ const (
 	// OfRows contains losses phi(<w,x>, y) of a single row, and losses of units (records of several
 	// rows) that are weighted sums of such losses.
 	OfRows
+	// OfParts contains the losses of OfRows, and losses with a score that are sums of functions of one product each.
+	OfParts
 	// Twice contains the losses that can compute the product of their Hessian and a vector: losses
 	// of margins, and other losses with a method for it.
 	Twice
@@ -154,6 +156,8 @@ func (f Facts) Suits(margins int, products, unit bool) bool {
 	switch f.Losses {
 	case OfRows:
 		return margins == 1 || unit
+	case OfParts:
+		return margins == 1 || unit || margins == Scored
 	case OfMargins:
 		return margins != 0
 	case OfOneMargin:
@@ -222,9 +226,9 @@ var table = [...]struct {
 	SquaredDistance: {Facts{Name: "squared distance", Number: true, Centre: Anywhere, Losses: NoLoss}, distanceForms},
 	CentredMoment:   {Facts{Name: "centred second moment", Pairs: true, Losses: NoLoss}, centredForms},
 
-	WeightedGradient:  {Facts{Name: "weighted gradient", Losses: OfRows, Weighted: true}, weightedGradientForms},
-	WeightedCurvature: {Facts{Name: "weighted curvature", Pairs: true, Losses: OfRows, Weighted: true}, weightedCurvatureForms},
-	ScoreMoment:       {Facts{Name: "second moment of weighted gradients", Pairs: true, Losses: OfRows, Weighted: true}, scoreMomentForms},
+	WeightedGradient:  {Facts{Name: "weighted gradient", Losses: OfParts, Weighted: true}, weightedGradientForms},
+	WeightedCurvature: {Facts{Name: "weighted curvature", Pairs: true, Losses: OfParts, Weighted: true}, weightedCurvatureForms},
+	ScoreMoment:       {Facts{Name: "second moment of weighted gradients", Pairs: true, Losses: OfParts, Weighted: true}, scoreMomentForms},
 	WeightedMoment: {Facts{Name: "weighted second moment", Pairs: true, Losses: OfRows, Weighted: true},
 		weightedMomentForms},
 

@@ -253,6 +253,8 @@ func CentreVector(q query.Question) []float64 {
 // the loss and the loss cannot be smoothed in this way.
 func Answers(l loss.Loss, q query.Question) error {
 	switch f := q.Facts(); {
+	case f.Weighted && scored(l) && !parted(l):
+		return fmt.Errorf("curator: %s: loss %s: must tell the parts of a record", q.Name(), l.Name())
 	case f.Metric && scored(l) && q.First().Smoothing().On():
 		return fmt.Errorf("curator: %s: loss %s: smoothing: must be none in a metric", q.Name(), l.Name())
 	case f.Suits(query.Margins(l, loss.Count(l)), loss.Products(l), loss.UnitOfMargin(l)):

@@ -24,6 +24,11 @@ func scored(l loss.Loss) bool {
 	return ok && s.Units() == 1 && query.Margins(l, 0) == query.Scored
 }
 
+func parted(l loss.Loss) bool {
+	_, ok := l.(Parted)
+	return ok
+}
+
 // MetricFits returns an error unless the metric suits the loss l: it must have one dimension for each feature of a row.
 // For a loss with a score it must have one for each parameter, and zeros between features and other parameters.
 func MetricFits(l loss.Loss, m query.Metric, features, parameters int) error {

@@ -391,7 +391,8 @@ func TestKindsAgainstReferences(t *testing.T) {
 	for name, l := range inOrder(map[string]loss.Loss{
 		"logistic": logistic, "tanh": parse(t, "tanh"), "steep": steep{logistic.(loss.RankOne)},
 		"spring": spring{logistic}, "mild": mild{logistic}, "wild": wild{logistic},
-		"ordered": parse(t, "ordered(4)"), "softmax": threefold{parse(t, "softmax(3)").(loss.Margins)}, "lever": lever{2}, "pair": pair{logistic},
+		"softmax": threefold{parse(t, "softmax(3)").(loss.Margins)}, "lever": lever{2}, "pair": pair{logistic},
+		"ordered":         parse(t, "ordered(4)"),
 		"capped-absolute": parse(t, "capped-absolute(0.5)"),
 	}) {
 		k := l.Constants()
@@ -452,7 +453,8 @@ func TestKindsAgainstReferences(t *testing.T) {
 				facts := kind.Facts()
 				if ref, ok := references[kind]; !ok || (ref.features != nil) != (facts.Losses == query.NoLoss) ||
 					(ref.scalar == nil) != (facts.Losses == query.NoLoss) ||
-					(ref.vector == nil) != (facts.Losses == query.NoLoss || !facts.Suits(0, true, false) && !facts.Suits(query.Scored, true, false)) {
+					(ref.vector == nil) != (facts.Losses == query.NoLoss || facts.Weighted || !facts.Suits(0, true, false) &&
+						!facts.Suits(query.Scored, true, false)) {
 					t.Fatalf("%v: has no slow reference", kind)
 				}
 				for _, form := range kind.Forms() {
