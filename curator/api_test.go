@@ -47,7 +47,7 @@ var carriers = map[string]string{
 	"RowsOf":                  "the caller's records, which it gives; no session and no table",
 	"Text":                    "a name and a function of the caller's",
 	"Number":                  "a name and a function of the caller's",
-	"KeepsEffects":            "a function of its arguments; no session and no table",
+	"KeptEffects":             "a function of its arguments; no session and no table",
 	"PaceOf":                  "measured on rows that are made up here; no session and no table",
 	"NewShardKey":             "a fresh key, of no record and of no noise",
 	"ParseShardKey":           "the caller's key",

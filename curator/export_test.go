@@ -51,6 +51,13 @@ func openSeeded(ctx context.Context, c Config, seed uint64, w session.Watcher, n
 	return c.seeded(e, seed, w, noiseless, refiner(c, rows.held))
 }
 
+// AddUp makes the workers of sessions over shards add up their sums in trees, however small these are, until the
+// returned function is called.
+func AddUp() (restore func()) {
+	heldSums = 1
+	return func() { heldSums = 0 }
+}
+
 // OpenShards opens a session with noise from seeded random bits over the configuration's shards.
 func OpenShards(ctx context.Context, c Config, seed uint64) (*Session, error) {
 	e, err := c.gather(ctx, coin.Simulated(seeded(seed)).Key())

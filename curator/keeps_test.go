@@ -51,23 +51,26 @@ func TestEffectsAreKeptWhereRowsArePublic(t *testing.T) {
 	with := schema(dataset.Unit{}, true)
 	for name, c := range map[string]struct {
 		config Config
-		kept   bool
+		kept   float64
 	}{
-		"replace-one":   {Config{Schema: with, Budget: budget(account.ReplaceOne)}, true},
-		"add-or-remove": {Config{Schema: with, Budget: budget(account.AddOrRemove)}, false},
-		"memory":        {Config{Schema: with, Budget: budget(account.ReplaceOne), Memory: 1 << 20}, false},
+		"replace-one":   {Config{Schema: with, Budget: budget(account.ReplaceOne)}, 1},
+		"add-or-remove": {Config{Schema: with, Budget: budget(account.AddOrRemove)}, 0},
+		"memory":        {Config{Schema: with, Budget: budget(account.ReplaceOne), Memory: 1 << 20}, 0},
 		"a unit": {Config{Schema: schema(dataset.Unit{Column: "who", Rows: 2}, true), Budget: budget(account.ReplaceOne)},
-			false},
-		"no effects": {Config{Schema: schema(dataset.Unit{}, false), Budget: budget(account.ReplaceOne)}, false},
+			0},
+		"no effects": {Config{Schema: schema(dataset.Unit{}, false), Budget: budget(account.ReplaceOne)}, 0},
 	} {
 		if got := c.config.keeps(rows); got != c.kept {
 			t.Errorf("%s: kept %v: must be %v", name, got, c.kept)
 		}
-		if got := c.config.keepsHats(rows, layout); got != (c.kept || name == "no effects") {
+		if got := c.config.keepsHats(rows, layout); got != (c.kept == 1 || name == "no effects") {
 			t.Errorf("%s: hats kept: %v", name, got)
 		}
 	}
-	if !KeepsEffects(1<<20, 256) || KeepsEffects(1<<20+1, 256) { // 4 bytes each: 2^30 bytes
-		t.Error("the limit is not a gibibyte")
+	// 4 bytes each: 3 2^28 bytes.
+	for rows, want := range map[float64]float64{0: 1, 100: 1, 3 << 18: 1, 3 << 19: .5, 3 << 21: .125} {
+		if got := KeptEffects(rows, 256); got != want {
+			t.Errorf("%v rows: %v of them kept: must be %v", rows, got, want)
+		}
 	}
 }

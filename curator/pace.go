@@ -174,7 +174,7 @@ func (c Config) paced(weights int) int {
 }
 
 // madeUp returns a source of the given number of generated rows, whose features of effects are kept as those of a table
-// of so many rows are (KeepsEffects).
+// of so many rows are (KeptEffects).
 func (c Config) madeUp(count int, of float64) (row.Source, error) {
 	whole, err := c.layout()
 	if err != nil {
@@ -217,7 +217,7 @@ func (c Config) madeUp(count int, of float64) (row.Source, error) {
 		rows.AppendCoded(x[:len(r.x)], r.level, codes[:len(r.codes)], r.y, r.ok)
 	}
 	found, _ := s.Effects()
-	return c.computed(rows, whole, true, KeepsEffects(of, found.Features))
+	return c.computed(rows, whole, true, KeptEffects(of, found.Features))
 }
 
 // madeUpCells returns the cells of generated row i, in the order of madeUp's header. The cells of dates are

@@ -114,8 +114,9 @@ func (c Config) records(of *stored) (row.Source, error) {
 }
 
 // computed returns rows with the features that are computed when rows are read: hats and features of effects.
-// layout is that of rows with hats alone. hats and keep say whether hats and features of effects are kept in memory.
-func (c Config) computed(s row.Source, layout *row.Layout, hats, keep bool) (row.Source, error) {
+// layout is that of rows with hats alone. hats says whether hats are kept in memory, and
+// kept is the share of the rows whose features of effects are.
+func (c Config) computed(s row.Source, layout *row.Layout, hats bool, kept float64) (row.Source, error) {
 	var err error
 	if t := c.Schema.Target(); t.Event != "" {
 		s = row.NewTimed(s, targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards})
@@ -128,7 +129,7 @@ func (c Config) computed(s row.Source, layout *row.Layout, hats, keep bool) (row
 	if e, ok := c.Schema.Effects(); ok {
 		amplitude, ratio := c.Schema.EffectFactors()
 		basis := effects.New(e.Seed, e.Features, e.Centres, e.Scale, amplitude, e.Deviations...)
-		return c.extended(s, row.Effects{Basis: basis, Ratio: ratio, Weights: e.Weights}, keep)
+		return c.extended(s, row.Effects{Basis: basis, Ratio: ratio, Weights: e.Weights}, kept)
 	}
 	return s, nil
 }
@@ -151,8 +152,9 @@ func (c Config) curved(of row.Source, l *row.Layout, keep bool) (row.Source, err
 	return s, err
 }
 
-// extended returns the rows with the features of effects of the schema.
-func (c Config) extended(of row.Source, e row.Effects, keep bool) (row.Source, error) {
+// extended returns the rows with the features of effects of the schema. It keeps those of a share of the rows in
+// memory.
+func (c Config) extended(of row.Source, e row.Effects, kept float64) (row.Source, error) {
 	for i, r := range c.Schema.Ranges() {
 		e.Of = append(e.Of, slices.Repeat([]int{i}, r.Width)...)
 	}
@@ -164,28 +166,34 @@ func (c Config) extended(of row.Source, e row.Effects, keep bool) (row.Source, e
 	if err != nil {
 		return nil, err
 	}
-	if keep {
-		err = s.Keep()
+	if kept > 0 {
+		err = s.Keep(int(kept * float64(s.Len())))
 	}
 	return s, err
 }
 
 // mostKept is the largest number of bytes of features of effects that are kept in memory, and mostHats that of hats.
 const (
-	mostKept = 1 << 30
+	mostKept = 3 << 28
 	mostHats = 1 << 28
 )
 
-// KeepsEffects reports whether a session without Config.Memory, Config.Shards and a unit keeps the features of effects
-// of its rows in memory, 4 bytes each. It computes them whenever rows are read otherwise, which takes several times as
-// long. The number of rows is public under replace-one. Under add-or-remove features are never kept.
-func KeepsEffects(rows float64, features int) bool { return 4*rows*float64(features) <= mostKept }
+// KeptEffects returns the share of its rows whose features of effects a session without Config.Memory, Config.Shards
+// and a unit keeps in memory, 4 bytes each, at most 768 MiB. The session computes the others whenever it reads rows,
+// which takes several times as long. The number of rows is public under replace-one. Under add-or-remove features are
+// never kept.
+func KeptEffects(rows float64, features int) float64 {
+	return min(1, mostKept/(4*max(rows, 1)*float64(max(features, 1))))
+}
 
-// keeps reports whether the features of effects of the rows are kept in memory (KeepsEffects), and keepsHats whether
-// hats are, 12 bytes for each edge of a row.
-func (c Config) keeps(rows row.Source) bool {
+// keeps returns the share of the rows whose features of effects are kept in memory (KeptEffects). keepsHats reports
+// whether hats are, 12 bytes for each edge of a row.
+func (c Config) keeps(rows row.Source) float64 {
 	e, ok := c.Schema.Effects()
-	return ok && c.mayKeep() && KeepsEffects(float64(rows.Len()), e.Features)
+	if !ok || !c.mayKeep() {
+		return 0
+	}
+	return KeptEffects(float64(rows.Len()), e.Features)
 }
 
 func (c Config) keepsHats(rows row.Source, l *row.Layout) bool {

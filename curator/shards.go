@@ -189,7 +189,7 @@ func (c Config) gather(ctx context.Context, key [32]byte) (engine.Engine, error)
 		Count: s.Count, Loss: c.Loss, Dim: loss.RecordFeatures(c.Loss, c.features()), Version: s.Version, Key: key,
 		Configuration: told,
 		Units:         c.Schema.Unit() != (dataset.Unit{}),
-		Silence:       orElse(s.Silence, defaultSilence), Patience: orElse(s.Patience, defaultPatience),
+		Silence:       orElse(s.Silence, defaultSilence), Patience: orElse(s.Patience, defaultPatience), Held: heldSums,
 	}
 	if s.Told != nil {
 		w.Told = func(e wire.Event) { s.Told(ShardEvent(e)) }
@@ -201,6 +201,9 @@ func (c Config) gather(ctx context.Context, key [32]byte) (engine.Engine, error)
 	}
 	return &listening{e, l}, nil
 }
+
+// heldSums bounds the bytes of shards' sums that a session receives at the same time; 0 means a bound of package wire.
+var heldSums int
 
 func orElse(d, other time.Duration) time.Duration {
 	if d == 0 {
@@ -274,6 +277,11 @@ func Serve(ctx context.Context, w Worker) error {
 		}
 		return fmt.Errorf("curator: shard: %w", err)
 	}
+	peers := wire.Peers{Listen: func(ctx context.Context, serve func(io.ReadWriteCloser)) (string, error) {
+		return mutualtls.Beside(ctx, c, w.Key.open(), serve)
+	}, Dial: func(ctx context.Context, address string) (io.ReadWriteCloser, error) {
+		return mutualtls.Dial(ctx, address, w.Key.open(), 0)
+	}}
 	hello := wire.Hello{Version: w.Version, Partition: w.Partition, Attempt: w.Attempt}
 	return wire.Work(ctx, c, hello, func(ctx context.Context, told []byte, key [32]byte) (wire.Held, error) {
 		var a assignment
@@ -289,7 +297,9 @@ func Serve(ctx context.Context, w Worker) error {
 		if c.Reader != nil {
 			c.CSV = dataset.CSV{}
 		}
-		return c.encode(ctx, key)
+		held, err := c.encode(ctx, key)
+		held.Peers = peers
+		return held, err
 	})
 }
 

@@ -83,7 +83,7 @@ func workers(t testing.TB) func(curator.Worker) {
 }
 
 // TestModelsOverShards: every algorithm reaches the same weights over three shards as over one file, to the
-// bit, by the same charges, under both relations. Under add-or-remove the declared number of records
+// bit, by the same charges, under both relations, and where workers add up their sums in a tree. Under add-or-remove the declared number of records
 // differs from their number. Algorithms that depend on the order of rows are refused by name.
 func TestModelsOverShards(t *testing.T) {
 	phased := "recursive, phased-sgd"
@@ -91,6 +91,13 @@ func TestModelsOverShards(t *testing.T) {
 		ran, refused := modelsOverShards(t, account.ReplaceOne, 240, append(train.Algorithms(), phased))
 		if ran != len(train.Algorithms()) || !slices.Equal(refused, []string{phased}) {
 			t.Errorf("%d algorithms ran, %v were refused: must be %s", ran, refused, phased)
+		}
+	})
+	t.Run("added up by workers", func(t *testing.T) {
+		defer curator.AddUp()()
+		ran, _ := modelsOverShards(t, account.ReplaceOne, 240, train.Algorithms())
+		if ran != len(train.Algorithms()) {
+			t.Errorf("%d algorithms ran: must be all", ran)
 		}
 	})
 	t.Run("add-or-remove", func(t *testing.T) {

@@ -5,10 +5,12 @@ import (
 	"database/sql"
 	"encoding/csv"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -238,7 +240,9 @@ func TestONNXAgrees(t *testing.T) {
 	const rows, tolerance = 60, 1e-12
 	coin := rand.New(rand.NewPCG(1, 2))
 	for _, l := range losses(t) {
-		for name, s := range kinds(t, suited(l)) {
+		schemas := kinds(t, suited(l))
+		for _, name := range slices.Sorted(maps.Keys(schemas)) {
+			s := schemas[name]
 			t.Run(l.Name()+"/"+name, func(t *testing.T) {
 				m := modelOf(t, l, s, coin)
 				header, table := cells(s, rows, coin)

@@ -157,7 +157,7 @@ func TestQueriesPredict(t *testing.T) {
 }
 
 // queried runs a model's query on a table with the rows of e and returns the results by column.
-func queried(t *rapid.T, db *sql.DB, e exported, query string) map[string][]string {
+func queried(t rapid.TB, db *sql.DB, e exported, query string) map[string][]string {
 	t.Helper()
 	run := func(text string, values ...any) {
 		t.Helper()
@@ -205,7 +205,7 @@ func queried(t *rapid.T, db *sql.DB, e exported, query string) map[string][]stri
 // compare compares the predictions in one column with what Predict returns: numbers to 12 digits, and classes exactly.
 // For a model with features of effects it compares numbers to 5 digits of half the target's range, which a margin of 1
 // is, and no class of a row whose margin is next to 0.
-func (e exported) compare(t *rapid.T, column string, got []string, all map[string][]string) {
+func (e exported) compare(t rapid.TB, column string, got []string, all map[string][]string) {
 	t.Helper()
 	want := all[column]
 	if len(got) != len(e.rows) || len(want) != len(e.rows) {
@@ -239,30 +239,36 @@ func (e exported) compare(t *rapid.T, column string, got []string, all map[strin
 func TestGraphsPredict(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		e := anyExported(t, false).Draw(r, "model")
-		want := predicted(t, e.model, e.header, e.rows)
-		file, err := ONNX(e.model, Graph{})
-		if err != nil {
-			r.Fatal(err)
-		}
-		for name, values := range evaluated(file, inputs(t, e.schema, trimmed(e.rows))) {
-			if values.words != nil {
-				e.compare(r, name, values.words, want)
-				continue
-			}
-			classes, width := e.schema.Target().Classes, len(values.numbers)/len(e.rows)
-			for k := range width {
-				var list []string
-				for i := range e.rows {
-					list = append(list, strconv.FormatFloat(values.numbers[i*width+k], 'g', -1, 64))
-				}
-				column := name
-				if width > 1 {
-					column += "=" + classes[k]
-				}
-				e.compare(r, column, list, want)
-			}
-		}
+		e.compareGraph(t, r)
 	})
+}
+
+// compareGraph compares the outputs of the model's graph with what Predict returns. r is told of differences.
+func (e exported) compareGraph(t *testing.T, r rapid.TB) {
+	t.Helper()
+	want := predicted(t, e.model, e.header, e.rows)
+	file, err := ONNX(e.model, Graph{})
+	if err != nil {
+		r.Fatal(err)
+	}
+	for name, values := range evaluated(file, inputs(t, e.schema, trimmed(e.rows))) {
+		if values.words != nil {
+			e.compare(r, name, values.words, want)
+			continue
+		}
+		classes, width := e.schema.Target().Classes, len(values.numbers)/len(e.rows)
+		for k := range width {
+			var list []string
+			for i := range e.rows {
+				list = append(list, strconv.FormatFloat(values.numbers[i*width+k], 'g', -1, 64))
+			}
+			column := name
+			if width > 1 {
+				column += "=" + classes[k]
+			}
+			e.compare(r, column, list, want)
+		}
+	}
 }
 
 // trimmed returns the rows with trimmed cells. Whoever uses a graph must trim the cells, since the

@@ -43,6 +43,19 @@ func TestSummaryShowsWhatItIs(t *testing.T) {
 		"steps        not arrived: the gradients of the last 7 steps are 0.1 on average, of which noise makes 0.046") {
 		t.Errorf("a gradient of twice the noise:\n%s", text)
 	}
+	// Steps whose gradients are noise from the first say so, unless the model was found better than a constant.
+	f.Result.Late.Gradient, f.Result.Late.Coordinates, f.Result.Late.FirstGradient, f.Result.Late.FirstNoise = .0123, 100, .05, .05
+	for better, want := range map[bool]string{false: "steps        single steps show noise only, which says nothing of the model that " +
+		"they made together: the gradients of the first steps are 0.05 on average, of which noise makes 0.05",
+		true: "steps        more steps would only add noise: "} {
+		if f.Compared = nil; better {
+			f.Compared = &train.Compared{Difference: -.2, Sigma: .01, Least: -1, Most: 1, Constant: .8, ConstantSigma: .01}
+		}
+		if text := (&Result{Run: f}).Details(); !strings.Contains(text, want) {
+			t.Errorf("better %v: no %q in\n%s", better, want, text)
+		}
+	}
+	f.Compared, f.Result.Late.Coordinates, f.Result.Late.Gradient = nil, 0, .1
 	// The epsilon of several fits together must never be shown smaller than it is.
 	for _, x := range []float64{1.23450001, .99999, 12.3456, 1e-3} {
 		if y := runfolder.RoundUp(x); y < x || y > x*1.002 {

@@ -12,6 +12,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"sync"
@@ -95,6 +96,26 @@ func Listen(address string, k Key) (*Listener, error) {
 	l := &Listener{tcp: tcp, tls: c, met: make(chan net.Conn), done: make(chan struct{})}
 	l.all.Go(l.accept)
 	return l, nil
+}
+
+// Beside listens at any free port of the address that a connection has on this machine, until the context ends. It
+// calls serve with each connection from a process that has the key k, and returns the address.
+func Beside(ctx context.Context, c net.Conn, k Key, serve func(io.ReadWriteCloser)) (string, error) {
+	host, _, err := net.SplitHostPort(c.LocalAddr().String())
+	if err != nil {
+		return "", err
+	}
+	l, err := Listen(net.JoinHostPort(host, "0"), k)
+	if err != nil {
+		return "", err
+	}
+	context.AfterFunc(ctx, func() { l.Close() })
+	go func() {
+		for c, err := l.Accept(ctx); err == nil; c, err = l.Accept(ctx) {
+			go serve(c)
+		}
+	}()
+	return l.Address(), nil
 }
 
 // Address returns the address at which l listens, with its port.

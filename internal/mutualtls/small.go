@@ -18,6 +18,11 @@ type Listener struct{}
 // Listen returns an error.
 func Listen(string, Key) (*Listener, error) { return nil, errSmall }
 
+// Beside returns an error.
+func Beside(context.Context, io.ReadWriteCloser, Key, func(io.ReadWriteCloser)) (string, error) {
+	return "", errSmall
+}
+
 // Address returns "".
 func (*Listener) Address() string { return "" }
 

@@ -258,6 +258,9 @@ func TestGradientNormsAreDrawn(t *testing.T) {
 		t.Fatal(err)
 	}
 	has(t, string(render(t, page)), "released gradient", "Gradient norm measured", "0.0123", "0.432")
+	if !slices.Equal(f.GradientNorms, []float64{.3, .1, .05}) {
+		t.Errorf("%v: must be those of the certificate", f.GradientNorms)
+	}
 }
 
 // TestLargeFit tests that the page of a fit with a hundred thousand releases and two thousand

@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -55,6 +56,9 @@ func TestSurvivalInNumbers(t *testing.T) {
 	shows(t, "second cut", factOf(t, s, "No event until 80").Value, math.Exp(-2*.6), 3)
 	shows(t, "last cut", factOf(t, s, "No event until 200").Value, alive, 3)
 	shows(t, "mean", factOf(t, s, "Restricted mean time").Value, mean, 3)
+	if note := factOf(t, s, "Restricted mean time").Note; note != "the mean time without an event, of at most 200, for such a record" {
+		t.Error(note)
+	}
 	plot, is := s.Parts[0].(Plot)
 	if !is || plot.check() != nil || len(plot.Series) != 3 {
 		t.Fatalf("%+v", s.Parts[0])
@@ -112,11 +116,18 @@ func TestHazardRatiosInNumbers(t *testing.T) {
 			t.Errorf("%v to %v: want an error of %v", *r.Low, *r.High, w.error)
 		}
 	}
-	if got, want := HazardText(list[:1])+HazardText(nil), "\nterm  against  time     hazard ratio  interval\n"+
-		"g=b   g=a      0 to 50  0.824         0.44 to 1.54\n"+ofChanging+"\n"; got != want {
+	if got, want := HazardText(list[:3])+HazardText(nil), "\nterm  against  time       hazard ratio  interval\n"+
+		"g=b   g=a      0 to 50    0.824         0.44 to 1.54\n"+
+		"g=b   g=a      50 to 200  2.47          1.02 to 5.97\n"+
+		"g=c   g=a      0 to 50    0.819         not stated: inference asks for it\n"+ofChanging+"\n"; got != want {
 		t.Errorf("%q: want %q", got, want)
 	}
-	if table := hazardTable(list); table.check() != nil || len(table.Rows) != 4 || table.Rows[1].Cells[2] != "50 to 200" {
-		t.Errorf("%+v", table)
+	table := hazardTable(list)
+	if table.check() != nil || len(table.Rows) != 4 {
+		t.Fatalf("%+v", table)
+	}
+	numbersHaveTheirColumns(t, table)
+	if got, want := table.Rows[1].Cells, []string{"g=b", "g=a", "50 to 200", "2.47", "1.02 to 5.97"}; !slices.Equal(got, want) {
+		t.Errorf("%q: want %q", got, want)
 	}
 }

@@ -111,9 +111,8 @@ type costs struct {
 	row    float64 // bytes of an encoded row in memory
 	memory float64 // limit of the table's memory in bytes; 0 for none
 
-	// waves is the number of features of effects, and computed is true if they are computed in each pass.
-	waves    float64
-	computed bool
+	// waves is the number of features of effects, and kept the share of rows whose are kept from pass to pass.
+	waves, kept float64
 	// edges is the number of edges of a row's curves and surfaces.
 	edges float64
 	// synthetic is the number of nonzero features of a synthetic row without features of effects; 0 without such rows.
@@ -221,20 +220,21 @@ func (c costs) estimate() Estimate {
 			working = max(working, 8*d*(d+1)/2*4+40*d*d)
 		}
 	}
-	if c.computed {
+	if c.waves > 0 {
 		last := c.stages[len(c.stages)-1]
 		last.keeps = true
 		passes := last.work.Metrics
 		for k := range last.work.Kinds {
 			passes += last.passes(k)
 		}
-		if last.pace == nil || curator.KeepsEffects(n, int(c.waves)) { // otherwise passes were measured with them
-			time += passes * n * c.waves * perSine
+		time += c.kept * n * c.waves * perSine
+		most := 1.
+		if last.pace != nil { // measured passes computed those that a session without limits computes
+			most = curator.KeptEffects(n, int(c.waves))
 		}
-	} else {
-		kept := n * c.waves * perWave
+		time += (most - c.kept) * passes * n * c.waves * perSine
+		kept := c.kept * n * c.waves * perWave
 		bytes, garbage = bytes+kept, garbage+kept // each pass over them leaves garbage
-		time += n * c.waves * perSine
 	}
 	if kept := n * c.edges * perEdge; kept <= mostEdges {
 		bytes, garbage = bytes+kept, garbage+kept*perGarbage

@@ -228,7 +228,9 @@ func (c *Config) costs(p optimize.Problem, work optimize.Workload, features int,
 	keeps := cost.memory == 0 && c.Shards == nil && p.Relation == account.ReplaceOne && c.Schema.Unit() == (dataset.Unit{})
 	if e, ok := c.Schema.Effects(); ok {
 		cost.waves = float64(e.Features)
-		cost.computed = !keeps || !curator.KeepsEffects(p.Records, e.Features)
+		if keeps {
+			cost.kept = curator.KeptEffects(p.Records, e.Features)
+		}
 	}
 	for _, h := range c.Schema.Hats() {
 		if keeps {

@@ -62,6 +62,33 @@ func TestFilesSayWhatTheRunSaid(t *testing.T) {
 	}
 }
 
+// TestArrivedToTheLetter tests the certificate's sentence on the steps of short and of strong fits, and the stationarity that
+// a fit foresees. The effective size is records times mu over the root of the 5 coefficients.
+func TestArrivedToTheLetter(t *testing.T) {
+	for _, x := range []struct{ epsilon, train, first, last string }{
+		{"1", "{algorithm: gd, steps: 5}", "5 steps at effective size N = 326 are too few to tell whether more would help", ""},
+		{"8", "{algorithm: gd, steps: 25}", "not arrived: the gradients of the last 7 steps are ", ": another 25 steps may help at this budget"},
+		{"1", "{algorithm: preconditioned}", "", ""},
+	} {
+		c := config(t, 3000, "epsilon: 1, delta: 1e-6", "epsilon: "+x.epsilon+", delta: 3e-6", "model: {loss: logistic}",
+			"model: {loss: logistic}\ntrain: "+x.train)
+		f, err := c.Fit(t.Context(), Options{Software: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var run runrecord.Run
+		if err := json.Unmarshal(f.Certificate.Algorithm().Plan, &run); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(run.Arrived, x.first) || !strings.HasSuffix(run.Arrived, x.last) {
+			t.Errorf("%+v: %q", x, run.Arrived)
+		}
+		if run.Foreseen != f.Result.Foreseen || (run.Foreseen > 0) != (x.first == "") {
+			t.Errorf("%+v: %v foreseen in the record, %v by the fit", x, run.Foreseen, f.Result.Foreseen)
+		}
+	}
+}
+
 // TestKeptNorms tests that a kept norm has five digits, and that a run of too many steps keeps none.
 func TestKeptNorms(t *testing.T) {
 	if norm, ok := KeptNorm(Step{GradientNorm: .123456789, Of: MostNorms}); !ok || norm != .12346 {

@@ -61,7 +61,8 @@ type Design struct {
 	// File says that the rows are of a public table.
 	File bool
 	// Truth are coefficients of the population by term. If it is nil, they are computed from a large sample.
-	Truth map[string]float64
+	Truth   map[string]float64
+	without []string // terms that the formula of fit leaves out
 	// Short has the design in the short form, with the number of records and epsilon for that form.
 	Short        bool
 	ShortRecords int

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint"
 	"github.com/stillpoint-dp/stillpoint/internal/report"
+	"github.com/stillpoint-dp/stillpoint/model"
 )
 
 // Term is the record of one term over all fits of a design.
@@ -22,7 +23,7 @@ type Term struct {
 	Reported, Held int
 	// Stated are the standard errors or deviations of the noise, where they are stated.
 	Stated []float64
-	all    []float64 // values of all fits; of fits with intervals, of those with one
+	all    []float64 // values less the truth of all fits; of fits with intervals, of those with one
 }
 
 // Coverage returns the share of the stated intervals that hold the truth; NaN if none is stated.
@@ -56,10 +57,11 @@ type Judged struct {
 	Design
 	Fits  int
 	Terms []*Term
+	short map[string]map[string]float64 // coefficients of the population in shorter formulas, by the terms left out
 }
 
 // Run makes fits of the design and judges their terms. Fits with intervals are of a new table each, whose truth is
-// the population's. Fits without intervals are of one table, whose truth is its fit without privacy.
+// the population's in the formula of the fit. Fits without intervals are of one table, whose truth is its fit without privacy.
 func (d Design) Run(ctx context.Context, fits int) (*Judged, error) {
 	rows := d.rows(1, max(d.Records, 50_000))
 	out := &Judged{Design: d, Fits: fits}
@@ -119,18 +121,23 @@ func (j *Judged) intervals(r *stillpoint.Result, at map[string]*Term) error {
 		return err
 	}
 	found := 0
+	truths := j.truths(c.List, at)
 	for _, k := range c.List {
 		t := at[k.Term]
 		if t == nil {
 			continue
 		}
 		found++
+		truth := t.Truth
+		if truths != nil {
+			truth = truths[k.Term]
+		}
 		if k.State != "reported" {
 			continue
 		}
 		t.Reported++
-		t.Stated, t.all = append(t.Stated, k.Error), append(t.all, k.Estimate)
-		if k.Low <= t.Truth && t.Truth <= k.High {
+		t.Stated, t.all = append(t.Stated, k.Error), append(t.all, k.Estimate-truth)
+		if k.Low <= truth && truth <= k.High {
 			t.Held++
 		}
 	}
@@ -138,6 +145,29 @@ func (j *Judged) intervals(r *stillpoint.Result, at map[string]*Term) error {
 		return errors.New("a term of the design is no term of the fit")
 	}
 	return nil
+}
+
+// truths returns the coefficients of the population in the formula of a fit, of which list are the coefficients; nil if
+// the formula is the whole one.
+func (j *Judged) truths(list []model.Coefficient, at map[string]*Term) map[string]float64 {
+	of := j.Design
+	of.without = nil
+	for _, k := range list {
+		if at[k.Term] != nil && k.State == "not in the formula" {
+			of.without = append(of.without, k.Term)
+		}
+	}
+	if of.without == nil {
+		return nil
+	}
+	key := strings.Join(of.without, "\n")
+	if j.short[key] == nil {
+		if j.short == nil {
+			j.short = map[string]map[string]float64{}
+		}
+		j.short[key] = of.fit(of.rows(1, 100_000))
+	}
+	return j.short[key]
 }
 
 // noise records the stated noise of a fit.

@@ -34,7 +34,13 @@ func (d Design) fit(of []row) map[string]float64 {
 		if d.Exposed {
 			offset[len(y)] = math.Log(r.x[len(d.Columns)])
 		}
-		z, y, weight = append(z, d.features(r)), append(y, r.y), append(weight, u)
+		x := d.features(r)
+		for j, name := range names {
+			if slices.Contains(d.without, name) {
+				x[j] = 0
+			}
+		}
+		z, y, weight = append(z, x), append(y, r.y), append(weight, u)
 	}
 	// Standardised features, so that Newton's method is well conditioned.
 	scale := make([]float64, p)

@@ -33,7 +33,7 @@ func TestEveryFactHasAnOracle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests := map[string]map[string]bool{}
+	tests := map[string]map[string]string{}
 	known := map[string]bool{}
 	for _, f := range s.facts() {
 		known[f.key] = true
@@ -49,8 +49,11 @@ func TestEveryFactHasAnOracle(t *testing.T) {
 		if tests[o.folder] == nil {
 			tests[o.folder] = testsOf(t, o.folder)
 		}
-		if name, _, _ := strings.Cut(o.test, "/"); !tests[o.folder][name] {
+		name, _, _ := strings.Cut(o.test, "/")
+		if body, ok := tests[o.folder][name]; !ok {
 			t.Errorf("%s: its oracle %s is no test of %s", f.key, o.test, o.folder)
+		} else if strings.Contains(body, "rapid.Check(") {
+			t.Errorf("%s: its oracle %s has random cases, and notices by chance: give it cases of its own", f.key, o.test)
 		}
 	}
 	for key := range r {
@@ -66,10 +69,10 @@ func TestEveryFactHasAnOracle(t *testing.T) {
 	}
 }
 
-// testsOf returns the names of the tests in a folder.
-func testsOf(t *testing.T, folder string) map[string]bool {
+// testsOf returns the source of the tests in a folder, by their names.
+func testsOf(t *testing.T, folder string) map[string]string {
 	t.Helper()
-	names := map[string]bool{}
+	tests := map[string]string{}
 	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
@@ -79,11 +82,11 @@ func testsOf(t *testing.T, folder string) map[string]bool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`(?m)^func ((?:Test|Example)\w*)\(`).FindAllSubmatch(text, -1) {
-			names[string(m[1])] = true
+		for _, m := range regexp.MustCompile(`(?ms)^func ((?:Test|Example)\w*)\(.*?^}$`).FindAllSubmatch(text, -1) {
+			tests[string(m[1])] = string(m[0])
 		}
 	}
-	return names
+	return tests
 }
 
 // TestRegistryFollowsFacts tests that a fact that moved to another file keeps its oracle, that a new one is counted as
@@ -198,9 +201,15 @@ func TestFactsAreFoundAndTried(t *testing.T) {
 			t.Errorf("%s: %v", key, o)
 		}
 	}
-	run, missed, err := w.verify(facts, r, time.Now().Add(time.Minute), 1)
-	if err != nil || run != 4 || len(missed) > 0 {
-		t.Errorf("%d run, %v missed, %v", run, missed, err)
+	v, err := w.verify(facts, r, time.Now().Add(time.Minute), 1)
+	if err != nil || v.run != 4 || len(v.late) > 0 || len(v.missed) > 0 {
+		t.Errorf("%+v, %v: must be 4 run, none late or missed", v, err)
+	}
+	// A fact whose oracle looks elsewhere is missed.
+	r[facts[3].key] = oracle{"model", "TestShow"}
+	if v, err = w.verify(facts, r, time.Now().Add(time.Minute), 1); err != nil || v.run != 5 || len(v.missed) != 1 ||
+		v.missed[0].key != facts[3].key {
+		t.Errorf("%+v, %v: must miss one", v, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"go/ast"
@@ -117,7 +118,7 @@ func (j *judge) pool(list []drawn, until time.Time) (*pooled, map[int]bool, erro
 		fits[i] = true
 	}
 	w := &switched{scratch: j.scratch, overlay: filepath.Join(j.scratch, "pool.json"), binaries: map[string]string{},
-		limit: 2 * time.Minute}
+		limit: 10 * time.Minute} // of a whole test with its parts, on a busy machine
 	replaced := map[string]string{}
 	write := func(target, text string) error {
 		path := filepath.Join(j.scratch, fmt.Sprintf("pool%d.go", len(replaced)))
@@ -231,7 +232,7 @@ func (p *pooled) judge(i int, d site, importers []string) (outcome, string, erro
 				}
 				continue
 			}
-			name := folder + " " + u.test
+			name := cmp.Or(folder, ".") + " " + u.test
 			if strings.Contains(out, outOfTime) {
 				name += " (does not end)"
 			}

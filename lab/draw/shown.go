@@ -229,9 +229,12 @@ func kind(t types.Type) string {
 }
 
 // wrong returns an expression of the same type whose value differs: by one, by a sixteenth, or as the opposite. It
-// returns false for a constant and for what is neither a number nor a truth.
+// returns false for a constant, for a list of constants and for what is neither a number nor a truth.
 func (c scope) wrong(e ast.Expr) (string, bool) {
 	if v := c.pkg.TypesInfo.Types[e]; v.Value != nil || v.IsType() {
+		return "", false
+	}
+	if list, ok := e.(*ast.CompositeLit); ok && !slices.ContainsFunc(list.Elts, func(e ast.Expr) bool { return !c.isConstant(e) }) {
 		return "", false
 	}
 	code := c.code(e)

@@ -29,5 +29,5 @@ func ExampleIntervals() {
 	total, sampling := intervals().Foresee(p, p.Records, p.Mu)
 	fmt.Printf("%s, %d steps: intervals %.1f times as wide as without privacy\n", plan.Summary().Algorithm,
 		plan.Summary().Steps, total/sampling)
-	// Output: intervals, 26 steps: intervals 1.2 times as wide as without privacy
+	// Output: intervals, 10 steps: intervals 1.2 times as wide as without privacy
 }

@@ -42,7 +42,8 @@ const (
 //	Gt = mean x x' + noise                                           .10 of the budget
 //	drop columns until every direction of Gt is visible above the curvature's noise
 //	P = (Gt_+ + lambda I)^(-1/2) on the other columns, lambda the edge of Gt's noise
-//	b_0: Nesterov's method in the metric on mean u phi' P x          .08, the same for each step
+//	b_0: Nesterov's method in the metric on mean u phi' P x,         .08, the same for each step
+//	     from the released base rate
 //	b_1 = b_0 - H_0^-1 g_0, with g_0 and H_0 released at b_0          .14 and .09
 //	estimate = b_1 - H^-1 g, with g released at b_1                   .36
 //	                         and H and S released at b_1 + d/2        .17 and .06
@@ -89,11 +90,12 @@ const (
 	firstGradient, firstCurvature = .14, .09
 	lastGradient, lastCurvature   = .36, .17
 	middleShare                   = .06
-	steps                         = 24 // steps of the fit; enough for curvatures from a few hundredths to 1
+	steps                         = 8 // steps of the fit; with more of them the noise of each would be larger
 	betaTrusted, beta             = 4., 2.5
 	trusted                       = .3     // largest ratio of privacy to sampling variance for betaTrusted
 	usualSquare                   = .15    // assumed mean squared slope over L0^2, for the choice of beta
 	usualCurvature                = .48    // assumed mean second derivative over its bound, for dropping columns
+	nearBase                      = .8     // assumed mean second derivative over that at the base rate
 	usualCurvatureOfCounts        = .25    // the same for counts, whose bound is mostRates times the mean rate
 	usualRate                     = 1. / 3 // mean rate of counts, over the clip, that Foresee assumes
 	levels                        = 3      // number of the fit's steps that find the mean rate of counts
@@ -243,6 +245,9 @@ func (c Intervals) usual(p optimize.Problem) float64 {
 		return 1 / p.DataSmoothness()
 	case Ordered:
 		return usualOfOrdered / mostOfOrdered
+	}
+	if c.Curvature == Logistic && p.Base != nil && p.Base.Curvature > 0 {
+		return min(usualCurvature, nearBase*p.Base.Curvature/p.DataSmoothness())
 	}
 	return usualCurvature
 }
@@ -450,8 +455,8 @@ func (r *state) fit() ([]float64, error) {
 	return sum, nil
 }
 
-// start returns the coefficients at which the fit begins. They are the constant of the released base rate for losses of
-// relative residuals, and 0 for other targets than counts. For counts, coefficients of 0 would mean the largest rate, so
+// start returns the coefficients at which the fit begins. For other targets than counts they are the constant of the
+// released base rate, or 0 if none was released. For counts, coefficients of 0 would mean the largest rate, so
 // the fit begins at the constant rate at which the mean slope (derivative of the loss) is 0. Each of the first steps releases the mean slope at a
 // constant rate e^z and subtracts it from the rate. The mean slope is e^z less the mean count if nothing is
 // clipped, which holds for rates up to the clip and counts up to twice the clip. (With exposures, or rows
@@ -469,7 +474,7 @@ func (r *state) start() ([]float64, error) {
 		}
 		return began.RawVector().Data, nil
 	}
-	if r.Curvature != Exponential && (r.Curvature != Relative || p.Base == nil) {
+	if r.Curvature != Exponential && p.Base == nil {
 		return b, nil
 	}
 	constant := mat.NewVecDense(k, nil) // the coefficients that give every row the margin 1
@@ -478,7 +483,7 @@ func (r *state) start() ([]float64, error) {
 	if err := constant.SolveVec(r.shape.Metric, unit); err != nil {
 		return nil, errors.New("optimize: intervals: the metric is singular")
 	}
-	if r.Curvature == Relative {
+	if r.Curvature != Exponential {
 		for j := range b {
 			b[j] = constant.AtVec(j) * p.Base.Margins[0]
 		}

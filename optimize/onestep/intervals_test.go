@@ -229,7 +229,7 @@ func TestRefuses(t *testing.T) {
 func TestStopsWhereItIs(t *testing.T) {
 	rows, targets := generated(7, 200)
 	stop := errors.New("stop")
-	for _, at := range []int{0, 5, 25, 28} {
+	for _, at := range []int{0, 5, 9, 12} {
 		c := optimizetest.Config{Rows: rows, Targets: targets, Loss: loss.Logistic(),
 			Budget: budget(t, 4, account.ReplaceOne), Seed: 1, Script: func(k int) error {
 				if k == at {
@@ -362,7 +362,11 @@ func TestCostsBeginAtTheBaseRate(t *testing.T) {
 	p.Base = &optimize.Base{Margins: []float64{mean + .1}, Resolved: true}
 	of := intervals()
 	of.Curvature = onestep.Relative
-	res, _, err := runOf(t, p, o, of)
+	plan, err := of.Plan(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := plan.Run(t.Context(), &far{o, 1}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

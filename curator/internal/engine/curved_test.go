@@ -136,10 +136,10 @@ func TestExtendedSums(t *testing.T) {
 		t.Fatal(err)
 	}
 	var sources []row.Source
-	for _, keep := range []bool{false, true} {
+	for _, keep := range []int{0, n / 3, n} {
 		s, err := row.NewExtended(stored, l, e)
-		if err == nil && keep {
-			err = s.Keep()
+		if err == nil && keep > 0 {
+			err = s.Keep(keep)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -168,7 +168,7 @@ func TestExtendedSums(t *testing.T) {
 		}
 		for _, members := range [][]int32{nil, {3, 77, 3, 129, 0}} {
 			var want []int64
-			for _, s := range []row.Source{full, sources[0], sources[1]} {
+			for _, s := range append([]row.Source{full}, sources...) {
 				e, err := engine.New(s, loss.Logistic(), 3)
 				if err != nil {
 					t.Fatal(err)

@@ -13,8 +13,8 @@ type Extended struct {
 	of     Source
 	layout *Layout
 	rule   *extension
-	// kept holds the features of effects of all rows, if they are kept. first is the number of the first row of
-	// each block.
+	// kept holds the features of effects of the first rows, if they are kept. first is the number of the first row
+	// of each block.
 	kept  []float32
 	first []int
 }
@@ -68,20 +68,24 @@ func NewExtended(of Source, l *Layout, e Effects) (*Extended, error) {
 	return &Extended{of: of, layout: l, rule: rule}, nil
 }
 
-// Keep computes the features of effects of all rows once and keeps them in memory, 4 bytes for each feature
-// and row. It must be called before the source is read, by one goroutine.
-func (c *Extended) Keep() error {
+// Keep computes the features of effects of the first rows once and keeps them in memory, 4 bytes for each feature
+// and row. It must be called before the source is read, by one goroutine. rows is at most Len.
+func (c *Extended) Keep(rows int) error {
 	features := c.rule.basis.Features()
-	kept := make([]float32, 0, c.Len()*features)
+	kept := make([]float32, 0, rows*features)
 	var first []int
-	r := c.Reader()
+	r, read := c.Reader(), 0
 	for i := range c.Blocks() {
+		if read >= rows {
+			break
+		}
 		b, err := r.Block(i)
 		if err != nil {
 			return err
 		}
-		first = append(first, len(kept)/features)
-		for k := range b.Targets {
+		first = append(first, read)
+		read += len(b.Targets)
+		for k := range min(len(b.Targets), rows-len(kept)/features) {
 			at := k*c.layout.Stride() + len(c.rule.numbers)
 			kept = append(kept, b.Rows[at:at+features]...)
 		}
@@ -110,7 +114,7 @@ type part struct {
 const together = 32
 
 // extend appends the rows of b, which are without features of effects, to dst. kept returns the features of effects
-// of row i of b, if they are kept; it is nil if they must be computed. sums is scratch memory for an effect of each
+// of row i of b, or nil if those must be computed; it is nil if all must be. sums is scratch memory for an effect of each
 // column of some rows, together of them.
 func (r *extension) extend(dst *Block, b Block, kept func(i int) []float32, sums []float64) {
 	l := r.layout
@@ -129,11 +133,13 @@ func (r *extension) extend(dst *Block, b Block, kept func(i int) []float32, sums
 		count := min(together, n-from)
 		clear(sums)
 		var fits [together]bool
+		all := kept != nil
 		for i := range count {
 			fits[i] = r.write(dst, first+from+i, b, from+i, sums[i*columns:(i+1)*columns])
+			all = all && kept(from+i) != nil
 		}
 		rows := dst.Rows[(first+from)*stride:][:count*stride]
-		if kept == nil {
+		if !all {
 			r.basis.Fill(rows[numbers:], stride, sums[:count*columns])
 		}
 		for i := range count {
@@ -141,7 +147,7 @@ func (r *extension) extend(dst *Block, b Block, kept func(i int) []float32, sums
 			switch {
 			case !fits[i]:
 				clear(found)
-			case kept != nil:
+			case all:
 				copy(found, kept(from+i))
 			}
 		}
@@ -224,7 +230,7 @@ func (r *extendedReader) extended(i int, b Block, err error) (Block, error) {
 		return Block{}, err
 	}
 	var kept func(k int) []float32
-	if r.source.kept != nil {
+	if i < len(r.source.first) {
 		kept = func(k int) []float32 { return r.source.found(r.source.first[i] + k) }
 	}
 	r.block.Clear()
@@ -257,8 +263,11 @@ func (r *extendedAhead) BlockAhead(i, next int) (Block, error) {
 	return r.extended(i, b, err)
 }
 
-// found returns the kept features of effects of a row.
+// found returns the kept features of effects of a row, or nil if they are not kept.
 func (c *Extended) found(row int) []float32 {
 	features := c.rule.basis.Features()
+	if (row+1)*features > len(c.kept) {
+		return nil
+	}
 	return c.kept[row*features : (row+1)*features]
 }

@@ -66,7 +66,7 @@ func TestExtended(t *testing.T) {
 	}
 	for name, source := range map[string]rowtest.Make{"memory": rowtest.Table, "part of a file": file(2000, t.TempDir()),
 		"file": file(0, t.TempDir()), "gaps": rowtest.Gaps(rowtest.Table)} {
-		for _, keep := range []bool{false, true} {
+		for _, keep := range []float64{0, .4, 1} {
 			t.Run(name, func(t *testing.T) {
 				rowtest.RunOf(t, more, records, func(t testing.TB, _ *row.Layout, blockRows int, records []rowtest.Record) row.Source {
 					t.Helper()
@@ -75,8 +75,8 @@ func TestExtended(t *testing.T) {
 						plain[i].Of, plain[i].X = l, slices.Concat(r.X[:last], r.X[len(r.X)-1:])
 					}
 					s, err := row.NewExtended(curvedOver(source, h)(t, l, blockRows, plain), more, e)
-					if err == nil && keep {
-						err = s.Keep()
+					if err == nil && keep > 0 {
+						err = s.Keep(int(keep * float64(s.Len())))
 					}
 					if err != nil {
 						t.Fatal(err)
@@ -109,10 +109,10 @@ func TestExtendedRowsAreShort(t *testing.T) {
 	}
 	const ratio = .999 // too long by intent, for a norm of .141 of the features of effects
 	e := row.Effects{Basis: effects.New(1, 4, []float64{0}, 1, .1), Of: []int{0}, Weights: []float64{1}, Ratio: ratio}
-	for _, keep := range []bool{false, true} {
+	for _, keep := range []float64{0, .4, 1} {
 		s, err := row.NewExtended(table, more, e)
-		if err == nil && keep {
-			err = s.Keep()
+		if err == nil && keep > 0 {
+			err = s.Keep(int(keep * float64(s.Len())))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -179,10 +179,10 @@ func TestExtendedRowsCountTheirGroupsAndHats(t *testing.T) {
 		}
 		records = append(records, r)
 	}
-	for _, keep := range []bool{false, true} {
+	for _, keep := range []float64{0, .4, 1} {
 		s, err := row.NewExtended(curvedOver(rowtest.Table, h)(t, l, 16, records), more, e)
-		if err == nil && keep {
-			err = s.Keep()
+		if err == nil && keep > 0 {
+			err = s.Keep(int(keep * float64(s.Len())))
 		}
 		if err != nil {
 			t.Fatal(err)

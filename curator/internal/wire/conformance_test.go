@@ -30,6 +30,16 @@ func TestAnotherProcess(t *testing.T) {
 	}, map[string]rowtest.Make{"memory": rowtest.Table})
 }
 
+// TestSeveralShardsInATree tests that the sums of several shards that their workers add up, in another process, are
+// those of the reference engine.
+func TestSeveralShardsInATree(t *testing.T) {
+	p := start(t)
+	enginetest.RunSums(t, func(s row.Source, l loss.Loss, workers int) (engine.Engine, error) {
+		n := s.Len()
+		return apartBy(t, 1, p, s, l, workers, n/3, n/3, n-n/5, n)
+	}, map[string]rowtest.Make{"memory": rowtest.Table}, *long)
+}
+
 // TestSeveralShards tests that the sums of several shards (workers with parts of the rows) add up to
 // the sums of the reference engine. One shard has no rows.
 func TestSeveralShards(t *testing.T) {
@@ -42,7 +52,14 @@ func TestSeveralShards(t *testing.T) {
 
 // apart returns the engine over the rows of a source, in shards. Each shard ends before the row
 // with one of the given numbers.
-func apart(t *testing.T, p *process, s row.Source, l loss.Loss, workers int, ends ...int) (engine.Engine, error) {
+func apart(t testing.TB, p *process, s row.Source, l loss.Loss, workers int, ends ...int) (engine.Engine, error) {
+	t.Helper()
+	return apartBy(t, 0, p, s, l, workers, ends...)
+}
+
+// apartBy returns what apart does. The session receives at most held bytes of sums at the same time; 0 means the
+// bound of the package.
+func apartBy(t testing.TB, held int, p *process, s row.Source, l loss.Loss, workers int, ends ...int) (engine.Engine, error) {
 	t.Helper()
 	jobs := make([][]byte, len(ends))
 	conns := make(chan io.ReadWriteCloser, len(ends))
@@ -57,7 +74,7 @@ func apart(t *testing.T, p *process, s row.Source, l loss.Loss, workers int, end
 		conns <- c
 	}
 	c := patient(l, s.Layout().Dim(), len(ends))
-	c.Configuration = bundle(jobs)
+	c.Configuration, c.Held = bundle(jobs), held
 	e, err := wire.Gather(context.Background(), c, accepting(conns))
 	if err != nil {
 		return nil, err

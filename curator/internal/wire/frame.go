@@ -63,8 +63,8 @@ type conn struct {
 }
 
 func newConn(c io.ReadWriteCloser) *conn {
-	m := &conn{c: c, w: bufio.NewWriterSize(c, 1<<16), done: make(chan struct{})}
-	m.r = bufio.NewReaderSize(m, 1<<16)
+	m := &conn{c: c, w: bufio.NewWriterSize(c, 1<<12), done: make(chan struct{})}
+	m.r = bufio.NewReaderSize(m, 1<<14)
 	return m
 }
 
@@ -126,18 +126,24 @@ func (c *conn) dismiss(k kind, body []byte) {
 	c.close()
 }
 
-// send sends a message. If sending fails, send closes the connection and returns the error.
-func (c *conn) send(k kind, body []byte) error {
+// send sends a message, whose body may be in pieces. If sending fails, send closes the connection and returns the error.
+func (c *conn) send(k kind, pieces ...[]byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(body) >= mostBytes {
+	n := 0
+	for _, b := range pieces {
+		n += len(b)
+	}
+	if n >= mostBytes {
 		return errors.New("wire: message: too long")
 	}
 	var head [5]byte
-	binary.LittleEndian.PutUint32(head[:], uint32(len(body)))
+	binary.LittleEndian.PutUint32(head[:], uint32(n))
 	head[4] = byte(k)
 	c.w.Write(head[:])
-	c.w.Write(body)
+	for _, b := range pieces {
+		c.w.Write(b)
+	}
 	err := c.w.Flush()
 	if err != nil {
 		c.close()

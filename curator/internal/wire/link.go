@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"sync"
 )
@@ -18,6 +19,9 @@ type link struct {
 	waiting map[uint64]chan []byte
 	gone    bool
 	form    *form // what the worker computes features by; nil: as it began
+
+	order sync.Mutex // held while a query is sent
+	text  uint64     // the number of the last query that was sent; 0: none
 }
 
 func newLink(m *conn) *link { return &link{conn: m, waiting: map[uint64]chan []byte{}} }
@@ -62,12 +66,9 @@ func (l *link) refined(ctx context.Context, f *form) error {
 	if done {
 		return nil
 	}
-	got, err := l.ask(ctx, request{what: asksRefined, encoded: f.configuration}.body(0), 1)
+	got, err := l.ask(ctx, request{what: asksRefined, encoded: f.configuration}, 0, 1)
 	if err != nil {
 		return err
-	}
-	if got.err != nil {
-		return got.err
 	}
 	if got.sum[0] != int64(f.dim) {
 		return errDim
@@ -78,10 +79,15 @@ func (l *link) refined(ctx context.Context, f *form) error {
 	return nil
 }
 
-// ask sends a query and returns its answer, a sum of size integers. The field err of the result is the
-// worker's error, if its answer is one. ask returns errGone if the worker is gone before it has answered,
+// ask sends a query to a worker with some number of rows and returns its answer, a sum of size integers, or a text if
+// size is negative. The error is the
+// worker's, if its answer is one. ask returns errGone if the worker is gone before it has answered,
 // or sends a malformed answer. It returns the context's error if the context ends.
-func (l *link) ask(ctx context.Context, body []byte, size int) (result, error) {
+func (l *link) ask(ctx context.Context, r request, rows, size int) (result, error) {
+	body := r.body(rows)
+	if err := fits(len(body) + len(r.encoded)); err != nil {
+		return result{}, err
+	}
 	l.mu.Lock()
 	if l.gone {
 		l.mu.Unlock()
@@ -91,7 +97,7 @@ func (l *link) ask(ctx context.Context, body []byte, size int) (result, error) {
 	l.next++
 	l.waiting[id] = to
 	l.mu.Unlock()
-	if l.conn.send(ask, numbered(id, body)) != nil {
+	if l.send(id, r, body) != nil {
 		return result{}, errGone
 	}
 	select {
@@ -110,6 +116,21 @@ func (l *link) ask(ctx context.Context, body []byte, size int) (result, error) {
 			l.conn.close()
 			return result{}, errGone
 		}
-		return r, nil
+		return r, r.err
 	}
+}
+
+// send sends a query with a number, without the end that it shares with the query that the worker was sent last.
+func (l *link) send(id uint64, r request, body []byte) error {
+	l.order.Lock()
+	defer l.order.Unlock()
+	end := 0
+	if r.text > 0 {
+		if l.text == r.text-1 {
+			end = r.shared
+		}
+		body = append(binary.AppendUvarint([]byte{asksRest}, uint64(end)), body...)
+		l.text = r.text
+	}
+	return l.conn.send(ask, numbered(id, body), r.encoded[:len(r.encoded)-end])
 }

@@ -34,7 +34,7 @@ func TestLateAnswer(t *testing.T) {
 	}()
 	ctx, stop := context.WithCancel(context.Background())
 	go func() { <-asked; stop() }()
-	if _, err := l.ask(ctx, []byte("first"), 1); !errors.Is(err, context.Canceled) {
+	if _, err := l.ask(ctx, request{}, 0, 1); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	go func() {
@@ -42,7 +42,7 @@ func TestLateAnswer(t *testing.T) {
 		worker.send(answer, numbered(ids[0], result{sum: []int64{1}}.body()))
 		worker.send(answer, numbered(ids[1], result{sum: []int64{2}}.body()))
 	}()
-	r, err := l.ask(context.Background(), []byte("second"), 1)
+	r, err := l.ask(context.Background(), request{}, 0, 1)
 	if err != nil || len(r.sum) != 1 || r.sum[0] != 2 {
 		t.Errorf("%v, %v: must be 2", r.sum, err)
 	}

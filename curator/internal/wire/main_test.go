@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -156,11 +157,38 @@ func serve(at string) {
 			var partition, attempt int
 			if _, err := fmt.Fscanf(c, "%d %d\n", &partition, &attempt); err == nil {
 				wire.Work(context.Background(), c, wire.Hello{Version: "test", Partition: partition, Attempt: attempt},
-					build(partition))
+					func(ctx context.Context, configuration []byte, key [32]byte) (wire.Held, error) {
+						h, err := build(partition)(ctx, configuration, key)
+						h.Peers = neighbours(at)
+						return h, err
+					})
 			}
 		}()
 	}
 }
+
+// neighbours is how the workers of the process at a socket reach each other, by sockets beside it.
+func neighbours(at string) wire.Peers {
+	return wire.Peers{
+		Listen: func(ctx context.Context, serve func(io.ReadWriteCloser)) (string, error) {
+			address := fmt.Sprintf("%s%d", at, listeners.Add(1))
+			l, err := net.Listen("unix", address)
+			if err != nil {
+				return "", err
+			}
+			context.AfterFunc(ctx, func() { l.Close() })
+			go func() {
+				for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+					go serve(c)
+				}
+			}()
+			return address, nil
+		},
+		Dial: func(_ context.Context, address string) (io.ReadWriteCloser, error) { return net.Dial("unix", address) },
+	}
+}
+
+var listeners atomic.Int64
 
 // process is a process that runs workers.
 type process struct {

@@ -72,11 +72,14 @@ func TestMembersAreShort(t *testing.T) {
 // FuzzRequest tests that bytes are refused or are a query about existing rows.
 func FuzzRequest(f *testing.F) {
 	for _, members := range [][]int32{nil, {}, {4}, {1, 2, 3, 4, 5, 6}, {0, 0, 9}} {
-		f.Add(request{scale: 3, members: members, encoded: []byte("q")}.body(10), 10)
-		f.Add(request{what: asksPass, scale: 3, members: members, encoded: []byte("p")}.body(10), 10)
+		f.Add(request{scale: 3, members: members}.body(10), 10)
+		f.Add(request{what: asksPass, scale: 3, members: members}.body(10), 10)
 	}
 	f.Add(request{what: asksTags, from: 3, count: 7}.body(10), 10)
 	f.Add(request{what: asksTags, from: 4, count: 7}.body(10), 10)
+	f.Add(request{what: asksHold, id: 3, members: []int32{1}}.body(10), 10)
+	f.Add(request{what: asksMerge, id: 3}.body(10), 10)
+	f.Add(request{what: asksGive, id: 3}.body(10), 10)
 	f.Fuzz(func(t *testing.T, b []byte, rows int) {
 		if rows < 0 || rows > 1<<20 {
 			return

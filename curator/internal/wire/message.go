@@ -13,7 +13,7 @@ import (
 )
 
 // protocol is the version of the protocol, which is the form of all messages.
-const protocol = 2
+const protocol = 3
 
 // Hello is how a worker introduces itself to a session.
 type Hello struct {
@@ -102,26 +102,40 @@ func readHolds(b []byte) (h holds, err error) {
 
 // request is the body of the message ask, by which a session sends a query to a worker.
 type request struct {
-	what    byte // asksSum, asksPass, asksTags or asksRefined
+	what    byte // asksSum or another kind
 	scale   float64
 	members []int32
-	// encoded is the encoding of the question or the pass, or the configuration of refined rows.
+	// encoded is the encoding of the question or the pass, the configuration of refined rows, or the addresses of the
+	// workers whose sums a worker adds to its own.
 	encoded []byte
 	// A request for tags asks for count tags, from the tag with index from on.
 	from, count int
+	// A query whose sums workers add up has the number id. seed is the key of the pad that the worker adds to its sum.
+	id   uint64
+	seed [32]byte
+	// text is the number of the query among those that the session has sent, or 0, and shared the number of bytes at
+	// the end of encoded that the query before has as well.
+	text   uint64
+	shared int
 }
 
 // Kinds of requests, the first byte of a request: for a sum, for a pass of SGD, for a range of the tags
-// of the partition's units, or to compute the features of later requests by another configuration.
+// of the partition's units, or to compute the features of later requests by another configuration; to keep a sum with
+// a pad, to add others' kept sums to it, and for the kept sum. Before a long query come asksRest and the
+// number of the bytes at its end that are not sent, since the last long query had them.
 const (
 	asksSum byte = iota
 	asksPass
 	asksTags
 	asksRefined
+	asksHold
+	asksMerge
+	asksGive
+	asksRest
 )
 
-// body returns the message's body without the query's number, which the caller puts before it. A query that
-// is sent again gets another number.
+// body returns the message's body without the query's number, which the caller puts before it, and without encoded,
+// which comes last. A query that is sent again gets another number.
 func (q request) body(rows int) []byte {
 	b := []byte{q.what}
 	switch q.what {
@@ -129,11 +143,15 @@ func (q request) body(rows int) []byte {
 		b = binary.AppendUvarint(b, uint64(q.from))
 		return binary.AppendUvarint(b, uint64(q.count))
 	case asksRefined:
-		return append(b, q.encoded...)
+		return b
+	case asksHold, asksMerge, asksGive:
+		b = append(binary.LittleEndian.AppendUint64(b, q.id), q.seed[:]...)
+		if q.what != asksHold {
+			return b
+		}
 	}
 	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(q.scale))
-	b = appendMembers(b, q.members, rows, q.what == asksPass)
-	return append(b, q.encoded...)
+	return appendMembers(b, q.members, rows, q.what == asksPass)
 }
 
 func readRequest(b []byte, rows int) (q request, err error) {
@@ -148,14 +166,15 @@ func readRequest(b []byte, rows int) (q request, err error) {
 		}
 		return q, nil
 	}
-	if q.what == asksRefined {
-		q.encoded = r.b
+	if q.what >= asksHold && q.what < asksRest {
+		q.id = r.uint64()
+		copy(q.seed[:], r.take(32))
+	}
+	if q.encoded = r.b; !r.bad && (q.what == asksRefined || q.what == asksMerge || q.what == asksGive) {
 		return q, nil
 	}
-	if s := r.take(8); s != nil {
-		q.scale = math.Float64frombits(binary.LittleEndian.Uint64(s))
-	}
-	if r.bad || q.what > asksRefined {
+	q.scale = math.Float64frombits(r.uint64())
+	if r.bad || q.what >= asksRest {
 		return request{}, errMessage
 	}
 	q.members, q.encoded, err = readMembers(r.b, rows)
@@ -200,8 +219,12 @@ const (
 // result is the body of the message answer, by which a worker answers a query, without the query's
 // number.
 type result struct {
-	sum []int64
-	err error
+	sum  []int64
+	text []byte // in place of sum
+	err  error
+	// by is the worker that has answered, and seed the key of the pad that it was sent.
+	by   *link
+	seed [32]byte
 }
 
 func (r result) body() []byte {
@@ -212,6 +235,8 @@ func (r result) body() []byte {
 		return []byte{answeredIncomplete}
 	case r.err != nil:
 		return append([]byte{answeredRefused}, r.err.Error()...)
+	case r.text != nil:
+		return append([]byte{answeredWhole}, r.text...)
 	}
 	b := make([]byte, 1, 1+8*len(r.sum))
 	for _, v := range r.sum {
@@ -220,7 +245,7 @@ func (r result) body() []byte {
 	return b
 }
 
-// readResult reads an answer: size integers, or the worker's error. It returns errMessage if the answer is
+// readResult reads an answer: size integers, a text if size is negative, or the worker's error. It returns errMessage if the answer is
 // malformed.
 func readResult(b []byte, size int) (r result, err error) {
 	if len(b) == 0 {
@@ -234,6 +259,9 @@ func readResult(b []byte, size int) (r result, err error) {
 		return result{err: engine.ErrIncomplete}, nil
 	case answeredRefused:
 		return result{err: errors.New(string(b))}, nil
+	}
+	if what == answeredWhole && size < 0 {
+		return result{text: b}, nil
 	}
 	if what != answeredWhole || len(b) != 8*size {
 		return r, errMessage
@@ -272,6 +300,13 @@ func (r *reader) take(n int) []byte {
 	taken := r.b[:n]
 	r.b = r.b[n:]
 	return taken
+}
+
+func (r *reader) uint64() uint64 {
+	if b := r.take(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
 }
 
 func (r *reader) count(most int) int {

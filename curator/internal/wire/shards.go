@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -37,6 +39,8 @@ type Config struct {
 	// Told, if not nil, is called when a worker of a partition becomes ready, and when a partition loses
 	// its last ready worker. It must not block.
 	Told func(Event)
+	// Held bounds the bytes of shards' sums that the session receives at the same time; 0 means mostHeld.
+	Held int
 }
 
 // Event reports a change in whether a partition has a ready worker. It reveals nothing about rows.
@@ -72,6 +76,12 @@ type Shards struct {
 	failed error         // the error that ended the fit; nil before
 	broken chan struct{} // closed when failed is set
 	closed bool
+	secret *coin.Secret // for the keys of pads
+	last   []byte       // the last long query that was sent, encoded, and how many were sent
+	texts  uint64
+
+	trees sync.Mutex // held while workers add up sums; guards tree
+	tree  uint64     // the number of the last query whose sums workers added up
 }
 
 // form is the form of the rows that workers answer about.
@@ -117,7 +127,12 @@ func Gather(ctx context.Context, c Config, accept func(context.Context) (io.Read
 		return nil, fmt.Errorf("shards: %d: must be between 1 and %d", c.Count, mostPartitions)
 	}
 	inner, stop := context.WithCancel(context.Background())
-	s := &Shards{config: c, stop: stop, broken: make(chan struct{})}
+	secret, err := coin.NewSecret()
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	s := &Shards{config: c, stop: stop, broken: make(chan struct{}), secret: secret}
 	s.form.Store(&form{dim: c.Dim, parameters: parameters})
 	for i := range c.Count {
 		s.parts = append(s.parts, &part{number: i, changed: make(chan struct{})})
@@ -472,42 +487,37 @@ func (s *Shards) ask(ctx context.Context, r request, members []int32, size int) 
 	if err != nil {
 		return nil, err
 	}
-	inner, cancelled := context.WithCancel(ctx)
-	defer cancelled()
-	results := make(chan result)
+	s.follows(&r)
+	if members == nil {
+		mine = nil
+	}
+	if len(s.parts) > 1 && r.what == asksSum && 8*size > cmp.Or(s.config.Held, mostHeld)/len(s.parts) {
+		return s.askTree(ctx, r, mine, size)
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	total := make([]int64, size)
+	var adding sync.Mutex
+	var all sync.WaitGroup
 	for i, p := range s.parts {
-		go func() {
+		all.Go(func() {
 			r := r
-			if members != nil {
+			if mine != nil {
 				r.members = mine[i]
 			}
-			got, err := s.askOne(inner, p, r, size)
+			got, err := s.askOne(ctx, p, r, size)
 			if err != nil {
-				got = result{err: err}
+				stop(err)
+				return
 			}
-			results <- got
-		}()
+			adding.Lock()
+			defer adding.Unlock()
+			add(total, got.sum)
+		})
 	}
-	total := make([]int64, size)
-	var failed error
-	for range s.parts {
-		got := <-results
-		if got.err != nil {
-			if failed == nil {
-				failed = got.err
-			}
-			cancelled()
-			continue
-		}
-		for j, v := range got.sum {
-			total[j] += v
-		}
-	}
-	if err := ctx.Err(); err != nil {
+	all.Wait()
+	if err := context.Cause(ctx); err != nil {
 		return nil, err
-	}
-	if failed != nil {
-		return nil, failed
 	}
 	return total, nil
 }
@@ -515,18 +525,18 @@ func (s *Shards) ask(ctx context.Context, r request, members []int32, size int) 
 // askOne asks a partition's worker, which is told the form of rows before its first query about them. If the worker
 // is lost, askOne asks the partition's next worker the same query.
 func (s *Shards) askOne(ctx context.Context, p *part, r request, size int) (result, error) {
-	body := r.body(p.holds.rows)
-	if err := fits(len(body)); err != nil {
-		return result{}, err
-	}
 	for {
 		l, err := s.first(ctx, p)
 		if err != nil {
 			return result{}, err
 		}
 		if err = l.refined(ctx, s.form.Load()); err == nil {
+			if r.what == asksHold {
+				r.seed = s.fresh()
+			}
 			var got result
-			if got, err = l.ask(ctx, body, size); err == nil {
+			if got, err = l.ask(ctx, r, p.holds.rows, size); err == nil {
+				got.by, got.seed = l, r.seed
 				return got, nil
 			}
 		}
@@ -537,6 +547,23 @@ func (s *Shards) askOne(ctx context.Context, p *part, r request, size int) (resu
 		return result{}, err
 	}
 }
+
+// follows notes a long query as the last one, with the end that it shares with the one before. A metric, which may
+// take megabytes, is so sent to a worker once and not with every query.
+func (s *Shards) follows(r *request) {
+	if b := r.encoded; len(b) >= leastShared {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.texts++
+		for r.text = s.texts; r.shared < min(len(b), len(s.last)) && b[len(b)-1-r.shared] == s.last[len(s.last)-1-r.shared]; {
+			r.shared++
+		}
+		s.last = b
+	}
+}
+
+// leastShared is the length from which on a query is long.
+const leastShared = 4096
 
 // fits returns an error if a query or an answer of n bytes is too large for a message. The error comes before
 // anything is sent, so that no worker is lost.

@@ -53,9 +53,6 @@ func (c *cursor) fetch(ctx context.Context, s *Shards, most int) (bool, error) {
 		return false, nil
 	}
 	r, err := s.askOne(ctx, c.of, request{what: asksTags, from: c.next, count: n}, 2*n)
-	if err == nil {
-		err = r.err
-	}
 	c.ahead, c.next = r.sum, c.next+n
 	return err == nil, err
 }

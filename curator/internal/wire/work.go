@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
@@ -29,6 +31,8 @@ type Held struct {
 	// Refine returns an engine over the same rows, whose features are computed by another configuration of
 	// the session. The engine that Held had before is not closed.
 	Refine func(configuration []byte) (engine.Engine, error)
+	// Peers is how the worker reaches others, if it can.
+	Peers Peers
 }
 
 // Build makes a worker's Held from the caller's configuration. It reads and encodes the rows of the
@@ -45,7 +49,7 @@ func Work(ctx context.Context, c io.ReadWriteCloser, h Hello, build Build) error
 	defer context.AfterFunc(ctx, m.close)()
 	s, err := present(m, h)
 	if err == nil {
-		err = (&worker{conn: m, running: map[uint64]context.CancelFunc{}}).run(ctx, s, build)
+		err = (&worker{conn: m, running: map[uint64]context.CancelFunc{}, silence: s.silence}).run(ctx, s, build)
 	}
 	if ctx.Err() != nil && err != nil {
 		return ctx.Err()
@@ -88,12 +92,19 @@ type worker struct {
 	mu      sync.Mutex // guards running
 	running map[uint64]context.CancelFunc
 	all     sync.WaitGroup
+
+	ctx     context.Context // of the work
+	silence time.Duration
+	last    []byte // the last long query
+	kept    atomic.Pointer[kept]
+	address string // at which other workers reach this one, once it listens
 }
 
 // run builds the engine and answers queries. It receives messages while rows are read, so that a
 // message by which the session ends the work also ends the reading.
 func (w *worker) run(ctx context.Context, s setup, build Build) error {
 	ctx, stop := context.WithCancel(ctx)
+	w.ctx = ctx
 	w.conn.watch(s.silence)
 	built := make(chan error, 1)
 	go func() {
@@ -146,7 +157,7 @@ func (w *worker) listen(ctx context.Context, built chan error) error {
 			failed := <-built
 			built <- failed
 			id, body, err := readNumber(body)
-			if failed != nil || err != nil {
+			if body, err = w.whole(body, err); failed != nil || err != nil {
 				return errMessage
 			}
 			w.start(ctx, id, body)
@@ -154,6 +165,23 @@ func (w *worker) listen(ctx context.Context, built chan error) error {
 			return errMessage
 		}
 	}
+}
+
+// whole returns a request with the end that it lacks, which the last long query has.
+func (w *worker) whole(body []byte, err error) ([]byte, error) {
+	if err != nil || len(body) == 0 {
+		return nil, errMessage
+	}
+	if body[0] == asksRest {
+		r := reader{b: body[1:]}
+		n := r.count(len(w.last))
+		if r.bad || len(r.b) == 0 {
+			return nil, errMessage
+		}
+		body = slices.Concat(r.b, w.last[len(w.last)-n:])
+		w.last = body
+	}
+	return body, nil
 }
 
 func (w *worker) cancel(id uint64) {
@@ -189,11 +217,19 @@ func (w *worker) answer(ctx context.Context, body []byte) result {
 	if err != nil {
 		return result{err: err}
 	}
-	if q.what == asksRefined {
+	switch q.what {
+	case asksRefined:
 		return w.refine(q.encoded)
+	case asksMerge:
+		return w.merge(ctx, q)
+	case asksGive:
+		return w.gives(q.id)
 	}
 	sum, err := q.answered(ctx, w.held)
-	return result{sum, err}
+	if q.what == asksHold {
+		return w.hold(q, sum, err)
+	}
+	return result{sum: sum, err: err}
 }
 
 // refine replaces the worker's engine. The answer is the number of features of a row. The caller holds turn.
