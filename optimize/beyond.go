@@ -1,6 +1,9 @@
 package optimize
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Beyond is what the released base rate tells of the second moment of all parameters of ordered classes: the mean Hessian
 // there over the curvature in the score. Rows of a second moment tell the rest (see Moment).
@@ -12,6 +15,11 @@ type Beyond struct {
 	mean, squares []float64 // of the gaps: mean and second moment of the rows of cuts, over the curvature
 	intercept     float64
 	unit          float64 // a gap is log(1 + e^(unit v)) for its parameter v
+	of            scored
+}
+
+type scored interface {
+	Information(v []float64, z float64) (cuts, own, scale []float64)
 }
 
 // LeastGap is the least gap between thresholds.
@@ -34,15 +42,13 @@ func (b *Beyond) Parameters(w []float64) {
 
 // beyondOf returns what the base rate tells at the constant model w, or nil for a loss without thresholds.
 func beyondOf(r BaseRate, w []float64) *Beyond {
-	of, ok := r.Loss.(interface {
-		Information(v []float64, z float64) (cuts, own, scale []float64)
-	})
+	of, ok := r.Loss.(scored)
 	if !ok {
 		return nil
 	}
 	cuts, own, scale := of.Information(w[r.Features:], float64(w[r.Features-1]*r.Intercept))
 	d := len(own)
-	b := &Beyond{Scale: scale, mean: make([]float64, d), squares: make([]float64, d*d), intercept: r.Intercept}
+	b := &Beyond{of: of, Scale: scale, mean: make([]float64, d), squares: make([]float64, d*d), intercept: r.Intercept}
 	_, _, half := of.Information(make([]float64, d), 0)
 	b.unit = 2 * half[0] // the derivative of log(1 + e^(unit v)) at 0 is unit/2
 	for k, c := range cuts {
@@ -62,6 +68,23 @@ func beyondOf(r BaseRate, w []float64) *Beyond {
 		}
 	}
 	return b
+}
+
+// Bend returns the ratio of the third derivative's absolute value to the second derivative in the score z, at the
+// probabilities that the model with the parameters w gives the classes.
+func (b *Beyond) Bend(w []float64, z float64) float64 {
+	cuts, _, _ := b.of.Information(w[len(w)-len(b.mean):], z)
+	var third, second, at float64
+	gaps := slices.Clone(w)
+	b.Gaps(gaps)
+	for k, c := range cuts {
+		if k > 0 {
+			at += gaps[len(w)-len(b.mean)+k-1]
+		}
+		third += c * math.Tanh((z-at)/2)
+		second += c
+	}
+	return math.Abs(third) / second
 }
 
 // Moment returns the second moment of all parameters for that of the features, a dim x dim matrix row by row: with rows

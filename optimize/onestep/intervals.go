@@ -28,8 +28,8 @@ const (
 	// Relative is for losses of relative residuals with a logarithmic link, such as gamma's: the ratio is at most 1, and
 	// 1 is assumed. The fit begins at the released base rate.
 	Relative
-	// Ordered is for ordered classes by proportional odds: the ratio is at most 1, and 1 is assumed. The fit begins at the
-	// released base rate. Its coefficients are those of the row and the gaps between thresholds, in which the loss is
+	// Ordered is for ordered classes by proportional odds: the ratio is that of the model, taken at the mean margin. The fit
+	// begins at the released base rate. Its coefficients are those of the row and the gaps between thresholds, in which the loss is
 	// convex.
 	Ordered
 )
@@ -280,6 +280,9 @@ func (r *state) charge(share float64) float64 { return r.Problem().Charge() * sh
 
 // all makes all releases and returns the estimate with its intervals.
 func (r *state) all() (*inference.Fit, error) {
+	if r.Curvature == Ordered && r.Problem().Beyond == nil {
+		return nil, errors.New("optimize: intervals: the base rate of ordered classes must be released first")
+	}
 	dropped, err := r.begin()
 	if err != nil {
 		return nil, err
@@ -559,7 +562,11 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 // curvatureBetween returns the largest ratio of the third derivative's absolute value to the second derivative between
 // two margins.
 func (r *state) curvatureBetween(from, to float64) float64 {
-	if r.Curvature == Exponential || r.Curvature == Relative || r.Curvature == Ordered {
+	switch r.Curvature {
+	case Ordered:
+		b := r.Problem().Beyond
+		return max(b.Bend(r.w, from), b.Bend(r.w, to))
+	case Exponential, Relative:
 		return 1
 	}
 	return math.Tanh(max(math.Abs(from), math.Abs(to)) / 2)
@@ -569,14 +576,17 @@ func (r *state) curvatureBetween(from, to float64) float64 {
 // [Curvature]), at the mean margin of the estimate.
 func (r *state) curvature() float64 {
 	switch r.Curvature {
-	case Exponential, Relative, Ordered:
+	case Exponential, Relative:
 		return 1
-	case Logistic:
+	case Logistic, Ordered:
 		// The intercept's row of the second moment is the mean row times the intercept.
 		var margin float64
 		last := r.Features - 1
-		for j, w := range r.w {
-			margin += w * r.moment[last*r.Features+j] / r.Intercept
+		for j, w := range r.w[:r.Features] {
+			margin += w * r.moment[last*r.Problem().Dim()+j] / r.Intercept
+		}
+		if r.Curvature == Ordered {
+			return r.Problem().Beyond.Bend(r.w, margin)
 		}
 		return math.Abs(math.Tanh(margin / 2))
 	}
