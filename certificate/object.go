@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
 // checkJSON returns an error unless data is one JSON value in UTF-8, with nothing after it, in which no
@@ -115,17 +119,63 @@ func (o object) only(keys []string, optional ...string) {
 	}
 }
 
-// object returns the member with this key, which must be a JSON object.
-func (o object) object(key string) object {
-	return newObject(join(o.field, key), o.members[key], o.err)
+// members returns the fields of a struct, their keys in a file, and the keys that may be absent: those with omitempty
+// but "relation", which every event of a file states.
+func members(t reflect.Type) (fields []reflect.StructField, keys, optional []string) {
+	fields = slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Anonymous })
+	for _, f := range fields {
+		key, option, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if keys = append(keys, key); option == "omitempty" && key != "relation" {
+			optional = append(optional, key)
+		}
+	}
+	return fields, keys, optional
 }
 
-// decode reads the member with this key into the variable to which into points. It records an error if the
-// member has another type or is null.
-func (o object) decode(key string, into any) {
-	decodeValue(join(o.field, key), o.members[key], into, o.err)
+// into reads all members of the object into the fields of a struct. A member that may be absent must be absent if
+// its value is zero, so that every fact is written in only one form.
+func (o object) into(v reflect.Value) {
+	fields, keys, optional := members(v.Type())
+	o.only(keys, optional...)
+	for i, key := range keys {
+		raw, given := o.members[key]
+		if !given {
+			continue
+		}
+		field := v.FieldByIndex(fields[i].Index)
+		decode(join(o.field, key), raw, field, o.err)
+		if *o.err == nil && field.IsZero() && slices.Contains(optional, key) {
+			*o.err = malformed(join(o.field, key), string(raw), "must be absent instead")
+		}
+	}
 }
 
+// decode reads a member into a variable: an object into a struct, also one of its own behind a pointer, an array into
+// a slice and any object into a [json.RawMessage].
+func decode(field string, raw json.RawMessage, into reflect.Value, err *error) {
+	switch kind := into.Kind(); {
+	case into.Type() == reflect.TypeFor[json.RawMessage]():
+		newObject(field, raw, err)
+		into.SetBytes(raw)
+	case kind == reflect.Pointer:
+		into.Set(reflect.New(into.Type().Elem()))
+		decode(field, raw, into.Elem(), err)
+	case kind == reflect.Struct:
+		newObject(field, raw, err).into(into)
+	case kind == reflect.Slice:
+		var list []json.RawMessage
+		decodeValue(field, raw, &list, err)
+		into.Set(reflect.MakeSlice(into.Type(), len(list), len(list)))
+		for i := range list {
+			decode(item(field, i), list[i], into.Index(i), err)
+		}
+	default:
+		decodeValue(field, raw, into.Addr().Interface(), err)
+	}
+}
+
+// decodeValue reads a value into the variable to which into points. It records an error if the value has another type
+// or is null.
 func decodeValue(field string, raw json.RawMessage, into any, err *error) {
 	if *err != nil {
 		return
@@ -182,4 +232,58 @@ func item(field string, i int) string {
 		return field
 	}
 	return field + "[" + strconv.Itoa(i) + "]"
+}
+
+// These are the kinds of failure, for [errors.Is]. Errors from opening and reading a file are returned
+// unchanged.
+var (
+	// ErrMalformed means that the file is not a certificate of a known version, or breaks the rules of its
+	// format.
+	ErrMalformed = errors.New("not a valid certificate")
+	// ErrAltered means that the checksum does not match the rest of the file.
+	ErrAltered = errors.New("altered since it was written")
+	// ErrUnsound means that the claim does not follow from the recorded events, or that a certificate
+	// cannot be made.
+	ErrUnsound = errors.New("unsound")
+	// ErrModel means that the model file is not the certified model file.
+	ErrModel = errors.New("not the certified model")
+)
+
+// fault is an error that names a field of the certificate, its value and the rule that the value
+// breaks.
+type fault struct {
+	kind  error
+	field string
+	value string // empty if the message shows no value
+	rule  string
+}
+
+func (e *fault) Error() string {
+	where := "certificate"
+	if e.field != "" {
+		where += ": " + shorten(safetext.Text(e.field))
+	}
+	if e.value != "" {
+		where += " = " + shorten(safetext.Text(e.value))
+	}
+	return where + ": " + safetext.Text(e.rule)
+}
+
+func (e *fault) Unwrap() error { return e.kind }
+
+func malformed(field, value, rule string) error {
+	return &fault{ErrMalformed, field, value, rule}
+}
+
+func unsound(field string, value any, rule string, args ...any) error {
+	return &fault{ErrUnsound, field, fmt.Sprint(value), fmt.Sprintf(rule, args...)}
+}
+
+// shorten cuts a text for an error message to 80 bytes and three dots.
+func shorten(value string) string {
+	const most = 80
+	if len(value) <= most {
+		return value
+	}
+	return value[:most] + "..."
 }

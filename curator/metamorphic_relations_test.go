@@ -93,7 +93,7 @@ func codesAreNumbers(t rapid.TB, w *world) {
 			if m.Keep(cells) {
 				y, ok := m.Encode(x, cells)
 				if t := w.def.Target; ok && t.Event != "" {
-					y = targetpair.Times{Cuts: c.Schema.Target().Cuts, Increments: t.Hazards}.Carried(y)
+					y = targetpair.Times{Cuts: c.Schema.Target().Cuts, Increments: t.Hazards, Grouped: t.Grouped}.Carried(y)
 				}
 				rows.Append(x, y, ok)
 			}

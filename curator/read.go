@@ -119,7 +119,7 @@ func (c Config) records(of *stored) (row.Source, error) {
 func (c Config) computed(s row.Source, layout *row.Layout, hats bool, kept float64) (row.Source, error) {
 	var err error
 	if t := c.Schema.Target(); t.Event != "" {
-		s = row.NewTimed(s, targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards})
+		s = row.NewTimed(s, targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards, Grouped: t.Grouped})
 	}
 	if layout.Edges() > 0 {
 		if s, err = c.curved(s, layout, hats); err != nil {

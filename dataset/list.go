@@ -94,13 +94,8 @@ func (d *yamlDecoder) category(raw *rawColumn, field string, node ast.Node) (err
 		raw.Category, err = d.values(field, node, todo)
 		return err
 	}
-	err = d.mapping(field, field+".", node, func(name, field string, key, value ast.Node) (err error) {
-		if name != "file" {
-			return unknownKey(key, field, "file")
-		}
-		raw.File, err = d.text(field, value, "write the name of a file of public values, one a line")
-		return err
-	})
+	err = d.keys(field, field+".", node,
+		[]key{{"file", into(&raw.File, d.text, "write the name of a file of public values, one a line")}})
 	if err == nil && raw.File == "" {
 		err = formError(node, field, "must name a file")
 	}

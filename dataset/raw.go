@@ -45,6 +45,7 @@ type rawTarget struct {
 	Entry   string    `json:"entry,omitempty"`
 	Cuts    []float64 `json:"cuts,omitempty"`
 	Hazards []float64 `json:"hazards,omitempty"`
+	Grouped bool      `json:"grouped,omitempty"`
 	timed   bool      // the YAML key was time
 
 	Changing     string    `json:"changing,omitempty"`
@@ -211,7 +212,7 @@ func (c *Column) days(field string, r rawColumn) error {
 
 func (r rawTarget) target() (Target, error) {
 	t := Target{Column: r.Column, Weight: r.Weight, Share: r.Share,
-		Event: r.Event, Entry: r.Entry, Cuts: r.Cuts, Hazards: r.Hazards, Changing: r.Changing, HazardErrors: r.HazardErrors}
+		Event: r.Event, Entry: r.Entry, Cuts: r.Cuts, Hazards: r.Hazards, Grouped: r.Grouped, Changing: r.Changing, HazardErrors: r.HazardErrors}
 	if r.Ignore {
 		t.Kind = Ignore
 	}
@@ -312,7 +313,7 @@ func (c Column) raw() rawColumn {
 
 func (t Target) raw() rawTarget {
 	r := rawTarget{Column: t.Column, Weight: t.Weight, Share: t.Share,
-		Event: t.Event, Entry: t.Entry, Cuts: t.Cuts, Hazards: t.Hazards, Changing: t.Changing, HazardErrors: t.HazardErrors}
+		Event: t.Event, Entry: t.Entry, Cuts: t.Cuts, Hazards: t.Hazards, Grouped: t.Grouped, Changing: t.Changing, HazardErrors: t.HazardErrors}
 	if e := t.Exposure; e != (Exposure{}) {
 		of := &rawExposure{e.Column, []float64{e.Low, e.High}}
 		if r.Exposure = of; t.Offset {

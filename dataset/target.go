@@ -43,6 +43,9 @@ type Target struct {
 	// Cuts are the ends of the intervals in each of which the baseline hazard is constant, in the units of Column. The
 	// last is High. New fills in 8 equal intervals where there are none.
 	Cuts []float64
+	// Grouped says that the time of an event is known by its interval alone, as in tables with a time in whole years: the
+	// model is then one of discrete time with complementary log-log hazards.
+	Grouped bool
 	// Changing names a column of categories whose hazard ratios change between intervals: each listed level has a baseline
 	// hazard of its own. Other cells have that of the first level.
 	Changing string
@@ -88,8 +91,8 @@ func (t Target) times() (names []string) {
 // validateTimes validates a time to an event.
 func (t Target) validateTimes() error {
 	if !t.timed() {
-		if t.Entry != "" || len(t.Cuts) > 0 || len(t.Hazards) > 0 || t.Changing != "" {
-			return &fieldError{"target", "", "entry, cuts and changing are for the time to an event: must be given with time and event"}
+		if t.Entry != "" || len(t.Cuts) > 0 || len(t.Hazards) > 0 || t.Changing != "" || t.Grouped {
+			return &fieldError{"target", "", "entry, cuts, grouped and changing are for the time to an event: must be given with time and event"}
 		}
 		return nil
 	}

@@ -88,6 +88,9 @@ func (r rawTarget) yaml() string {
 		if r.Entry != "" {
 			text += ", entry: " + yamltext.Text(r.Entry)
 		}
+		if r.Grouped {
+			text += ", grouped: true"
+		}
 		if r.Changing != "" {
 			text += ", changing: " + yamltext.Text(r.Changing)
 		}

@@ -87,32 +87,21 @@ func (d *yamlDecoder) locate(err error, root ast.Node) error {
 func (d *yamlDecoder) schema(node ast.Node) (*Schema, error) {
 	var raw rawSchema
 	curves := false
-	err := d.mapping("schema", "", node, func(name, field string, key, value ast.Node) (err error) {
-		switch name {
-		case "columns":
-			raw.Columns, err = d.columns(value)
-		case "target":
-			raw.Target, err = d.target(value)
-		case "where":
-			raw.Where, err = d.text(field, value, "write it as column=value")
-		case "missing":
-			raw.Missing, err = d.texts(field, value, "")
-		case "interactions":
-			err = d.sequence(field, value, func(field string, value ast.Node) error {
+	err := d.keys("schema", "", node, []key{
+		{"columns", into(&raw.Columns, d.columns, "")},
+		{"target", into(&raw.Target, d.target, "")},
+		{"interactions", func(field string, value ast.Node) error {
+			return d.sequence(field, value, func(field string, value ast.Node) error {
 				pair, err := d.texts(field, value, "")
 				raw.Interactions = append(raw.Interactions, pair)
 				return err
 			})
-		case "unit":
-			raw.Unit, err = d.unit(value)
-		case "curves":
-			curves, err = d.curves(field, value)
-		case "norm":
-			raw.Norm, err = number(field, value, "write a norm that is publicly known to be seldom exceeded by much")
-		default:
-			err = unknownKey(key, field, "columns, target, interactions, curves, where, missing, norm, unit")
-		}
-		return err
+		}},
+		{"curves", into(&curves, d.curves, "write auto or leave it out")},
+		{"where", into(&raw.Where, d.text, "write it as column=value")},
+		{"missing", into(&raw.Missing, d.texts, "")},
+		{"norm", into(&raw.Norm, number, "write a norm that is publicly known to be seldom exceeded by much")},
+		{"unit", into(&raw.Unit, d.unit, "")},
 	})
 	if err != nil {
 		return nil, err
@@ -128,8 +117,8 @@ func (d *yamlDecoder) schema(node ast.Node) (*Schema, error) {
 	return raw.schema()
 }
 
-func (d *yamlDecoder) columns(node ast.Node) (columns []rawColumn, err error) {
-	err = d.mapping("columns", "columns.", node, func(name, field string, _, value ast.Node) error {
+func (d *yamlDecoder) columns(field string, node ast.Node, _ string) (columns []rawColumn, err error) {
+	err = d.mapping(field, "columns.", node, func(name, field string, _, value ast.Node) error {
 		column, err := d.column(name, field, value)
 		columns = append(columns, column)
 		return err
@@ -150,44 +139,29 @@ func (d *yamlDecoder) column(name, field string, node ast.Node) (rawColumn, erro
 		raw.Ignore = true
 		return raw, nil
 	}
-	err := d.mapping(field, field+".", node, func(setting, field string, key, value ast.Node) (err error) {
-		switch setting {
-		case "number":
-			raw.Number, err = d.bounds(field, value, "write the publicly known lower and upper bound of "+safetext.Text(name))
-		case "transform":
-			raw.Transform, err = d.text(field, value, "write log1p or leave it out")
-		case "date":
-			raw.Date, err = d.dates(field, value, "write the publicly known first and last date of "+safetext.Text(name))
-		case "layout":
-			raw.Layout, err = d.text(field, value, "write how dates are written, such as %d.%m.%Y, or leave it out")
-		case "missing":
-			raw.Missing, err = d.text(field, value, "write indicator or leave it out")
-		case "curve":
-			err = d.curve(&raw, field, value)
-		case "monotone":
-			raw.Monotone, err = d.text(field, value, "write up or down or leave it out")
-		case "category":
-			err = d.category(&raw, field, value)
-		case "reference":
-			raw.Reference, err = d.text(field, value, "write the value with which the others are compared, or leave it out")
-		case "public":
-			raw.Public, err = d.values(field, value,
-				"write all values of "+safetext.Text(name)+", which is known of every row to everybody")
-		case "hash":
-			raw.Hash, err = d.count(field, value, "write into how many buckets the values of "+safetext.Text(name)+" fall")
-		default:
-			err = unknownKey(key, field, "number, date, layout, transform, missing, curve, monotone, category, reference, "+
-				"hash, public")
-		}
-		return err
+	shown := safetext.Text(name)
+	err := d.keys(field, field+".", node, []key{
+		{"number", into(&raw.Number, d.bounds, "write the publicly known lower and upper bound of "+shown)},
+		{"date", into(&raw.Date, d.dates, "write the publicly known first and last date of "+shown)},
+		{"layout", into(&raw.Layout, d.text, "write how dates are written, such as %d.%m.%Y, or leave it out")},
+		{"transform", into(&raw.Transform, d.text, "write log1p or leave it out")},
+		{"missing", into(&raw.Missing, d.text, "write indicator or leave it out")},
+		{"curve", into(&raw.Curve, d.curve, "")},
+		{"monotone", into(&raw.Monotone, d.text, "write up or down or leave it out")},
+		{"category", func(field string, value ast.Node) error { return d.category(&raw, field, value) }},
+		{"reference", into(&raw.Reference, d.text,
+			"write the value with which the others are compared, or leave it out")},
+		{"hash", into(&raw.Hash, d.count, "write into how many buckets the values of "+shown+" fall")},
+		{"public", into(&raw.Public, d.values,
+			"write all values of "+shown+", which is known of every row to everybody")},
 	})
 	return raw, err
 }
 
 // curves decodes the schema's key curves:, whose only value is auto. The key has the effect of curve: auto
 // for every number and date that has no key curve.
-func (d *yamlDecoder) curves(field string, node ast.Node) (bool, error) {
-	text, err := d.text(field, node, "write auto or leave it out")
+func (d *yamlDecoder) curves(field string, node ast.Node, todo string) (bool, error) {
+	text, err := d.text(field, node, todo)
 	if err == nil && text != auto {
 		err = &fieldError{field, strconv.Quote(text), "must be auto; a number of knots is a column's (curve)"}
 	}
@@ -195,123 +169,119 @@ func (d *yamlDecoder) curves(field string, node ast.Node) (bool, error) {
 }
 
 // curve decodes a column's key curve: auto, none, a number of knots, or a list of knots.
-func (d *yamlDecoder) curve(raw *rawColumn, field string, node ast.Node) error {
+func (d *yamlDecoder) curve(field string, node ast.Node, _ string) (*rawCurve, error) {
 	if list, isList := node.(*ast.SequenceNode); isList {
-		c := new(rawCurve)
-		raw.Curve = c
+		const todo = "write the knots, from bound to bound"
 		if len(list.Values) > 0 {
 			if _, err := number(field, list.Values[0], ""); err == nil {
-				c.at, err = d.numbers(field, node, "write the knots, from bound to bound")
-				return err
+				at, err := d.numbers(field, node, todo)
+				return &rawCurve{at: at}, err
 			}
 		}
-		dates, err := d.texts(field, node, "write the knots, from bound to bound")
-		if c.dates = dates; err == nil && len(dates) == 0 {
+		dates, err := d.texts(field, node, todo)
+		if err == nil && len(dates) == 0 {
 			err = &fieldError{field, "[]", "must be auto, none, a number of knots or the knots"}
 		}
-		return err
+		return &rawCurve{dates: dates}, err
 	}
 	switch text, _ := scalar(node); text {
 	case auto:
-		raw.Curve = &rawCurve{knots: CurveAuto}
-		return nil
+		return &rawCurve{knots: CurveAuto}, nil
 	case noCurve:
-		raw.Curve = &rawCurve{knots: CurveNone}
-		return nil
+		return &rawCurve{knots: CurveNone}, nil
 	}
 	n, err := d.count(field, node, "write auto, none or a number of knots")
-	if err != nil {
-		return err
+	if err == nil && *n <= 0 {
+		err = &fieldError{field, strconv.Itoa(*n), "must be auto, none, a number of knots or the knots"}
 	}
-	if raw.Curve = (&rawCurve{knots: *n}); *n <= 0 {
-		return &fieldError{field, strconv.Itoa(*n), "must be auto, none, a number of knots or the knots"}
-	}
-	return nil
+	return &rawCurve{knots: *n}, err
 }
 
 const kindsOfColumns = "{number: [low, high]}, {date: [first, last]}, {category: [values]}, {hash: buckets}, " +
 	"{public: [values]} or ignore"
 
-func (d *yamlDecoder) target(node ast.Node) (raw rawTarget, err error) {
-	err = d.mapping("target", "target.", node, func(name, field string, key, value ast.Node) (err error) {
-		switch name {
-		case "column":
-			raw.Column, err = d.text(field, value, "write the name of the column to be predicted")
-		case "time":
-			raw.Column, err = d.text(field, value, "write the name of the column of times")
+func (d *yamlDecoder) target(field string, node ast.Node, _ string) (raw rawTarget, err error) {
+	err = d.keys(field, "target.", node, []key{
+		{"column", into(&raw.Column, d.text, "write the name of the column to be predicted")},
+		{"classes", into(&raw.Classes, d.values, "write the negative and the positive class, or more than two")},
+		{"number", into(&raw.Number, d.bounds, "write the publicly known lower and upper bound of the target")},
+		{"weight", into(&raw.Weight, d.text, "write the name of the column of weights")},
+		{"exposure", into(&raw.Exposure, d.exposure, "exposure")},
+		{"offset", into(&raw.Offset, d.exposure, "offset")},
+		{"share", into(&raw.Share, d.oneOrMore,
+			"write the publicly known share of the class, of each class, or the mean of the target")},
+		{"time", func(field string, value ast.Node) (err error) {
 			raw.timed = true
-		case "event":
-			raw.Event, err = d.text(field, value, "write the name of the column that says whether the event occurred")
-		case "entry":
-			raw.Entry, err = d.text(field, value, "write the name of the column of entry times")
-		case "changing":
-			raw.Changing, err = d.text(field, value, "write the name of the column whose hazard ratios change")
-		case "cuts":
-			if text, _ := scalar(value); text == auto {
-				break // New fills them in
-			}
-			raw.Cuts, err = d.numbers(field, value, "write the ends of the intervals, or auto")
-		case "classes":
-			raw.Classes, err = d.values(field, value, "write the negative and the positive class, or more than two")
-		case "number":
-			raw.Number, err = d.bounds(field, value, "write the publicly known lower and upper bound of the target")
-		case "weight":
-			raw.Weight, err = d.text(field, value, "write the name of the column of weights")
-		case "exposure":
-			raw.Exposure, err = d.exposure(name, value)
-		case "offset":
-			raw.Offset, err = d.exposure(name, value)
-		case "share":
-			const todo = "write the publicly known share of the class, of each class, or the mean of the target"
-			if _, list := value.(*ast.SequenceNode); list {
-				raw.Share, err = d.numbers(field, value, todo)
-				break
-			}
-			raw.Share = []float64{0}
-			raw.Share[0], err = number(field, value, todo)
-		default:
-			err = unknownKey(key, field,
-				"column, classes, number, weight, exposure, offset, share, time, event, entry, cuts, changing")
-		}
-		return err
-	})
-	return raw, err
-}
-
-func (d *yamlDecoder) exposure(of string, node ast.Node) (*rawExposure, error) {
-	raw := new(rawExposure)
-	err := d.mapping("target."+of, "target."+of+".", node,
-		func(name, field string, key, value ast.Node) (err error) {
-			switch name {
-			case "column":
-				raw.Column, err = d.text(field, value, "write the name of the column of "+of+"s")
-			case "number":
-				raw.Number, err = d.numbers(field, value, "write the publicly known least and largest "+of)
-			default:
-				err = unknownKey(key, field, "column, number")
+			raw.Column, err = d.text(field, value, "write the name of the column of times")
+			return err
+		}},
+		{"event", into(&raw.Event, d.text, "write the name of the column that says whether the event occurred")},
+		{"entry", into(&raw.Entry, d.text, "write the name of the column of entry times")},
+		{"cuts", func(field string, value ast.Node) (err error) {
+			if text, _ := scalar(value); text != auto { // New fills in auto
+				raw.Cuts, err = d.numbers(field, value, "write the ends of the intervals, or auto")
 			}
 			return err
-		})
+		}},
+		{"grouped", func(field string, value ast.Node) error {
+			text, err := d.text(field, value, "write true or false")
+			if err == nil && text != "true" && text != "false" {
+				err = &fieldError{field, strconv.Quote(text), "must be true or false"}
+			}
+			raw.Grouped = text == "true"
+			return err
+		}},
+		{"changing", into(&raw.Changing, d.text, "write the name of the column whose hazard ratios change")},
+	})
 	return raw, err
 }
 
-func (d *yamlDecoder) unit(node ast.Node) (*rawUnit, error) {
-	raw := new(rawUnit)
-	err := d.mapping("unit", "unit.", node, func(name, field string, key, value ast.Node) (err error) {
-		switch name {
-		case "column":
-			raw.Column, err = d.text(field, value, "write the name of the column that says whose row it is")
-		case "rows":
-			var rows *int
-			if rows, err = d.count(field, value, "write how many rows of a unit are used at most"); rows != nil {
-				raw.Rows = *rows
-			}
-		default:
-			err = unknownKey(key, field, "column, rows")
-		}
-		return err
+// exposure decodes the exposure or the offset of a target, as which of says.
+func (d *yamlDecoder) exposure(field string, node ast.Node, of string) (*rawExposure, error) {
+	raw := new(rawExposure)
+	return raw, d.keys(field, field+".", node, []key{
+		{"column", into(&raw.Column, d.text, "write the name of the column of "+of+"s")},
+		{"number", into(&raw.Number, d.numbers, "write the publicly known least and largest "+of)},
 	})
+}
+
+func (d *yamlDecoder) unit(field string, node ast.Node, _ string) (*rawUnit, error) {
+	raw, rows := new(rawUnit), new(int)
+	err := d.keys(field, "unit.", node, []key{
+		{"column", into(&raw.Column, d.text, "write the name of the column that says whose row it is")},
+		{"rows", into(&rows, d.count, "write how many rows of a unit are used at most")},
+	})
+	raw.Rows = *rows
 	return raw, err
+}
+
+// key is a key of a mapping, with the reader of its value.
+type key struct {
+	name string
+	read func(field string, value ast.Node) error
+}
+
+// into returns the reader of a key's value that stores it in to. todo says what to write in place of a placeholder.
+func into[T any](to *T, read func(field string, node ast.Node, todo string) (T, error),
+	todo string) func(string, ast.Node) error {
+	return func(field string, value ast.Node) (err error) {
+		*to, err = read(field, value, todo)
+		return err
+	}
+}
+
+// keys reads the values of a mapping's keys, which must be among the known ones.
+func (d *yamlDecoder) keys(field, prefix string, node ast.Node, known []key) error {
+	return d.mapping(field, prefix, node, func(name, field string, at, value ast.Node) error {
+		var names []string
+		for _, k := range known {
+			if k.name == name {
+				return k.read(field, value)
+			}
+			names = append(names, k.name)
+		}
+		return formError(at, field, "unknown key; the keys here are "+strings.Join(names, ", "))
+	})
 }
 
 // mapping calls visit for each key of a mapping, in order. It returns an error if node is not a
@@ -384,6 +354,15 @@ func (d *yamlDecoder) numbers(field string, node ast.Node, todo string) ([]float
 	return values, err
 }
 
+// oneOrMore decodes a number or a list of numbers.
+func (d *yamlDecoder) oneOrMore(field string, node ast.Node, todo string) ([]float64, error) {
+	if _, list := node.(*ast.SequenceNode); list {
+		return d.numbers(field, node, todo)
+	}
+	x, err := number(field, node, todo)
+	return []float64{x}, err
+}
+
 // bounds decodes the two bounds of a number, or auto, which leaves them to a description of the table.
 func (d *yamlDecoder) bounds(field string, node ast.Node, todo string) ([]float64, error) {
 	if word, _ := scalar(node); word == auto {
@@ -453,10 +432,6 @@ func unfilled(field, text, todo string) error {
 		return nil
 	}
 	return &fieldError{field, text, "is still a placeholder; " + todo}
-}
-
-func unknownKey(key ast.Node, field, known string) error {
-	return formError(key, field, "unknown key; the keys here are "+known)
 }
 
 // describe returns the kind of a node in words, without its content.

@@ -17,7 +17,7 @@ var changing = []struct {
 	{"logistic", true}, {"tanh", true}, {"sigmoid", true}, {"smoothed-hinge(0.5)", true}, {"hinge", true}, {"ramp", true},
 	{"huber(0.1)", true}, {"squared(1)", true}, {"absolute", true}, {"pinball(0.9)", true},
 	{"epsilon-insensitive(0.2)", true}, {"capped-absolute(0.5)", false}, {"welsch(0.5)", false},
-	{"geman-mcclure(0.5)", false}, {"tukey(0.5)", false}, {"poisson(3)", true}, {"poisson-rate(3,0.01)", true},
+	{"geman-mcclure(0.5)", false}, {"tukey(0.5)", false}, {"poisson(3)", true}, {"poisson-rate(3,0.01)", true}, {"cloglog(3,0.01)", false},
 	{"gamma(5,0.001)", true}, {"negbinomial(2,5,1000)", true}, {"tweedie(1.5,5,20,1000)", true},
 	{"negbinomial-rate(2,5,1000,0.05)", false}, {"tweedie-rate(1.5,5,20,1000,0.05)", false},
 	{"softmax(3)", false}, {"softmax(40)", false}, {"weighted(logistic,1,7)", true}, {"weighted(huber(0.3),row)", true},

@@ -11,7 +11,8 @@ import (
 func TestBlocks(t *testing.T) {
 	const n = 2*len(block{}) + 9
 	rng := rand.New(rand.NewPCG(7, 8))
-	for _, l := range []RankOne{Logistic(), Sigmoid(), Tanh(), poisson{.3, 1}, poisson{.3, .5}} {
+	for _, l := range []RankOne{Logistic(), Sigmoid(), Tanh(), poisson{clip: .3, least: 1}, poisson{clip: .3, least: .5},
+		poisson{clip: .3, least: .5, grouped: true}} {
 		z, y := make([]float64, n), make([]float64, n)
 		for i := range z {
 			z[i], y[i] = rng.NormFloat64()*3, float64(2*rng.IntN(2)-1)

@@ -7,7 +7,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/repromath"
 )
 
-type poisson struct{ clip, least float64 }
+// poisson is the loss of counts. grouped says that the time of an event is known by its interval alone (newCloglog).
+type poisson struct {
+	clip, least float64
+	grouped     bool
+}
 
 // Poisson is minus the log-likelihood of a count s at the rate e^z, without the terms that do not
 // depend on z: e^z - s z. Its derivative e^z - s is clipped to [-clip, clip]. Counts and rates are
@@ -29,7 +33,7 @@ func Poisson(clip float64) (RankOne, error) {
 	if err := checkScale("poisson", "clip", clip); err != nil {
 		return nil, err
 	}
-	return poisson{clip, 1}, nil
+	return poisson{clip: clip, least: 1}, nil
 }
 
 // PoissonRate is Poisson for counts over unequal exposures, such as years insured. The target of a
@@ -52,7 +56,50 @@ func PoissonRate(clip, least float64) (RankOne, error) {
 		return nil, fmt.Errorf("loss: poisson-rate: least = %v: must be between %v and 1, and less than that", least,
 			minScale)
 	}
-	return poisson{clip, least}, nil
+	return poisson{clip: clip, least: least}, nil
+}
+
+// newCloglog returns the loss of a time to an event that is known by its interval alone: a complementary log-log model
+// of the event in each interval (Prentice and Gloeckler 1978, Biometrics 34, 57-67). The target of a record encodes two
+// baseline hazards: d over the interval of its event, as y = 2 d - 1 (0 without an event), and q over the time before
+// that interval, as an exposure. With u = d e^z the loss is that of PoissonRate for no event, and for an event minus the
+// logarithm of the probability e^(-q e^z) (1 - e^-u), without the constant ln d:
+//
+//	value: q e^z - z - ln((1 - e^-u)/u)
+//	slope: q e^z - p,  p = u/(e^u - 1), in (0, 1]
+//	curvature: q e^z + p (p+u-1)
+//
+// p is convex in u, and p + p (p+u-1) is p - u p', which falls from 1, its value at u = 0. All constants are therefore
+// those of PoissonRate: the curvature is at most 1 + clip where the slope is at most clip. From one margin to another
+// the loss of an event changes by q (e^b - e^a) minus a number between 0 and b - a, as a count between 0 and 1 does.
+func newCloglog(clip, least float64) (Loss, error) {
+	l, err := PoissonRate(clip, least)
+	if err != nil {
+		return nil, err
+	}
+	p := l.(poisson)
+	p.grouped = true
+	return p, nil
+}
+
+// Grouped reports whether the loss is that of a time that is known by its interval alone.
+func (p poisson) Grouped() bool { return p.grouped }
+
+// missed returns p = u/(e^u - 1), the curvature p (p+u-1) and ln((1 - e^-u)/u) of an event in an interval for which u
+// events are expected (newCloglog).
+func missed(u float64) (p, bend, log float64) {
+	switch {
+	case u < 1e-4:
+		p, log = 1-u/2+float64(u*u/12), float64(u*u/24)-u/2
+	case u <= 700:
+		rest := repromath.OneMinusExp(u)
+		p, log = float64(u*(1-rest))/rest, logarithm(rest/u)
+	case u > 700:
+		return 0, 0, -logarithm(min(u, math.MaxFloat64))
+	default:
+		return u, u, u // NaN
+	}
+	return p, float64(p * (p + u - 1)), log
 }
 
 // LeastExposure returns the lower bound of exposures (least) of a [PoissonRate] loss, or of a negative binomial or
@@ -108,6 +155,9 @@ func Counts(l Loss) bool {
 func (poisson) Rate(z float64) float64 { return repromath.Exp(z) }
 
 func (p poisson) Name() string {
+	if p.grouped {
+		return format("cloglog", p.clip, p.least)
+	}
 	if p.least < 1 {
 		return format("poisson-rate", p.clip, p.least)
 	}
@@ -128,15 +178,19 @@ func (p poisson) Constants() Constants {
 }
 
 // shares decodes a target: it returns the count s as a fraction of the largest count, and the
-// exposure q as a fraction of the largest exposure. q is NaN if the exposure is below least.
-func (p poisson) shares(y float64) (s, q float64) {
+// exposure q as a fraction of the largest exposure. q is NaN if the exposure is below least. d is the hazard over the
+// interval of an event that is known by its interval alone, and 0 otherwise.
+func (p poisson) shares(y float64) (s, q, d float64) {
 	q = 1
 	if p.least < 1 {
 		if y, q = Carried(Real, y); q < p.least-exposureRounding {
 			q = math.NaN()
 		}
 	}
-	return (1 + y) / 2, q
+	if s = (1 + y) / 2; p.grouped && s > 0 {
+		return 1, q, s
+	}
+	return s, q, 0
 }
 
 // exposureRounding is half of 2^-16: the rounding in [Carry] can lower an exposure by at most this number.
@@ -152,12 +206,19 @@ func (p poisson) Values(dst, z, y []float64) {
 		}
 		for i, e := range exp.expBelow(c, 0) {
 			c := c[i]
-			s, q := p.shares(y[i])
+			s, q, d := p.shares(y[i])
 			v := float64(q * e)
+			if d > 0 {
+				_, _, log := missed(float64(d * e))
+				v -= log
+			}
 			if s != 0 || c != c { // for s = 0, the term s c is 0 even if c is infinite
 				v -= float64(s * c)
 			}
 			if beyond := z[i] - c; beyond > 0 {
+				if d > 0 {
+					s, _, _ = missed(float64(d * e))
+				}
 				v += float64(beyond * (float64(q*repromath.Exp(straight)) - s))
 			}
 			dst[i] = v
@@ -172,7 +233,10 @@ func (p poisson) Slopes(dst, z, y []float64) {
 	for len(dst) > 0 {
 		e := exp.expBelow(z, 0)
 		for i, e := range e {
-			s, q := p.shares(y[i])
+			s, q, d := p.shares(y[i])
+			if d > 0 {
+				s, _, _ = missed(float64(d * e))
+			}
 			dst[i] = clamp(float64(q*e)-s, -p.clip, p.clip)
 		}
 		dst, z, y = dst[len(e):], z[len(e):], y[len(e):]
@@ -185,11 +249,14 @@ func (p poisson) Curvatures(dst, z, y []float64) {
 	for len(dst) > 0 {
 		e := exp.expBelow(z, 0)
 		for i, e := range e {
-			s, q := p.shares(y[i])
-			rate := float64(q * e)
+			s, q, d := p.shares(y[i])
+			rate, more := float64(q*e), 0.
+			if d > 0 {
+				s, more, _ = missed(float64(d * e))
+			}
 			switch r := rate - s; {
 			case math.Abs(r) <= p.clip:
-				dst[i] = rate
+				dst[i] = rate + more
 			case r != r:
 				dst[i] = r
 			default:

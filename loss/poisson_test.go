@@ -55,3 +55,38 @@ func TestPoissonIsTheLikelihood(t *testing.T) {
 		}
 	}
 }
+
+// TestCloglogIsTheLikelihood compares the loss of grouped times with the likelihood of the events of intervals: the
+// probability of none in those before the event, and of one in its own. Slopes and curvatures must be those of
+// differences. Values are apart by the logarithm of the hazard of the interval, which depends on no margin.
+func TestCloglogIsTheLikelihood(t *testing.T) {
+	l, err := loss.Parse("cloglog(1e+06,0.0001)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, before := range []float64{.0002, .25, .75} {
+		for _, own := range []float64{0, .00003, .0625, .25} {
+			for _, z := range []float64{-9, -2, 0, 1.5, 4, 6.5} {
+				of := func(z float64) float64 { // minus the logarithm of the likelihood
+					if own == 0 {
+						return before * math.Exp(z)
+					}
+					return before*math.Exp(z) - math.Log(-math.Expm1(-own*math.Exp(z))) + math.Log(own)
+				}
+				const h = 1e-4
+				var got [3]float64
+				y := []float64{loss.Carry(loss.Real, 2*own-1, before)}
+				l.(loss.RankOne).Values(got[:1], []float64{z}, y)
+				l.(loss.RankOne).Slopes(got[1:2], []float64{z}, y)
+				l.(loss.RankOne).Curvatures(got[2:], []float64{z}, y)
+				want := [3]float64{of(z), (of(z+h) - of(z-h)) / (2 * h), (of(z+h) - 2*of(z) + of(z-h)) / (h * h)}
+				for k, w := range want {
+					// The exposure is stored in steps of 2^-16.
+					if math.Abs(got[k]-w) > 1e-5*(1+math.Abs(w))+math.Exp(z)*0x1p-17 {
+						t.Errorf("hazard %v before and %v in the interval at %v: derivative %d is %v: want %v", before, own, z, k, got[k], w)
+					}
+				}
+			}
+		}
+	}
+}

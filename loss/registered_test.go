@@ -24,6 +24,8 @@ var registered = map[string]struct {
 		"poisson(0.3)", 0xe7fe746fea545794},
 	"poisson-rate": {[]string{"poisson-rate(0.6,0.01)", "poisson-rate(1,0.5)"},
 		"poisson-rate(0.3,0.5)", 0xe7fe746fea545794},
+	"cloglog": {[]string{"cloglog(0.6,0.01)", "cloglog(1,0.5)", "cloglog(3,1.52587890625e-05)"},
+		"cloglog(0.3,0.5)", 0x995c930bb5a8d0dd},
 	"gamma": {[]string{"gamma(0.3,0.01)", "gamma(1,0.5)", "gamma(5,1e-07)"},
 		"gamma(3,0.001)", 0x0fe68897f1a57233},
 	"negbinomial": {[]string{"negbinomial(0.5,5,1000)", "negbinomial(2,0.4,10)", "negbinomial(30,2,8)"},

@@ -12,7 +12,7 @@ import (
 // times returns how the model's target, the time to an event, is modelled, of all levels of a changing column.
 func (m *Model) times() targetpair.Times {
 	t := m.schema.Target()
-	return targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards}
+	return targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards, Grouped: t.Grouped}
 }
 
 // risk returns the predicted probability of an event by a time, for the margin z.

@@ -61,6 +61,9 @@ type BaseRate struct {
 	// all rows. Intercept 0 means that rows have no intercept.
 	Features  int
 	Intercept float64
+	// Interval is the mean hazard of the intervals of events, as a share of the hazard up to the end, for the loss of a
+	// time that is known by its interval alone, whose exposures end where the interval of an event begins. It is public.
+	Interval float64
 }
 
 // BaseShare is the default share of the budget for the base rate.
@@ -322,6 +325,12 @@ func (b BaseRate) rate(ctx context.Context, o Oracle, p Problem) (Base, error) {
 	Q = min(max(Q, wide, loss.LeastExposure(b.Loss)), 1)
 	S = min(max(S, sigma, Q/p.Records), 1)
 	z := math.Log(S / Q)
+	for range 50 { // in the interval of an event the mean exposure is a share 1/u - 1/(e^u-1) of it, for u expected events
+		if u := b.Interval * math.Exp(z); u > 1e-3 {
+			z = math.Log(S / (Q + S*b.Interval*(1/u-1/math.Expm1(u))))
+		}
+	}
+	Q = S / math.Exp(z)
 	out.Margins = []float64{z}
 	out.Curvature = S
 	out.Excess = sigma*sigma/S + S*wide*wide/(Q*Q)

@@ -11,9 +11,11 @@ import (
 )
 
 type coefficientsCommand struct {
-	Dir   string `arg:"" help:"Output folder of a fit." placeholder:"DIR"`
-	Tests bool   `help:"Print a joint test of each column in place of its coefficients, after a fit with inference."`
-	JSON  bool   `help:"Print JSON, with the covariance of the noise." name:"json"`
+	Dir          string  `arg:"" help:"Output folder of a fit." placeholder:"DIR"`
+	Tests        bool    `help:"Print a joint test of each column in place of its coefficients, after a fit with inference."`
+	Level        float64 `help:"Level of the intervals, after a fit with inference; without it the level of the fit." placeholder:"P"`
+	Simultaneous bool    `help:"Widen the intervals so that all of them hold at once with the level (Bonferroni)."`
+	JSON         bool    `help:"Print JSON, with the covariance of the noise." name:"json"`
 }
 
 func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
@@ -23,6 +25,11 @@ func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
 	}
 	if k.Tests {
 		return k.tests(c, fit)
+	}
+	if fit.Model != nil {
+		if fit.Model, err = report.AtLevel(fit.Model, k.Level, k.Simultaneous); err != nil {
+			return fmt.Errorf("%s: %w", k.Dir, err)
+		}
 	}
 	list, err := fit.Coefficients()
 	if err != nil {
@@ -34,6 +41,10 @@ func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
 	text := ""
 	if list.Intervals != nil {
 		text = report.CoefficientText(list.Intervals)
+		if k.Simultaneous {
+			text += safetext.Lines("Simultaneous: each interval has the level in the head of the table, so that all of them hold "+
+				"at once with the level that was asked for (Bonferroni).", "", 100)
+		}
 	} else {
 		text = coefficientTable(list)
 	}

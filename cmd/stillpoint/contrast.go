@@ -15,6 +15,7 @@ import (
 type contrastCommand struct {
 	Dir      string   `arg:"" help:"Output folder of a fit with inference: {level: 0.95}, or its model.json." placeholder:"DIR"`
 	Contrast []string `arg:"" help:"Combinations of terms, such as \"region=north - region=south\" or \"10 age\"." placeholder:"CONTRAST"`
+	Level    float64  `help:"Level of the intervals and of the region; without it the level of the fit." placeholder:"P"`
 	JSON     bool     `help:"Print JSON." name:"json"`
 }
 
@@ -38,6 +39,9 @@ func (k *contrastCommand) Run(ctx context.Context, c *console) error {
 	m, err := k.model(ctx)
 	if err != nil {
 		return err
+	}
+	if m, err = report.AtLevel(m, k.Level, false); err != nil {
+		return fmt.Errorf("%s: %w", k.Dir, err)
 	}
 	var list []*model.ContrastOf
 	for _, text := range k.Contrast {

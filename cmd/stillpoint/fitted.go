@@ -47,8 +47,8 @@ type fittedJSON struct {
 	// Compared is the comparison of the model with the best constant. Verdict is its result: better, unclear
 	// or worse.
 	Compared *train.Compared `json:"compared,omitempty"`
-	// Comparison is the comparison in one sentence. Saved is the share of the constant's loss that the fit saves; absent
-	// unless it is better.
+	// Comparison is the comparison in one sentence. Saved is the share of the constant's loss that the fit saves, or
+	// of times the explained randomness; absent unless it is better, and for counts.
 	Comparison string `json:"comparison,omitempty"`
 	Saved      *saved `json:"saved,omitempty"`
 	// Coefficients are the coefficients with confidence intervals, and the formula to which they belong.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/means"
+	"github.com/stillpoint-dp/stillpoint/internal/report"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 	"github.com/stillpoint-dp/stillpoint/model"
@@ -22,6 +23,7 @@ type meansCommand struct {
 	Of      []string `help:"Columns whose means or effects are printed; without it all categories and numbers." sep:"none" placeholder:"COLUMN"`
 	Over    string   `help:"PUBLIC table (CSV or Parquet) that is the reference population." placeholder:"FILE"`
 	Profile []string `help:"A row of the reference population in place of a table: age=40,sex=f. May be given several times." sep:"none" placeholder:"PROFILE"`
+	Level   float64  `help:"Level of the intervals; without it the level of the fit." placeholder:"P"`
 	JSON    bool     `help:"Print JSON." name:"json"`
 }
 
@@ -29,6 +31,9 @@ func (k *meansCommand) Run(ctx context.Context, c *console) error {
 	m, err := (&contrastCommand{Dir: k.Dir}).model(ctx)
 	if err != nil {
 		return err
+	}
+	if m, err = report.AtLevel(m, k.Level, false); err != nil {
+		return fmt.Errorf("%s: %w", k.Dir, err)
 	}
 	var people means.Population
 	switch {

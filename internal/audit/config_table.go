@@ -62,7 +62,7 @@ func drawn(s *dataset.Schema, n int, seed uint64) (Table, error) {
 		t.Rows[i] = make([]float32, s.Dim())
 		// A row whose target is not valid becomes a row of zeros with target 0. A session treats it as a record.
 		if t.Targets[i], _ = m.Encode(t.Rows[i], cells); event != "" {
-			t.Targets[i] = targetpair.Times{Cuts: target.Cuts, Increments: target.Hazards}.Carried(t.Targets[i])
+			t.Targets[i] = targetpair.Times{Cuts: target.Cuts, Increments: target.Hazards, Grouped: target.Grouped}.Carried(t.Targets[i])
 		}
 	}
 	return t, nil

@@ -2,11 +2,15 @@ package audit
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // climber increases the value of a vector by trial and error. It adds Gaussian noise to a random half of
@@ -114,4 +118,182 @@ func recordOf(v []float64, was candidate, l loss.Loss) candidate {
 		y = math.Round(min(max(v[len(v)-1], 0), float64(len(targets(l))-1)))
 	}
 	return candidate{Record{narrow(v[:len(v)-1]), y}, was.Why + ", climbed"}
+}
+
+// Forms returns the names of the forms of query (a gradient, a difference of gradients, and so on) that
+// Search can examine for losses phi(<w,x>, y). For other losses Search can examine only some of these
+// forms.
+func Forms() []string {
+	var names []string
+	for _, f := range forms(loss.Logistic()) {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// forms returns the forms of query that Search examines for a loss. They are the forms that a prefix sum
+// can add up, a sum of several of these forms, the forms that a private selection can use, and all other
+// forms that the loss allows.
+func forms(l loss.Loss) []query.Form { return slices.Concat(vectors(), numbers(), alone(l)) }
+
+// searchDim is the number of features of the records in a search. Two are enough: a row can then
+// lie along a step or orthogonal to it, or in between, where its margin can be chosen.
+const searchDim = 2
+
+// Search looks for the largest movement of an exact answer when one record changes. It varies the points of
+// a query of the named form and two records or, under add-or-remove, one record. It climbs from up to 16
+// random starts and stops when the movement reaches 98% of the charged sensitivity. steps is the number of
+// steps of a climb. Zero means 300. It returns an error if the name is not a form for the loss.
+func Search(ctx context.Context, l loss.Loss, r account.Relation, name string, steps int, seed uint64) (Finding,
+	error) {
+	if steps == 0 {
+		steps = 300
+	}
+	for _, f := range forms(l) {
+		if f.Name != name {
+			continue
+		}
+		b, err := account.NewBudget(1, 1e-5, r)
+		if err != nil {
+			return Finding{}, err
+		}
+		h := &hunt{loss: l, budget: b, form: f, rand: rand.New(rand.NewPCG(seed, 77)), found: Finding{Kind: name, Answers: 1}}
+		err = h.search(ctx, steps)
+		return h.found, err
+	}
+	return Finding{}, fmt.Errorf("audit: form = %q: must be one of %q", name, Forms())
+}
+
+// hunt is the state of a call of [Search].
+type hunt struct {
+	loss   loss.Loss
+	budget account.Budget
+	form   query.Form
+	rand   *rand.Rand
+	found  Finding
+}
+
+const starts, nearly = 16, .98
+
+func (h *hunt) search(ctx context.Context, steps int) error {
+	for _, v := range h.ends() {
+		if _, err := h.ratio(ctx, v); err != nil {
+			return err
+		}
+	}
+	for range starts {
+		c := &climber{rand: h.rand, step: .5}
+		for range 25 {
+			v := h.start()
+			ratio, err := h.ratio(ctx, v)
+			if err != nil {
+				return err
+			}
+			if c.at == nil || ratio > c.high {
+				c.at, c.high = v, ratio
+			}
+		}
+		for range steps {
+			if c.high >= nearly {
+				break
+			}
+			if err := c.try(func(v []float64) (float64, error) { return h.ratio(ctx, v) }); err != nil {
+				return err
+			}
+		}
+		if h.found.Ratio >= nearly {
+			return nil
+		}
+	}
+	return nil
+}
+
+// features returns the number of features of a record in the search. If the record is a unit of several
+// rows, it is the sum over all rows.
+func (h *hunt) features() int { return loss.RecordFeatures(h.loss, searchDim) }
+
+// start returns a random vector from which to search. It holds, in this order: the query's point w, a
+// direction, a number from which ratio computes the length of a step on a logarithmic scale, and two
+// records, each as its features and its target. The query's second point is w minus the step of this length
+// in the direction.
+func (h *hunt) start() []float64 {
+	n := loss.Parameters(h.loss, h.features())
+	v := make([]float64, 2*n+1+2*(h.features()+1))
+	for j := range v {
+		v[j] = h.rand.NormFloat64()
+	}
+	for j := range n {
+		v[j] *= 3
+	}
+	return v
+}
+
+// ends returns starting vectors with an extreme first record and an extreme point. The record's features
+// are 0, subnormal, or so small that their squares underflow float32. Coordinates of the point range from
+// 1, where losses are most curved, to numbers whose squares overflow.
+func (h *hunt) ends() (list [][]float64) {
+	n, d := loss.Parameters(h.loss, h.features()), h.features()
+	for _, size := range []float64{1, 1e30, 1e170, math.MaxFloat64} {
+		for _, norm := range []float64{0, 0x1p-149, 0x1p-140, 1e-30} {
+			v := h.start()
+			for j := range n {
+				v[j] = math.Copysign(size, v[j])
+			}
+			for j := range d {
+				v[2*n+1+j] = math.Copysign(norm, v[2*n+1+j])
+			}
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// ratio makes the query that the vector v of the search describes on two tables, one with each of
+// v's two records. It returns the distance of the two exact answers, divided by the charged
+// sensitivity.
+func (h *hunt) ratio(ctx context.Context, v []float64) (float64, error) {
+	d := h.features()
+	n := loss.Parameters(h.loss, d)
+	w, records := v[:n], v[2*n+1:]
+	step, length := unit(v[n : 2*n])
+	if length == 0 {
+		return 0, nil
+	}
+	prev := minus(w, scaled(step, math.Pow(10, -1+min(max(v[2*n], -2), 1))))
+	a := recordOf(records[:d+1], blank(d, h.loss), h.loss)
+	b := recordOf(records[d+1:], blank(d, h.loss), h.loss)
+	if h.budget.Relation() == account.AddOrRemove {
+		b = absent(d)
+	}
+	s := Subject{Name: h.form.Name, Loss: h.loss, Budget: h.budget, Seed: 3}
+	s.Run = func(ctx context.Context, o Oracle, _ func(optimize.Step)) (any, error) {
+		q, err := query.New(h.budget.Charge()/10, h.form.Ask(o.All(), w, prev, boundsOf(h.loss.Constants(), d))...)
+		if err != nil {
+			return nil, err
+		}
+		return o.Ask(ctx, q)
+	}
+	still := Record{narrow(scaled(step[:searchDim], .5)), 1}
+	if _, ok := h.loss.(loss.Units); ok {
+		still = blank(d, h.loss).Record
+	}
+	s.Table = Table{Rows: [][]float32{still.Row, a.Row}, Targets: []float64{still.Target, a.Target}}
+	first, err := s.trace(ctx, s.Table, nil)
+	if err != nil {
+		return 0, err
+	}
+	second, err := s.trace(ctx, s.Table.With(1, b.Record), first.exchanges)
+	if err != nil {
+		return 0, err
+	}
+	if len(first.exchanges) == 0 || len(second.exchanges) == 0 {
+		return 0, nil // the query is not valid
+	}
+	ratio := movement(first.exchanges[0], second.exchanges[0], h.budget.Relation(), false)
+	if !(ratio <= h.found.Ratio) {
+		h.found.Ratio = ratio
+		h.found.Neighbour = fmt.Sprintf("at %.4g, from %.4g: row %.4g, target %.3g; row %.4g, target %.3g", w, prev, a.Row,
+			a.Target, b.Row, b.Target)
+	}
+	return ratio, nil
 }

@@ -97,7 +97,8 @@ func TestRunsMakeThePlannedQueries(t *testing.T) {
 		tried := 0
 		for i, settings := range []train.Settings{
 			{}, {"output": "selected"}, {"output": "selected", "score": "value"}, {"oracle": "single-pass"}, {"oracle": "fresh"},
-			{"look": 3}, {"inner": "phased-sgd"}, {"one_pass": true}, {"period": 4},
+			{"oracle": "multi-pass", "anchor_batch": .5, "difference_batch": .25},
+			{"look": 3}, {"inner": "phased-sgd"}, {"inner": "spiderboost"}, {"one_pass": true}, {"period": 4},
 			{"period": 4, "anchor_batch": .5, "difference_batch": .3},
 			{"smoothing": "sampled"},
 		} {

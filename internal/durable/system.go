@@ -128,6 +128,11 @@ func (f systemFile) Reserve(size int64) error {
 	if done, err := allocate(f.File, size); done {
 		return err
 	}
+	return extend(f.File, size)
+}
+
+// extend writes zeros to the end of f until it has size bytes.
+func extend(f *os.File, size int64) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err

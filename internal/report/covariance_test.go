@@ -143,7 +143,11 @@ func TestCovarianceIsTheSpread(t *testing.T) {
 	for _, reg := range []float64{0, .02} {
 		w := newBowl(t, reg)
 		r := rand.New(rand.NewPCG(2, uint64(1000*reg)))
-		const runs, looked = 300, 25
+		const runs = 300
+		looked := 25
+		if testing.Short() {
+			looked = 5
+		}
 		var names []string
 		var values [][]float64
 		var stated [][]float64
@@ -166,7 +170,7 @@ func TestCovarianceIsTheSpread(t *testing.T) {
 						t.Errorf("%s: deviation %v, variance %v", c.name, c.effectSD, e.covariance.At(i, i))
 					}
 					for j := range e.list {
-						stated[i][j] += e.covariance.At(i, j) / looked
+						stated[i][j] += e.covariance.At(i, j) / float64(looked)
 					}
 				}
 			}

@@ -10,8 +10,12 @@ func (f *Fit) lead() string {
 		return ""
 	}
 	if share, low, high, ok := c.Explained(); ok && c.Shrunk == 0 {
-		return fmt.Sprintf("The model is better than the best constant, which predicts the same for every row: it saves %.0f %% "+
-			"of the constant’s loss (95 %% interval: %.0f %% to %.0f %%). ", 100*share, 100*low, 100*high)
+		does, of := "saves", "the constant’s loss"
+		if c.Events {
+			does, of = "explains", "the randomness of the times"
+		}
+		return fmt.Sprintf("The model is better than the best constant, which predicts the same for every row: it %s %.0f %% of "+
+			"%s (95 %% interval: %.0f %% to %.0f %%). ", does, 100*share, of, 100*low, 100*high)
 	}
 	text := "The fit is " + c.Conclusion()
 	switch {
@@ -40,7 +44,11 @@ func (f *Fit) quality() (s Section, ok bool) {
 			Note: fmt.Sprintf("the fit's mean loss less the best constant's over all records of the fit, released with noise of "+
 				"%s; %s", Number(c.Sigma), c.Counted())})
 		if share, low, high, known := c.Explained(); known {
-			released("Share of the constant's loss saved", share,
+			name := "Share of the constant's loss saved"
+			if c.Events {
+				name = "Explained randomness of the times"
+			}
+			released(name, share,
 				fmt.Sprintf("95%% interval: %s to %s", Number(low), Number(high)))
 		}
 		if c.ConstantSigma > 0 && (c.Earlier() || c.Constant > 3*c.ConstantSigma) && !c.Unresolved {
@@ -66,7 +74,7 @@ func (f *Fit) quality() (s Section, ok bool) {
 // items if the constant's loss is not known well enough.
 func (f *Fit) losses() Bars {
 	c := f.plan.Compared
-	if _, _, _, ok := c.Explained(); !ok || c.Shrunk > 0 {
+	if _, _, _, ok := c.Explained(); !ok || c.Shrunk > 0 || c.Events {
 		return Bars{}
 	}
 	around := func(x, sigma float64) Interval { return Interval{x - 1.96*sigma, x + 1.96*sigma} }

@@ -23,7 +23,7 @@ func (f *Fit) survival() (s Section, ok bool) {
 			" change between intervals. Other columns multiply the hazard by the same factor at every time. stillpoint predict " +
 			"--horizon writes the risk of each row by the times that it lists.")}}, true
 	}
-	times, z := targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards}, f.plan.Base.Margins[0]
+	times, z := targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards, Grouped: t.Grouped}, f.plan.Base.Margins[0]
 	plot := Plot{
 		Title: "Without an event",
 		Caption: "The probability of no event until a time, for a record with the mean hazard, half of it, and twice it. " +

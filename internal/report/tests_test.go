@@ -12,10 +12,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// TestWaldByHand compares the joint tests of columns with closed forms: for one coefficient the p-value is that of a
-// squared normal number, erfc(|b|/(s sqrt 2)); for two it is e^(-d/2), d by the inverse of a 2 x 2 matrix. Holm's
-// p-values are the smallest times 2 and the other one. A column without a coefficient in the formula has no test.
-func TestWaldByHand(t *testing.T) {
+// waldModel returns a model of two classes whose formula has a number, two levels of a category and the intercept.
+func waldModel(t *testing.T, method inference.Method) *model.Model {
+	t.Helper()
 	schema, err := dataset.New(dataset.Definition{
 		Columns: []dataset.Column{
 			{Name: "age", Kind: dataset.Number, Low: 0, High: 10},
@@ -29,7 +28,7 @@ func TestWaldByHand(t *testing.T) {
 	}
 	d := schema.Dim()
 	fit := &inference.Fit{
-		Level: .9, Method: inference.Wald, Records: 1000, Reach: 2, LeastCurvature: 5,
+		Level: .9, Method: method, Records: 1000, Reach: 2, LeastCurvature: 5,
 		Columns:        []inference.Column{{Feature: 0}, {Feature: 2}, {Feature: 3}, {Feature: d - 1, Kept: true}},
 		Dropped:        []int{4, 6},
 		Beta:           []float64{.5, -.6, .5, .25},
@@ -55,6 +54,14 @@ func TestWaldByHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return m
+}
+
+// TestWaldByHand compares the joint tests of columns with closed forms: for one coefficient the p-value is that of a
+// squared normal number, erfc(|b|/(s sqrt 2)); for two it is e^(-d/2), d by the inverse of a 2 x 2 matrix. Holm's
+// p-values are the smallest times 2 and the other one. A column without a coefficient in the formula has no test.
+func TestWaldByHand(t *testing.T) {
+	m := waldModel(t, inference.Wald)
 	list, err := Tests(m)
 	if err != nil {
 		t.Fatal(err)

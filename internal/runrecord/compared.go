@@ -30,6 +30,13 @@ type Compared struct {
 	Clamped bool `json:"clamped,omitempty"`
 	// Events means that the target is the time to an event: the largest count is one event.
 	Events bool `json:"events,omitempty"`
+	// Counts means that the loss is that of counts or events. It is then minus a log-likelihood up to a number that
+	// depends on the target's bounds, so that no share of it means anything.
+	Counts bool `json:"counts,omitempty"`
+	// Happened is the released mean number of events of a record, of the time to an event, and HappenedSigma the standard
+	// deviation of its noise. Both are 0 if they are unknown.
+	Happened      float64 `json:"happened,omitempty"`
+	HappenedSigma float64 `json:"happened_sigma,omitempty"`
 	// Unresolved means that the base rate is below three standard deviations of its noise. The constant may then
 	// be far from the best one, and the comparison has no verdict.
 	Unresolved bool `json:"unresolved,omitempty"`
@@ -221,8 +228,11 @@ func (c Compared) Sentence() string {
 		text = fmt.Sprintf("the fit is %s; the model goes %.0f%% of the way from the constant to it", text, 100*(1-c.Shrunk))
 	}
 	if share, low, high, ok := c.Explained(); ok {
-		text += fmt.Sprintf("; it saves %.0f%% of the constant's loss, %.3g (95%% interval: %.0f%% to %.0f%%)", 100*share,
-			c.Constant, 100*low, 100*high)
+		of := fmt.Sprintf("saves %.0f%% of the constant's loss, %.3g", 100*share, c.Constant)
+		if c.Events {
+			of = fmt.Sprintf("explains %.0f%% of the randomness of the times", 100*share)
+		}
+		text += fmt.Sprintf("; it %s (95%% interval: %.0f%% to %.0f%%)", of, 100*low, 100*high)
 	}
 	return text
 }
@@ -240,9 +250,18 @@ func (c Compared) Counted() string {
 
 // Explained returns the share of the constant's loss by which the fit's loss is below it, and the ends of an interval
 // that contains this share in 95 of 100 fits. All three are at most 1. ok is false unless the verdict is Better and
-// the constant's loss is above three standard deviations of its own noise.
+// the constant's loss is above three standard deviations of its own noise. It is false for counts.
+//
+// For the time to an event the share is the explained randomness, 1 - exp(-2 g) for the gain g in log-likelihood per
+// event (O'Quigley, Xu and Stare 2005, Statistics in Medicine 24, 479-489), if the mean number of events is known.
 func (c Compared) Explained() (share, low, high float64, ok bool) {
-	if !(c.Constant > 3*c.ConstantSigma) || !(c.Constant > 0) || c.Verdict() != Better {
+	if c.Events && c.Happened > 3*c.HappenedSigma && c.Happened > 0 && c.Verdict() == Better {
+		gain := -c.Difference / c.Happened
+		noise := 1.96 * math.Hypot(c.Sigma, gain*c.HappenedSigma) / c.Happened
+		of := func(gain float64) float64 { return -math.Expm1(-2 * max(gain, 0)) }
+		return of(gain), of(gain - noise), of(gain + noise), true
+	}
+	if c.Counts || c.Events || !(c.Constant > 3*c.ConstantSigma) || !(c.Constant > 0) || c.Verdict() != Better {
 		return 0, 0, 0, false
 	}
 	share = -c.Difference / c.Constant

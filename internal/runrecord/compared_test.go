@@ -103,6 +103,11 @@ func TestExplained(t *testing.T) {
 		{runrecord.Compared{Difference: -.25, Sigma: .05, Constant: .14, ConstantSigma: .05}, 0, 0, 0, false},
 		{runrecord.Compared{Difference: -.09, Sigma: .05, Constant: .5, ConstantSigma: .05}, 0, 0, 0, false},
 		{runrecord.Compared{Difference: -.25, Sigma: .05}, 0, 0, 0, false},
+		{runrecord.Compared{Difference: -.25, Sigma: .05, Constant: .5, Counts: true}, 0, 0, 0, false},
+		{runrecord.Compared{Difference: -.25, Sigma: .05, Constant: .5, Events: true}, 0, 0, 0, false},
+		{runrecord.Compared{Difference: -.25, Sigma: .05, Events: true, Happened: .2, HappenedSigma: .07}, 0, 0, 0, false},
+		{runrecord.Compared{Difference: -.3, Sigma: .01, Events: true, Happened: .6}, 1 - math.Exp(-1), 1 - math.Exp(-1+.0653333),
+			1 - math.Exp(-1-.0653333), true},
 	} {
 		share, low, high, ok := test.c.Explained()
 		if math.Abs(share-test.share)+math.Abs(low-test.low)+math.Abs(high-test.high) > 1e-3 || ok != test.ok {

@@ -45,6 +45,15 @@ func TestSentencesToTheLetter(t *testing.T) {
 			"better than the best constant: its mean loss is 0.13 below the constant's, with noise of 0.04 " +
 				"(a record's expected number of events, where above 1, taken as 1)",
 			"a record's difference counts in full: it lies between -1.5 and 2.25"},
+		// The gain per event is .1/.4 = .25, with noise of hypot(.02, .25*.01)/.4 = .050389: 1 - exp(-.5) = .3935, and
+		// .2610 and .5022 at the ends.
+		{Compared{Difference: -.1, Sigma: .02, Least: -1.5, Most: 2.25, Events: true, Counts: true, Constant: .2, ConstantSigma: .01,
+			Happened: .4, HappenedSigma: .01}, "better than the best constant: its mean loss is 0.1 below the constant's, with noise " +
+			"of 0.02; it explains 39% of the randomness of the times (95% interval: 26% to 50%)",
+			"a record's difference counts in full: it lies between -1.5 and 2.25"},
+		{Compared{Difference: -.1, Sigma: .02, Least: -1.5, Most: 2.25, Counts: true, Constant: .2, ConstantSigma: .01},
+			"better than the best constant: its mean loss is 0.1 below the constant's, with noise of 0.02",
+			"a record's difference counts in full: it lies between -1.5 and 2.25"},
 		{Compared{Difference: -.13, Sigma: .04, Clip: .75},
 			"better than the best constant: its mean loss is 0.13 below the constant's, with noise of 0.04",
 			"a record's difference is clipped at 0.75, by an earlier version of the program"},

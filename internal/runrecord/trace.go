@@ -128,11 +128,15 @@ func (l Trace) ChosenAmong(count int) Trace {
 }
 
 // Then returns the trace of a run that began at the result of the run of l, and of which next is the trace. Neither run
-// may have momentum, scales or rounds.
+// may have momentum or scales, and next may have no rounds.
 func (l Trace) Then(next Trace) Trace {
 	A, B := l.Steps(), next.Steps()
+	ends := slices.Clone(l.Rounds)
+	if ends == nil {
+		ends = []int{A}
+	}
 	out := Trace{Start: l.Start, Chosen: next.Chosen, Move: max(l.Move, next.Move), Unstated: l.Unstated || next.Unstated,
-		Weights: append(l.eachWeight(A), next.eachWeight(B)[1:]...), Rounds: []int{A, A + B}}
+		Weights: append(l.eachWeight(A), next.eachWeight(B)[1:]...), Rounds: append(ends, A+B)}
 	for _, x := range []struct {
 		trace Trace
 		steps int

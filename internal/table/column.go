@@ -56,24 +56,9 @@ type lookedRows struct {
 
 // Columns implements ByColumn.
 func (g *lookedRows) Columns() (columns []Cells, n int, err error) {
-	if g.left == 0 {
-		g.close()
-		return nil, 0, nil
+	if n, err = g.advance((*column).look); n == 0 {
+		return nil, 0, err
 	}
-	n = int(min(g.left, math.MaxInt32))
-	for _, c := range g.columns {
-		if c == nil {
-			continue
-		}
-		if c.row == c.rows {
-			if err := c.look(); err != nil {
-				g.left = 0
-				return nil, 0, g.file.parquetFault(err)
-			}
-		}
-		n = min(n, c.rows-c.row)
-	}
-	g.left -= int64(n)
 	for i, c := range g.columns {
 		if c == nil {
 			continue

@@ -26,24 +26,9 @@ type typedRows struct {
 
 // Readings implements Typed.
 func (g *typedRows) Readings() (columns [][]float64, n int, err error) {
-	if g.left == 0 {
-		g.close()
-		return nil, 0, nil
+	if n, err = g.advance((*column).loadReadings); n == 0 {
+		return nil, 0, err
 	}
-	n = int(min(g.left, math.MaxInt32))
-	for _, c := range g.columns {
-		if c == nil {
-			continue
-		}
-		if c.row == c.rows {
-			if err := c.loadReadings(); err != nil {
-				g.left = 0
-				return nil, 0, g.file.parquetFault(err)
-			}
-		}
-		n = min(n, c.rows-c.row)
-	}
-	g.left -= int64(n)
 	for i, c := range g.columns {
 		if c != nil {
 			g.cells[i] = c.readings[c.row:][:n]
@@ -51,6 +36,30 @@ func (g *typedRows) Readings() (columns [][]float64, n int, err error) {
 		}
 	}
 	return g.cells, n, nil
+}
+
+// advance reads the next batch of each column that has none left. It returns the number of rows that all columns have
+// in memory, which are then no longer left, or 0 at the end and with an error.
+func (g *groupRows) advance(load func(*column) error) (n int, err error) {
+	if g.left == 0 {
+		g.close()
+		return 0, nil
+	}
+	n = int(min(g.left, math.MaxInt32))
+	for _, c := range g.columns {
+		if c == nil {
+			continue
+		}
+		if c.row == c.rows {
+			if err := load(c); err != nil {
+				g.left = 0
+				return 0, g.file.parquetFault(err)
+			}
+		}
+		n = min(n, c.rows-c.row)
+	}
+	g.left -= int64(n)
+	return n, nil
 }
 
 // loadReadings reads the next batch of the column's values and computes their readings, the numbers

@@ -45,9 +45,11 @@ func SplitTimes(joined float64) (entry, exit float64, event bool) {
 
 // Times says how the time to an event is modelled: the baseline hazard is constant in each interval between two cuts,
 // from time 0 to the last cut, which is the end. Increments are its integrals over the intervals, of one level after the
-// other if there are several (see Of). Without increments the hazard is constant.
+// other if there are several (see Of). Without increments the hazard is constant. Grouped says that the times of events
+// are known by their intervals alone.
 type Times struct {
 	Cuts, Increments []float64
+	Grouped          bool
 }
 
 // End returns the end of the time that is modelled.
@@ -86,27 +88,36 @@ func (t Times) Hazard(time float64) float64 {
 
 // Carried returns the target of a loss of counts with exposures (Join) for a record whose times JoinTimes encoded. The
 // count is 1 if the event occurs, in an interval with a hazard above 0, and the exposure is the baseline hazard from
-// entry to exit, as a share of the hazard from 0 to the end. An exposure below Least counts as Least.
+// entry to exit, as a share of the hazard from 0 to the end. An exposure below Least counts as Least. With Grouped the
+// exposure of a record with an event is the hazard until the interval of the event, and the number beside it encodes the
+// hazard d over this interval, from the entry on, as 2 d - 1 (the loss cloglog).
 func (t Times) Carried(joined float64) float64 {
 	entry, exit, event := SplitTimes(joined)
 	t = t.Of(Level(joined))
-	y := -1.
-	if event && t.rises(exit*t.End()) {
-		y = 1
+	y, from, to := -1., t.Hazard(entry*t.End()), t.Hazard(exit*t.End())
+	if j := t.interval(exit); event && (len(t.Increments) == 0 || t.Increments[j] > 0) {
+		if y = 1; t.Grouped {
+			before := 0.
+			if j > 0 {
+				before = t.Hazard(t.Cuts[j-1])
+			}
+			to = max(before, from)
+			y = min(2*max(t.Hazard(t.Cuts[j])-to, Least)-1, 1)
+		}
 	}
-	share := t.Hazard(exit*t.End()) - t.Hazard(entry*t.End())
+	share := to - from
 	return Join(y, min(max(share, Least), 1), false) // NaN stays NaN
 }
 
-// rises reports whether the hazard is above 0 in the interval that ends with or after the time. Time 0 belongs to the
-// first interval.
-func (t Times) rises(time float64) bool {
-	for j, h := range t.Increments {
-		if time <= t.Cuts[j] || j == len(t.Cuts)-1 {
-			return h > 0
+// interval returns the index of the interval that ends with or after an exit that JoinTimes encoded. Time 0 belongs to
+// the first interval.
+func (t Times) interval(exit float64) int {
+	for j, cut := range t.Cuts[:len(t.Cuts)-1] {
+		if exit <= math.RoundToEven(cut/t.End()*instants)/instants {
+			return j
 		}
 	}
-	return true
+	return len(t.Cuts) - 1
 }
 
 // Least is the least exposure of a record with a time to an event: the rounding of an exposure.

@@ -82,3 +82,38 @@ func TestLevelsHaveHazards(t *testing.T) {
 		t.Errorf("a level that there is not: %v", h)
 	}
 }
+
+// TestGroupedTimes tests that an event counts in the interval that its time ends or lies in, from the entry on, whatever
+// the cuts: times that end an interval are rounded as the cuts are. Without an event the exposure is that of any time.
+func TestGroupedTimes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		widths := rapid.SliceOfN(rapid.Float64Range(.1, 9), 1, 9).Draw(t, "widths")
+		hazards := rapid.SliceOfN(rapid.Float64Range(.05, 1), len(widths), len(widths)).Draw(t, "hazards")
+		times, whole := targetpair.Times{Increments: hazards, Grouped: true}, 0.
+		for j, w := range widths {
+			if j > 0 {
+				w += times.Cuts[j-1]
+			}
+			times.Cuts, whole = append(times.Cuts, w), whole+hazards[j]
+		}
+		before := 0.
+		for j, cut := range times.Cuts {
+			y, share := targetpair.Split(times.Carried(targetpair.JoinTimes(0, cut/times.End(), true)), false)
+			if math.Abs((y+1)/2-hazards[j]/whole) > 1e-9 || math.Abs(share-max(before/whole, targetpair.Least)) > 2e-5 {
+				t.Fatalf("an event at cut %d of %v: hazards %v and %v: want %v and %v", j, times.Cuts, (y+1)/2, share, hazards[j]/whole,
+					before/whole)
+			}
+			// Entry in the middle of the interval: half of its hazard is left.
+			entry := (cut - widths[j]/2) / times.End()
+			y, share = targetpair.Split(times.Carried(targetpair.JoinTimes(entry, cut/times.End(), true)), false)
+			if math.Abs((y+1)*whole/hazards[j]-1) > 1e-3 || share != targetpair.Least {
+				t.Fatalf("an entry in interval %d: hazards %v of %v and %v", j, (y+1)/2, hazards[j]/whole, share)
+			}
+			before += hazards[j]
+			y, share = targetpair.Split(times.Carried(targetpair.JoinTimes(0, cut/times.End(), false)), false)
+			if y != -1 || math.Abs(share-before/whole) > 2e-5 {
+				t.Fatalf("no event until cut %d: %v, %v", j, y, share)
+			}
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,14 @@ func (c *Config) baseRate(p optimize.Problem, l loss.Loss) (*optimize.BaseRate, 
 // rate returns the base rate of the fit, without a charge.
 func (c *Config) rate(l loss.Loss) optimize.BaseRate {
 	features, _ := c.features(l)
-	return optimize.BaseRate{Loss: l, Features: features, Intercept: intercept(c.Model.Reduce, c.Schema)}
+	b := optimize.BaseRate{Loss: l, Features: features, Intercept: intercept(c.Model.Reduce, c.Schema)}
+	if t := c.Schema.Target(); t.Grouped {
+		for _, h := range t.Hazards { // of events at the hazards
+			b.Interval += h * h
+		}
+		b.Interval = cmp.Or(b.Interval, 1/float64(len(t.Cuts)))
+	}
+	return b
 }
 
 // Start is a constant at which a fit begins, in place of a released base rate. It must be public knowledge that does

@@ -81,7 +81,10 @@ func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, h Header, 
 		return nil, err
 	}
 	f.Compared = &compared
-	compared.Events = h.Schema.Target().Event != ""
+	compared.Counts, compared.Events = loss.Counts(plan.Loss), h.Schema.Target().Event != ""
+	if compared.Events && f.Base != nil && len(f.Base.Sums) > 0 {
+		compared.Happened, compared.HappenedSigma = f.Base.Sums[0], f.Base.Sigma
+	}
 	if err := r.compared(compared); err != nil {
 		return nil, err
 	}

@@ -382,9 +382,10 @@ func (c *Config) loss() (loss.Loss, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model.loss: %w", err)
 	}
-	if target.Event != "" && !loss.Counts(l) {
-		return nil, fmt.Errorf("model.loss: schema.target %q: loss %s does not fit the time to an event: leave model.loss out",
-			target.Column, l.Name())
+	g, counts := loss.Unweighted(l).(interface{ Grouped() bool })
+	if target.Event != "" && !counts || counts && g.Grouped() != target.Grouped {
+		return nil, fmt.Errorf("model.loss: schema.target %q: loss %s: is not that of the target: the time to an event has a "+
+			"loss of counts and, if it is grouped, cloglog: leave model.loss out", target.Column, l.Name())
 	}
 	if of, ok := loss.Unweighted(l).(interface{ LeastValue() float64 }); ok && of.LeastValue() != target.Low/target.High {
 		return nil, fmt.Errorf("model.loss: schema.target %q: loss %s is for numbers of at least %v of the largest: leave "+

@@ -11,6 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
 // Names of families of models in model.family. A model of family Lines has one weight for each number. A model of
@@ -165,10 +166,11 @@ func definition(s *dataset.Schema, columns []dataset.Column, t dataset.Target) d
 }
 
 // leastSizes are the least effective sizes M (see Outlook.Size) of a plan from which on FamilyAuto takes a family, by
-// the kind of target. They were chosen on half of the tables of lab/results/families.md and confirmed on the others.
+// the kind of target. They were chosen on half of the tables of lab/results/families.md and confirmed on the others, with 25 for effects of numbers,
+// but a fit below optimize.SmallSize is refused.
 var leastSizes = map[string]map[string]float64{
 	Curves:       {"numbers": 40, "classes": 100, "counts": 500},
-	Interactions: {"numbers": 25, "classes": 230, "counts": 470},
+	Interactions: {"numbers": optimize.SmallSize, "classes": 230, "counts": 470},
 }
 
 // leastSize returns the least effective size of a plan from which on FamilyAuto takes a family for a loss. It

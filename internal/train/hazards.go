@@ -95,12 +95,15 @@ func (c *Config) released(ctx context.Context, o optimize.Oracle, h Hazards, p o
 	rate, k := h.marginal, c.cells()
 	rate.Charge /= float64(k)
 	events, observed := make([]float64, k), make([]float64, k)
-	sigma, all := 0., 0.
+	sigma, all, grouped := 0., 0., c.Schema.Target().Grouped
 	err := c.each(refine, func(j int) error {
 		of, err := rate.Ask(ctx, o, p)
 		if err == nil {
 			events[j], observed[j], sigma = of.Sums[0], of.Sums[1], of.Sigma
 			all += of.Sums[0]
+			if d := events[j]; grouped && d > 0 { // of d + o at risk d have the event: the hazard is ln(1 + d/o)
+				observed[j] = d / math.Log1p(d/max(observed[j], sigma, 1/p.Records))
+			}
 		}
 		return err
 	})
@@ -150,6 +153,10 @@ func (c *Config) released(ctx context.Context, o optimize.Oracle, h Hazards, p o
 		}
 		released, err := o.Ask(ctx, q)
 		if err == nil {
+			if u := min(events[j]/observed[j], 2); grouped && u > 1e-6 { // the sum of the curvature and the slope of an event
+				missed := u / math.Expm1(u)
+				events[j] *= missed * (missed + u)
+			}
 			observed[j] = released.Mean[0] * one * one / hazards[j]
 			sigma = max(sigma, released.Sigma*one*one)
 		}

@@ -81,8 +81,8 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 const mostCountClip = 1
 
 // timesLoss is the default loss of the time to an event, whose derivative is the expected number of events minus 0 or
-// 1: a record may be expected to have several.
-const timesLoss = "poisson-rate(" + hazardClip + ",1.52587890625e-05)"
+// 1: a record may be expected to have several. groupedLoss is that of times that are known by their intervals alone.
+const timesLoss, groupedLoss = "poisson-rate(" + hazardClip + ",1.52587890625e-05)", "cloglog(" + hazardClip + ",1.52587890625e-05)"
 
 // curvatureOf returns the form of the second derivative of a loss in the score: Logistic, Flat (constant), Exponential
 // or Relative. The algorithm optimize/onestep needs it for confidence intervals. For a loss whose intervals
@@ -95,9 +95,12 @@ func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 	case loss.IsSquared(row), loss.IsHuber(row):
 		return onestep.Flat, nil
 	case loss.Counts(row):
-		if clip := row.Constants().Lipschitz; clip > mostCountClip && row.Name() != timesLoss {
+		if clip := row.Constants().Lipschitz; clip > mostCountClip && row.Name() != timesLoss && row.Name() != groupedLoss {
 			return 0, fmt.Errorf("inference: loss %s: clip = %v: must be at most %d, since the clip is in units of the largest "+
 				"count: a larger clip only adds noise", row.Name(), clip, mostCountClip)
+		}
+		if g, _ := row.(interface{ Grouped() bool }); g != nil && g.Grouped() {
+			return onestep.Relative, nil // the ratio is below 1
 		}
 		return onestep.Exponential, nil
 	}
@@ -105,11 +108,11 @@ func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 	if _, relative := row.(interface{ LeastMean() float64 }); relative && !strings.HasPrefix(row.Name(), "tweedie") {
 		return onestep.Relative, nil
 	}
-	if row == l && query.Margins(l, 0) == query.Scored {
+	if _, several := l.(loss.Units); !several && query.Margins(l, 0) == query.Scored {
 		return onestep.Ordered, nil
 	}
 	const losses = "must be logistic, squared(clip), huber(delta), poisson(clip), poisson-rate(clip,least), gamma(clip), " +
-		"negbinomial(theta,clip) or, for records of one row, ordered"
+		"negbinomial(theta,clip), that of a time to an event or, for records of one row, ordered"
 	if row.Target() == loss.Classes {
 		return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s; for several classes, fit logistic to "+
 			"each class and a reference class (docs/how-to/classes.md)", row.Name(), losses)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -112,6 +114,9 @@ func TestEverySettingCounts(t *testing.T) {
 					base.Settings["steps"] = 5
 				case "anchor_batch", "difference_batch": // the two settings are only valid together
 					base.Settings = Settings{"anchor_batch": .5, "difference_batch": .5, "steps": 6}
+					if a.name == "o2nc" {
+						base.Settings["oracle"] = "multi-pass"
+					}
 				case "batch_slack": // belongs to batches: auto
 					base.Settings = Settings{"batches": "auto", "steps": 6}
 				case "prefix", "period", "theorem": // exist for one oracle of o2nc only
@@ -131,6 +136,9 @@ func TestEverySettingCounts(t *testing.T) {
 				}
 			}
 			next := with(base, key)
+			if a.name == "proximal-point" && key == "inner" && takes {
+				next.Settings[key] = "storm" // the other solvers are those of recursive
+			}
 			if a.name == "proximal-point" && key == "output" && takes {
 				next.Settings[key] = "smallest" // the only other valid value
 			}
@@ -238,6 +246,42 @@ func TestExplicitZero(t *testing.T) {
 	}
 	if tried < 400 || !itself["look"] || itself["landing"] {
 		t.Errorf("%d zeros tried: %v", tried, itself)
+	}
+}
+
+// TestRefusedSettingsAreNamed tests the errors for numbers out of range of every setting: each has the name of the setting
+// before its value, and of the algorithm before that, if any.
+func TestRefusedSettingsAreNamed(t *testing.T) {
+	tried := 0
+	for _, a := range algorithms {
+		if samples(a.name) { // schedules take long to calibrate
+			continue
+		}
+		for _, key := range keys(reflect.TypeOf(a.zero)) {
+			f, _ := field(reflect.TypeOf(a.zero), key)
+			var values []any
+			switch f.Type.Kind() {
+			case reflect.Float64:
+				values = []any{-3., math.NaN(), math.Inf(1)}
+			case reflect.Int:
+				values = []any{-3}
+			}
+			for _, value := range values {
+				given := Settings{key: value}
+				if other, ok := map[string]string{"gamma": "kappa", "difference_batch": "anchor_batch"}[key]; ok {
+					given[other] = map[string]float64{"kappa": 2, "anchor_batch": .5}[other] // valid together alone
+				}
+				_, _, err := Train{Algorithm: a.name, Settings: given}.Plan(context.Background(), settingProblem(t, a.name))
+				want := regexp.MustCompile(fmt.Sprintf(`^optimize: (?:(?:%s|kl): )?(?:[a-z ]+ = [^,:]+, )?%s = %s(?:: | of the records: | a round: |, [a-z ]+ = )`,
+					regexp.QuoteMeta(a.name), strings.ReplaceAll(key, "_", " "), regexp.QuoteMeta(fmt.Sprint(value))))
+				if tried++; err == nil || !want.MatchString(err.Error()) {
+					t.Errorf("%s: %s = %v: %v", a.name, key, value, err)
+				}
+			}
+		}
+	}
+	if tried < 150 {
+		t.Errorf("%d numbers tried", tried)
 	}
 }
 

@@ -274,6 +274,13 @@ func TestGainsOfFamilies(t *testing.T) {
 		measuredGain(Curves, counts, 130) != .60 {
 		t.Errorf("counts: %v, gain %v", leastSize(Curves, counts), measuredGain(Curves, counts, 130))
 	}
+	for family, of := range leastSizes {
+		for kind, least := range of {
+			if least < optimize.SmallSize {
+				t.Errorf("%s of %s from size %v: a fit below %v is refused", family, kind, least, optimize.SmallSize)
+			}
+		}
+	}
 }
 
 // TestReasonOfTheFamily tests why the rule takes a family: the effective size of its plan is beside the least for it,

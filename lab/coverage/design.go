@@ -48,6 +48,8 @@ type Design struct {
 	Intervals bool
 	// Exposed says that a row has one number more, the exposure of its target, between a tenth and 1.
 	Exposed bool
+	// Cuts say that the target is a time that is known by its interval alone. A row has one number more, 1 for an event.
+	Cuts []float64
 	// Draw draws a row: a number or the index of a level for each column, and the target, which is the index of a
 	// class or a number. A target NaN is missing.
 	Draw func(r *rand.Rand) (x []float64, y float64)
@@ -148,8 +150,13 @@ func (d Design) spec(of []row) (stillpoint.Spec, error) {
 			return d.Classes[int(r.y)]
 		}))
 	}
+	if d.Cuts != nil {
+		def.Target = dataset.Target{Column: "y", Kind: dataset.Number, High: d.Most, Event: "q", Cuts: d.Cuts, Grouped: true}
+	}
 	if d.Exposed {
 		def.Target.Exposure = dataset.Exposure{Column: "q", Low: .1, High: 1}
+	}
+	if d.Exposed || d.Cuts != nil {
 		columns = append(columns, stillpoint.Number("q", func(r row) float64 { return r.x[len(d.Columns)] }))
 	}
 	schema, err := dataset.New(def)

@@ -137,7 +137,7 @@ func init() {
 	confirms(pair("80% positive", 4_000, .5, .5, -.5, 1.8), .3, 1, 4)
 	confirms(pair("1% positive", 20_000, .5, .5, -.5, -5), .3, 1, 4)
 	confirms(numeric("Huber, correlation .9", "huber(0.2)", 4_000, .9), .3, 1, 4)
-	confirms(numeric("Huber, correlation .5, 20,000", "huber(0.2)", 20_000, .5), 1)
+	confirms(numeric("Huber, correlation .5, 20,000", "huber(0.2)", 20_000, .5), 1, 4)
 	confirms(numeric("Poisson, correlation .9", "poisson(0.5)", 4_000, .9), .3, 1, 4)
 	three := stated("softmax, correlation .5", 4_000, .5, 0, .3, -.4)
 	confirms(three, .3, 1, 4)

@@ -70,4 +70,16 @@ func init() {
 	add(counts.exposed("negbinomial-rate(1.5,5,1000,0.1)", visits, 1.5))
 	add(skewed("overdispersed counts, theta five times too large", "negbinomial(5,5,1000)", 0, 1000, 1,
 		func(r *rand.Rand, mean float64) float64 { return poissonOf(r, gammaOf(r, 1, mean)) }))
+	times := skewed("times in whole years", "", 0, 5, -1.5, nil)
+	times.Loss, times.Cuts = "cloglog(3,1.52587890625e-05)", []float64{1, 2, 3, 4, 5}
+	times.Draw = func(r *rand.Rand) ([]float64, float64) {
+		x := []float64{2*r.Float64() - 1, float64(r.IntN(2)), float64(r.IntN(16) / 15), 0}
+		at := r.ExpFloat64() / math.Exp(-1.5+.6*x[0]-.4*x[1]+.5*x[2])
+		if until := float64(1 + r.IntN(5)); at > until {
+			return x, until
+		}
+		x[3] = 1
+		return x, math.Ceil(at)
+	}
+	add(times.inShort(3000, 6))
 }

@@ -33,7 +33,6 @@ type judge struct {
 	limit   time.Duration // for the tests of one package
 	patient time.Duration // for a defect: no further package's tests are begun after it
 	python  string        // the interpreter of an environment that python/test.sh made; "" for none
-	pytest  []string      // further arguments of pytest
 
 	// sound says of a test, by its package and name, whether it passes without a defect. A test that does not is left
 	// out.
@@ -174,10 +173,14 @@ func (j *judge) inPython(d site) (outcome, string, error) {
 		"import ast, sys; ast.parse(open(sys.argv[1], encoding='utf-8').read())", d.file); err != nil || !ok {
 		return invalid, "", err
 	}
+	tests, err := j.reaching(d)
+	if err != nil {
+		return "", "", err
+	}
 	src := filepath.Join(tree, "python", "src")
 	out, passed, err := j.output(filepath.Join(tree, "python", "tests"), []string{"PYTHONPATH=" + src, "PATH=" +
 		filepath.Dir(j.python) + string(os.PathListSeparator) + os.Getenv("PATH")}, append([]string{j.python, "-m", "pytest",
-		"-x", "-q", "-p", "no:cacheprovider", "-c", "../pyproject.toml", "--rootdir", "."}, j.pytest...)...)
+		"-x", "-q", "-p", "no:cacheprovider", "-c", "../pyproject.toml", "--rootdir", "."}, tests...)...)
 	switch test := failed(out); {
 	case err != nil || passed:
 		return survived, "", err

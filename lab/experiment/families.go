@@ -40,7 +40,8 @@ var families = map[string]maker{
 // stands for names such as saddle(0.15).
 func Families() []string {
 	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(families)), "low-rank(RANK)", "saddle(GAP)",
-		"capped(RADIUS)", "ramp(RADIUS)", "median(RADIUS)", "svm(RADIUS)", "relu-network(RADIUS)", "hinge-network(RADIUS)")))
+		"ball-tanh(RADIUS)", "ball-logistic(RADIUS)", "capped(RADIUS)", "capped-components(RADIUS)", "ramp(RADIUS)", "ramp-components(RADIUS)", "median(RADIUS)", "svm(RADIUS)",
+		"relu-network(RADIUS)", "hinge-network(RADIUS)")))
 }
 
 // NewFamily makes the named family of dimension d and draws the given number of distinct rows. It returns
@@ -53,6 +54,16 @@ func NewFamily(name string, d, rows int, seed uint64) (*Family, error) {
 			return nil, fmt.Errorf("experiment: family = %q: gap must be a number", name)
 		}
 		m, ok = Saddle(gap), true
+	}
+	for base, of := range map[string]maker{"tanh": Tanh, "logistic": Logistic} {
+		if inside, is := strings.CutPrefix(name, "ball-"+base+"("); is {
+			inside, closed := strings.CutSuffix(inside, ")")
+			radius, err := strconv.ParseFloat(inside, 64)
+			if err != nil || !closed {
+				return nil, fmt.Errorf("experiment: family = %q: radius must be a number", name)
+			}
+			m, ok = InBall(of, radius), true
+		}
 	}
 	if k, is, err := rank(name); is {
 		if err != nil {

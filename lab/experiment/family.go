@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/lab/synthetic"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -30,6 +31,8 @@ type Family struct {
 	// smoothing is the smoothing of the loss for which gradient norms are measured. It is zero if gradients of
 	// the loss itself are measured.
 	smoothing loss.Smoothing
+	// Set is the feasible set, or nil. With a set, gradient norms are those of the gradient mapping with the step 1/L1.
+	Set convex.Set
 	// radius is the radius of Goldstein's measure of stationarity, for losses without a closed-form
 	// smoothing. It is 0 if the gradient itself is measured.
 	radius float64
@@ -46,7 +49,7 @@ func (f *Family) features() int { return len(f.Sample.Rows[0]) }
 // Problem returns the public facts about the family, for a number of records and a budget.
 func (f *Family) Problem(records float64, b account.Budget) (optimize.Problem, error) {
 	p, err := optimize.NewProblem(f.Loss, b, optimize.Stated(f.features(), records))
-	p.Regularizer, p.KL = f.Regularizer, f.KL
+	p.Regularizer, p.KL, p.Set = f.Regularizer, f.KL, f.Set
 	return p, err
 }
 
@@ -90,6 +93,21 @@ func LogisticNonconvex(d, rows int, seed uint64) (*Family, error) {
 // rows of rehearsal.GLM.
 func Logistic(d, rows int, seed uint64) (*Family, error) {
 	return newFamily(rehearsal.GLM, 0x91a2, d, rows, seed, "logistic", "logistic", "l2(0.01)")
+}
+
+// InBall returns the maker of a family of the given maker in the ball of this radius around 0.
+func InBall(of maker, radius float64) maker {
+	return func(d, rows int, seed uint64) (*Family, error) {
+		f, err := of(d, rows, seed)
+		if err != nil {
+			return nil, err
+		}
+		f.Name = fmt.Sprintf("ball-%s(%v)", f.Name, radius)
+		if f.Set, err = convex.NewBall(nil, radius); err != nil {
+			return nil, fmt.Errorf("experiment: %s: %w", f.Name, err)
+		}
+		return f, nil
+	}
 }
 
 // SlowTail is the family of the loss slow-tail (package problem), whose gradient falls slowly along the

@@ -155,8 +155,10 @@ func TestFamiliesRefuse(t *testing.T) {
 		want    string
 	}{
 		{"tahn", 3, 10,
-			`family = "tahn": must be one of autoencoder(1), autoencoder(3), capped(RADIUS), exp-tail, factorization(1), factorization(3), hinge-network(RADIUS), huber-bias, huber-mean, logistic, logistic+nonconvex, low-rank(RANK), matrix-sensing, median(RADIUS), phase, quartic, ramp(RADIUS), relu-network(RADIUS), saddle(GAP), slow-tail, softmax, softmax-network, svm(RADIUS), tanh, tanh-net, tanh-network, three-halves, three-halves-fine`},
+			`family = "tahn": must be one of autoencoder(1), autoencoder(3), ball-logistic(RADIUS), ball-tanh(RADIUS), capped(RADIUS), capped-components(RADIUS), exp-tail, factorization(1), factorization(3), hinge-network(RADIUS), huber-bias, huber-mean, logistic, logistic+nonconvex, low-rank(RANK), matrix-sensing, median(RADIUS), phase, quartic, ramp(RADIUS), ramp-components(RADIUS), relu-network(RADIUS), saddle(GAP), slow-tail, softmax, softmax-network, svm(RADIUS), tanh, tanh-net, tanh-network, three-halves, three-halves-fine`},
 		{"saddle(x)", 5, 10, "gap must be a number"},
+		{"ball-tanh(x)", 5, 10, "radius must be a number"},
+		{"ball-tanh(-1)", 5, 10, "radius"},
 		{"saddle(0.3)", 5, 10, "gap = 0.3: must be > 0 and < 0.3"},
 		{"saddle(0.1)", 3, 10, "dimension = 3: must be >= 4"},
 		{"huber-bias", 2, 10, "dimension = 2: must be 1"},

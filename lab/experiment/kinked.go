@@ -8,6 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/lab/measure"
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
@@ -21,6 +22,9 @@ var kinked = map[string]string{
 	"median": "absolute",
 	"svm":    "hinge",
 
+	"capped-components": "capped-absolute(1.5)",
+	"ramp-components":   "ramp",
+
 	"relu-network":  "network(4,relu,logistic)",
 	"hinge-network": "network(4,tanh,hinge)",
 }
@@ -29,6 +33,10 @@ var kinked = map[string]string{
 // in addition to the measured point, if the smoothed loss has no closed form. goldsteinSeed is the seed
 // from which these points are drawn.
 const goldsteinPoints, goldsteinSeed = 60, 1
+
+// byComponents ends the names of families whose gradient is that of the loss smoothed by lasry-lions: the component-wise
+// measure of Kornowski, Liu and Talwar (2024), Definition B.1.
+const byComponents = "-components"
 
 // newKinked returns the maker of a family with a loss whose derivative jumps, on the rows of rehearsal.GLM. The
 // family's gradient norm at a point is an upper bound on Goldstein's measure with the given radius. For a
@@ -45,7 +53,9 @@ func newKinked(name string, radius float64) maker {
 			f.radius = radius
 			return f, nil
 		}
-		f.smoothing, err = loss.OverBall(d, radius)
+		if f.smoothing, err = loss.OverBall(d, radius); strings.HasSuffix(name, byComponents) {
+			f.smoothing, err = loss.LasryLions(radius)
+		}
 		return f, err
 	}
 }
@@ -78,5 +88,10 @@ func (f *Family) gradient(s stationarity.Sample, w []float64) ([]float64, error)
 		least, err := measure.Goldstein(f.Loss, f.Regularizer, s, w, f.radius, goldsteinPoints, goldsteinSeed)
 		return least.Point, err
 	}
-	return stationarity.Gradient(f.Loss, f.Regularizer, s, w)
+	g, err := stationarity.Gradient(f.Loss, f.Regularizer, s, w)
+	if err == nil && f.Set != nil {
+		p := optimize.Problem{Constants: f.Loss.Constants(), Regularizer: f.Regularizer}
+		g = measure.GradientMapping(f.Set, w, g, 1/p.Smoothness())
+	}
+	return g, err
 }

@@ -314,6 +314,32 @@ RECIPES = [
     Runs("theorems.md", "kappa 2 and more: the proximal point method", ["kl-proximal"],
          [Key("label"), *sizes("excess/first", family="low-rank(20)"), *sizes("excess/first", family="three-halves")],
          labels=KL, rows=OWN),
+    *[
+        Printed("theorems.md", "Instances of lower bounds", GO + "-run TestLowerBounds ./lab/experiment", keys,
+                columns, dict.fromkeys(columns, 0.02), nth=nth, before=before)
+        for nth, keys, columns, before in (
+            (0, [0], {i: i for i in range(1, 7)}, "## Errors of released"),
+            (1, [0, 1], {i: i for i in range(2, 9)}, "## Excess risks on codes"),
+            (2, [0, 1], {i: i for i in range(2, 7)}, "## Excess risks on two tables"))
+    ],
+    Runs("theorems.md", "Stationary points of a ball", ["ball"],
+         [Key("label"), *[At(("g/r",), {"family": f, "dimension": d, "records": n})
+                          for f in ("ball-tanh(1)", "ball-logistic(1)") for d in (20, 100) for n in (1e4, 1e5)]]),
+    Runs("theorems.md", "Do perturbed-gd and proximal-point arrive?", ["arrive"],
+         [Key("family"), Key("label"),
+          *[At(("loss",), {"records": n, "epsilon": e}) for n in (1e4, 1e5, 1e6) for e in (.25, 1, 4)]]),
+    Runs("theorems.md", "The proximal method over other solvers", ["kl-inner"],
+         [Key("label"), *[x for f in ("low-rank(20)", "three-halves", "softmax") for x in sizes("excess/first", family=f)]]),
+    Runs("theorems.md", "Lasry-Lions smoothing, and SpiderBoost after a warm start", ["nonsmooth-lasry-lions"],
+         [Key("family"), Key("label"),
+          *[At(("g",), {"dimension": d, "records": n}) for d in (20, 100, 500) for n in (1e4, 1e5)]],
+         labels={"capped, each record's own points": "capped-components(0.4)", "capped, the same points": "capped(0.4)",
+                 "ramp, each record's own points": "ramp-components(0.4)", "ramp, the same points": "ramp(0.4)"}),
+    *[
+        Runs("theorems.md", "Samples of multi-pass O2NC", [spec],
+             [Key("label"), At(("g",)), At(("ratio", "ratio.low", "ratio.high")), At(("loss",)), At(("passes",))], nth=nth)
+        for nth, spec in ((0, "nonsmooth-batches"), (1, "nonsmooth-theorem-batches"))
+    ],
     Runs("theorems.md", "Two models people fit", ["kl-models"],
          [Key("label"), *sizes("excess/first", family="phase"), *sizes("excess/first", family="softmax")],
          labels=KL, rows=OWN),

@@ -48,10 +48,11 @@ import (
 //     gradient norm was 1.6 to 1.9 times its forecast, since most records' gradients are clipped. Other
 //     plans had smaller gradients only because their weights were so large that the derivative of the loss
 //     vanishes (lab/results/outcome.md).
-//   - For the goal gradient and convex losses on 100,000 records and more, preconditioned comes first if
-//     its forecast of the population gradient is at most 5 % above the first plan's. With 20 to 100 times
-//     the passes, other plans reach smaller gradients on the records. The gain is smaller than the
-//     difference between the gradient on the records and the gradient of the distribution.
+//   - For the goal gradient and convex losses preconditioned comes first if its forecast of the population
+//     gradient is at most 5 % above the first plan's. With 10 to 100 times the passes, other plans reach
+//     smaller gradients on the records. The gain is smaller than the difference between the gradient on the
+//     records and the gradient of the distribution. The coefficients of correlated columns had a seventh of
+//     nesterov's error, and their noise can be stated (lab/coverage/results.md).
 //   - If the rule for STORM's steps is cut off at 1000, STORM is also planned with 2000 steps. This
 //     plan's forecast is multiplied by .95, since forecasts ignore directions in which the loss falls
 //     slowly.
@@ -201,7 +202,7 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 		putFirst(list, "preconditioned",
 			"a gradient as small as other plans are predicted to reach is soon had by stopping short where the rows are "+
 				"thin; with a preconditioner learned privately classes were told apart better at every budget that was measured")
-	case a.Goal == Gradient && p.Convex() && p.Records >= manyRecords:
+	case a.Goal == Gradient && p.Convex():
 		if at := find(list, "preconditioned"); at > 0 && list[at].Summary.Population <= list[0].Summary.Population*asMany {
 			putFirst(list, "preconditioned",
 				fmt.Sprintf("the gradient on the distribution of the records, which the records themselves tell only so well, "+
@@ -221,9 +222,6 @@ func rare(p optimize.Problem) bool {
 
 // leastCurved is 4 p (1-p) for the share p of a class of about a quarter.
 const leastCurved = .72
-
-// manyRecords is the number of records above which a pass over them takes seconds.
-const manyRecords = 1e5
 
 // scarce puts a plan first for generalised linear models with convex losses and one margin, at effective
 // sizes below leastEffective. The plan is nesterov if the target is a real number or the Lipschitz constant

@@ -125,3 +125,31 @@ func TestDPZeroRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestDPZeroNumbersByHand works out the noise of a number that is released with the whole budget, from which the default
+// number of steps and the promised gradient follow: the neighbours' distance times the clip times L0 over n mu.
+func TestDPZeroNumbersByHand(t *testing.T) {
+	for _, p := range variants(t) {
+		for _, records := range []int{1000, 40_000} {
+			public := with(p.Public, optimizetest.New(p.Config(budget(t), records, 3)).Size())
+			d, n := float64(public.Dim()), public.Records
+			trace := 2*public.DataSmoothness() + d*(public.Smoothness()-public.DataSmoothness())
+			clip := math.Sqrt(2 * math.Log(math.E+n*n))
+			noise := public.Neighbours() * clip * public.Constants.Lipschitz / (n * public.Mu)
+			plan, err := firstorder.DPZero{Rank: 2, Theorem: true}.Plan(ctx, public)
+			if err != nil {
+				t.Fatal(err)
+			}
+			gap := public.Constants.InitialGap
+			want := int(min(max(math.Ceil(math.Sqrt(2*gap/trace)*(trace+2*public.Smoothness())/noise), 1), optimize.MostSteps))
+			if needs := plan.Needs(); !needs.Seed || needs.Cohorts || needs.Schedule != nil {
+				t.Errorf("%s: needs %+v: must be a seed alone, from which the directions are drawn", p.Name, needs)
+			}
+			s := plan.Summary()
+			if s.Steps != want || !close(s.Promise.Bound, math.Sqrt(2*noise*math.Sqrt(2*gap*trace)), 1e-9) {
+				t.Errorf("%s, %d records: %d steps, promise %v: must be %d, %v", p.Name, records, s.Steps, s.Promise.Bound, want,
+					math.Sqrt(2*noise*math.Sqrt(2*gap*trace)))
+			}
+		}
+	}
+}

@@ -15,13 +15,13 @@ func (c SpiderBoost) check() error {
 		return fmt.Errorf("optimize: spiderboost: steps = %d: must be between 1 and %d, or left out for the rule's number",
 			c.Steps,
 			optimize.MostSteps)
+	case !optimize.Positive(c.StepScale):
+		return fmt.Errorf("optimize: spiderboost: step scale = %v: must be finite and > 0", c.StepScale)
 	case c.Period < 1:
 		return fmt.Errorf("optimize: spiderboost: period = %d: must be >= 1, or left out for the rule's", c.Period)
 	case !(c.AnchorShare > 0 && c.AnchorShare < 1):
 		return fmt.Errorf("optimize: spiderboost: anchor share = %v: must be > 0 and < 1, or left out for the rule's",
 			c.AnchorShare)
-	case !optimize.Positive(c.StepScale):
-		return fmt.Errorf("optimize: spiderboost: step scale = %v: must be finite and > 0", c.StepScale)
 	}
 	return c.checkBatches()
 }
@@ -96,27 +96,38 @@ func (c SpiderBoost) schedule(ctx context.Context, p optimize.Problem, plan *spi
 	if c.Batches == AutoBatches {
 		multiplier = func(batch, charge float64) float64 { return sampledMultiplier(p.Neighbours(), batch, charge) }
 	}
-	anchor := account.SampledSteps{NoiseMultiplier: multiplier(c.AnchorBatch, plan.anchor), Sampling: c.AnchorBatch, Count: 1}
-	var steps []account.SampledSteps
-	for t := 0; t < c.Steps; t += c.Period {
-		steps = append(steps, anchor)
-		if n := min(c.Period, c.Steps-t) - 1; n > 0 {
-			steps = append(steps, account.SampledSteps{
-				NoiseMultiplier: multiplier(c.DifferenceBatch, plan.difference), Sampling: c.DifferenceBatch, Count: n,
-			})
+	s, anchor, difference, err := Amplify(ctx, p, c.Steps, c.Period,
+		account.SampledSteps{NoiseMultiplier: multiplier(c.AnchorBatch, plan.anchor), Sampling: c.AnchorBatch},
+		account.SampledSteps{NoiseMultiplier: multiplier(c.DifferenceBatch, plan.difference), Sampling: c.DifferenceBatch})
+	if err == nil {
+		plan.anchor, plan.difference = anchor, difference
+	}
+	return s, err
+}
+
+// Amplify calibrates to the budget of p the noise of a run whose releases are all on Poisson samples. Every period-th
+// step, the first included, releases an anchor, the other steps release differences. The noise multipliers of anchor
+// and difference count by their ratio alone. Amplify also returns the charges that an anchor and a difference on all
+// records with the same noise would have.
+func Amplify(ctx context.Context, p optimize.Problem, steps, period int, anchor, difference account.SampledSteps) (
+	s *account.Schedule, anchors, differences float64, err error) {
+	var list []account.SampledSteps
+	anchor.Count = 1
+	for t := 0; t < steps; t += period {
+		list = append(list, anchor)
+		if difference.Count = min(period, steps-t) - 1; difference.Count > 0 {
+			list = append(list, difference)
 		}
 	}
-	schedule, err := account.CalibrateSchedule(ctx, p.Budget, 0, steps...)
-	if err != nil {
-		return nil, err
+	if s, err = account.CalibrateSchedule(ctx, p.Budget, 0, list...); err != nil {
+		return nil, 0, 0, err
 	}
 	equivalent := func(i int) float64 {
-		z, q := schedule.Step(i)
+		z, q := s.Step(i)
 		return p.Neighbours() * q / z * p.Neighbours() * q / z
 	}
-	plan.anchor = equivalent(0)
-	if c.Period > 1 && c.Steps > 1 {
-		plan.difference = equivalent(1)
+	if anchors = equivalent(0); period > 1 && steps > 1 {
+		differences = equivalent(1)
 	}
-	return schedule, nil
+	return s, anchors, differences, nil
 }

@@ -117,27 +117,15 @@ func (c Warm) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, erro
 
 // Run runs GD, and then the method from the point to which GD led.
 func (w *warmPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
-	var number int
-	var charged, latest float64
-	see := func(s optimize.Step) {
-		s.Number, s.Of, s.Charged = s.Number+number, w.Summary().Steps, s.Charged+charged
-		if latest = s.Charged; observe != nil {
-			observe(s)
+	return optimize.Chain(ctx, o, observe, w.Summary().Steps, func(k int, from optimize.Result) (optimize.Plan, error) {
+		switch k {
+		case 0:
+			return w.first, nil
+		case 1:
+			rest := w.rest
+			rest.Start = from.W
+			return w.method.Plan(ctx, rest)
 		}
-	}
-	first, err := w.first.Run(ctx, o, see)
-	if err != nil {
-		return first, err
-	}
-	number, charged = first.Steps, latest
-	rest := w.rest
-	rest.Start = first.W
-	plan, err := w.method.Plan(ctx, rest)
-	if err != nil {
-		return first, err
-	}
-	second, err := plan.Run(ctx, o, see)
-	second.Trace = first.Trace.Then(second.Trace)
-	second.Steps += first.Steps
-	return second, err
+		return nil, nil
+	})
 }

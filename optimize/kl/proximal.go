@@ -30,7 +30,8 @@ import (
 //   - A round is charged exactly mu^2/T with Theorem. The noise in the paper's Algorithm 4 costs half as much.
 //   - A round's average is over the points at which its K steps end. It leaves out the round's starting
 //     point, which has weight 1 of K(K+1)/2 in the paper.
-//   - L~ is at least 1/(4 gamma^2). Without this bound convex losses would have L~ = 0.
+//   - L~ is at least 1/(4 gamma^2) with Theorem, and for convex losses, which would else have L~ = 0. For others the
+//     practical rule leaves this bound out: where a stated gamma is too small, a run would end on its way.
 //   - The regularizer is part of F. The regularizer's gradient is added exactly, after clipping. The ball's
 //     radius accounts for the norm of the regularizer's gradient at the round's start (see
 //     [proximalPlan.ball]). If the problem has a feasible set, points are projected on this set instead of
@@ -43,13 +44,15 @@ import (
 //   - With output smallest, the result is the point, of any round, at which the released gradient of F had
 //     the smallest norm. With output selected, the points are scored on records that are held out (see
 //     [optimize.Selected]).
+//   - The paper's A is any solver with the excess risk of Lemma 3, and its proof takes Algorithm 4. Inner takes others, for
+//     which no such risk is proved.
 //
 // The rounds of the zero Proximal have together as many steps as the default rule of firstorder.GD chooses.
 type Proximal struct {
 	// KL is the KL condition that the plan assumes. Its kappa must be at least 2.
 	KL optimize.KL `yaml:",inline"`
-	// Lambda is L~. Zero means 1/(4 gamma^2), or if larger the smaller of c/h and L1/(16 h), where c is the
-	// objective's weak convexity and h is StepScale. With the setting Theorem, zero means the larger of 1/(4
+	// Lambda is L~. Zero means the smaller of c/h and L1/(16 h), where c is the objective's weak convexity and h is
+	// StepScale, or for convex objectives 1/(4 gamma^2). With the setting Theorem, zero means the larger of 1/(4
 	// gamma^2) and c.
 	Lambda float64 `yaml:"lambda"`
 	// Rounds is T. Zero means the number after which the KL condition promises an excess risk as small as noise
@@ -64,6 +67,9 @@ type Proximal struct {
 	// losses and for records of several rows, and 1 for other losses. With the setting Theorem it must be
 	// zero.
 	StepScale float64 `yaml:"step_scale"`
+	// Inner solves the rounds: strongly-convex, gd, spiderboost or storm. Zero means strongly-convex. With another
+	// solver the run has the steps and shares of the rule, and neither Theorem nor the output smallest.
+	Inner Inner `yaml:"inner"`
 	// Theorem uses the settings of Theorem 2 of Menart et al. (2024) for the fields that are zero.
 	Theorem bool `yaml:"theorem"`
 	// Output is the rule that picks the result. Zero means Average, taken over the last round. The only other
@@ -90,7 +96,7 @@ type proximalPlan struct {
 // Plan returns the plan of Proximal for the problem p, with the default rule's value for each setting
 // that is zero. Plan returns an error if p is not valid, a setting is out of range, or the KL
 // condition's exponent kappa is below 2.
-func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
+func (c Proximal) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
@@ -110,6 +116,10 @@ func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	if err := optimize.CheckSteps(name, c.Steps); err != nil {
 		return nil, err
 	}
+	if int(c.Inner) >= len(inners) || c.Inner != 0 && (c.Theorem || c.Output.Or(optimize.Average) != optimize.Average) {
+		return nil, fmt.Errorf("optimize: %s: inner = %v: must be one of %v, and strongly-convex with theorem or another output",
+			name, c.Inner, inners)
+	}
 	plan, output := &proximalPlan{}, "the last round's weighted average"
 	switch c.Output.Or(optimize.Average) {
 	case optimize.Average:
@@ -124,6 +134,9 @@ func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	}
 	T := (plan.rounds-1)*plan.steps + plan.last
 	plan.divide(p)
+	if c.Inner != 0 {
+		return c.around(ctx, p, plan, known)
+	}
 	plan.Settled, err = optimize.Settle(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
@@ -143,12 +156,7 @@ func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	if err != nil {
 		return nil, err
 	}
-	// The forecast is the rate of Theorem 2 of Menart et al. 2024 without its logarithms. The forecast
-	// gradient norm is the noise level for the last round's part of the budget. The forecast excess risk is
-	// the largest that the KL condition allows at this gradient norm.
-	f := optimize.Forecast{Gradient: p.Floor() * math.Sqrt(p.Charge()/(float64(plan.last)*plan.lastCharge))}
-	f.Excess, f.Population = known.Excess(f.Gradient), math.Hypot(f.Gradient, p.Constants.Lipschitz/math.Sqrt(p.Records))
-	plan.Expect(f)
+	plan.Expect(plan.forecast(p, known))
 	if c.Theorem {
 		plan.Promises("Theorem 2 (Menart et al. 2024)", optimize.OfExcess, p.Constants.InitialGap,
 			func(p optimize.Problem) float64 {
@@ -161,6 +169,15 @@ func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 			})
 	}
 	return plan, nil
+}
+
+// forecast returns the rate of Theorem 2 of Menart et al. 2024 without its logarithms. The gradient norm is the noise
+// level for the last round's part of the budget. The excess risk is the largest that the KL condition allows at this
+// gradient norm.
+func (r *proximalPlan) forecast(p optimize.Problem, known optimize.KL) (f optimize.Forecast) {
+	f.Gradient = p.Floor() * math.Sqrt(p.Charge()/(float64(r.last)*r.lastCharge))
+	f.Excess, f.Population = known.Excess(f.Gradient), math.Hypot(f.Gradient, p.Constants.Lipschitz/math.Sqrt(p.Records))
+	return f
 }
 
 // settle sets the plan's L~, number of rounds, numbers of steps, and step sizes. It returns an error if a setting is
@@ -219,8 +236,11 @@ func (c Proximal) byRule(name string, p optimize.Problem, known optimize.KL, pla
 	if err != nil {
 		return err
 	}
-	if plan.lambda, err = positiveOr(name, "lambda", c.Lambda,
-		max(min(-convexity(p), p.Smoothness()/(2*fewestInner))/h, 1/(4*known.Gamma*known.Gamma))); err != nil {
+	rule := min(-convexity(p), p.Smoothness()/(2*fewestInner)) / h
+	if !(rule > 0) {
+		rule = 1 / (4 * known.Gamma * known.Gamma)
+	}
+	if plan.lambda, err = positiveOr(name, "lambda", c.Lambda, rule); err != nil {
 		return err
 	}
 	plan.step = harmonic{lambda: plan.lambda,
@@ -311,9 +331,12 @@ func (r *proximalPlan) solve(run *optimize.Run, centre []float64, steps int, cha
 // ball returns a ball around centre that contains the minimiser w of F + L~ ||w - centre||^2. At the
 // minimiser, 2 L~ ||w - centre||^2 = -<grad F(w), w - centre>. On the right side, the loss contributes at
 // most L0 ||w - centre||. The regularizer contributes at most ||grad reg(centre)|| ||w - centre|| - m ||w -
-// centre||^2, where m is the regularizer's convexity.
+// centre||^2, where m is the regularizer's convexity. If 2 L~ + m is not above 0, this bounds nothing, and ball returns
+// the whole space.
 func (r *proximalPlan) ball(p optimize.Problem, centre []float64) (convex.Set, error) {
-	at := make([]float64, p.Dim())
-	p.AddRegularizer(at, centre)
-	return convex.NewBall(centre, (p.Constants.Lipschitz+optimize.Norm(at))/(2*r.lambda+regularizerConvexity(p)))
+	at, strong := make([]float64, p.Dim()), 2*r.lambda+regularizerConvexity(p)
+	if p.AddRegularizer(at, centre); !(strong > 0) {
+		return convex.Whole{}, nil
+	}
+	return convex.NewBall(centre, (p.Constants.Lipschitz+optimize.Norm(at))/strong)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/kl"
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
@@ -126,6 +127,30 @@ func TestProximalRule(t *testing.T) {
 		}
 		if rounds < 2 || (T-count)/(rounds-1) < 8 {
 			t.Errorf("%s: %s: %d steps", p.Name, words, T)
+		}
+	}
+}
+
+// TestProximalOfANonconvexRegularizer: a default L~ below half of the regularizer's weak convexity bounds no ball around a
+// round's minimiser. The run must then make its steps and end below its start, by each solver, and so must a run with a
+// stated L~. The test fails if a ball of negative radius ends the run after its first charge.
+func TestProximalOfANonconvexRegularizer(t *testing.T) {
+	p := optimizetest.Problems()[3]
+	var err error
+	if p.Public.Regularizer, err = loss.Nonconvex(.01); err != nil {
+		t.Fatal(err)
+	}
+	start := p.Objective(make([]float64, p.Public.Dim()))
+	for inner := kl.Inner(0); inner <= 3; inner++ {
+		for _, c := range []kl.Proximal{{}, {Lambda: 1e-3}} {
+			c.Inner, c.KL = inner, optimize.KL{Kappa: 2, Gamma: 30}
+			plan, _, r, public := asked(t, c, p, 1_000_000, 0)
+			if strong := 2*.01/4 + public.Regularizer.Convexity(); strong > 0 {
+				t.Fatalf("the regularizer's convexity is %v", public.Regularizer.Convexity())
+			}
+			if !r.Complete || r.Steps != plan.Summary().Steps || !(p.Objective(r.W) < start) {
+				t.Errorf("%+v: complete %t, %d steps, from %v to %v", c, r.Complete, r.Steps, start, p.Objective(r.W))
+			}
 		}
 	}
 }

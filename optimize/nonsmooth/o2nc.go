@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -29,7 +31,8 @@ import (
 //
 //	fresh        the gradient at z, of all records, each step
 //	multi-pass   the gradient of all records every Period steps; between them, the last
-//	             estimate plus a released difference from it (Algorithm 4)
+//	             estimate plus a released difference from it (Algorithm 4); on Poisson samples of the
+//	             records with AnchorBatch or DifferenceBatch (footnote 2 of the paper)
 //	single-pass  fresh records for each item of a prefix sum over a period: gradients of
 //	             B1 records first, then differences of B2 (Algorithms 3 and 5)
 //
@@ -62,6 +65,8 @@ import (
 //   - Prefix sums of single-pass have the noise of the square-root Toeplitz matrix, also with Theorem. The paper's is
 //     the tree's, which Prefix: tree gives: its variance is 4 times as large on average for 64 items, 6 times for 1024.
 //   - The numbers s come from public random bits.
+//   - The noise of all releases on samples is calibrated together by privacy-loss distributions. The paper's footnote
+//     states amplification up to a constant.
 //   - If parameters are restricted to a set, x and z are projected on it.
 //   - With Look, several blocks are drawn, and [optimize.NormSelection] privately chooses one block by the norm of
 //     the smoothed loss's gradient at the block's mean. If K blocks are drawn from a run, then with
@@ -94,6 +99,11 @@ type O2NC struct {
 	// most 64, with which the gradient estimates have the least error. With Theorem, zero means the theorem's
 	// number. With the oracle fresh it must be zero.
 	Period int `yaml:"period"`
+	// AnchorBatch and DifferenceBatch are the expected shares, in (0, 1], of the records in the Poisson sample of a
+	// gradient and of a difference, with the oracle multi-pass and without Look. If one is zero and the other is not,
+	// its sample has all records. If both are zero nothing is sampled.
+	AnchorBatch     float64 `yaml:"anchor_batch"`
+	DifferenceBatch float64 `yaml:"difference_batch"`
 	// Theorem uses the settings of Kornowski, Liu and Talwar (2024): of Theorem 4.1 with the oracle
 	// multi-pass, and of Theorem 3.1 or 6.1 with single-pass. The oracle fresh is not allowed.
 	Theorem bool `yaml:"theorem"`
@@ -172,9 +182,10 @@ type o2ncPlan struct {
 	prefix       query.Prefix
 	T, M, period int
 	D, eta       float64
-	base         float64 // the part of G1 that is not noise
-	anchor, rest float64 // charges of a gradient and of a difference; with single-pass, the sizes of their cohorts
-	clip         float64 // C, the clip norm of a gradient
+	base         float64           // the part of G1 that is not noise
+	anchor, rest float64           // charges of a gradient and of a difference; with single-pass, the sizes of their cohorts
+	schedule     *account.Schedule // of the releases on Poisson samples; nil without samples
+	clip         float64           // C, the clip norm of a gradient
 	ball         optimize.DifferenceBall
 	candidates   []stretch // the averages that may become the result
 	look         optimize.NormSelection
@@ -185,7 +196,7 @@ type o2ncPlan struct {
 // Plan returns the plan of O2NC for the problem p, with the default rule's value for each setting
 // that is zero. Plan returns an error if p is not valid, a setting is out of range, or there are too
 // few records for the cohorts.
-func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
+func (c O2NC) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.ValidateKinked(); err != nil {
 		return nil, err
 	}
@@ -215,29 +226,22 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 	if s := &p.Smoothing; s.Sampled() && s.Directions == 0 {
 		s.Directions = plan.directions(s.By, s.Radius, p.Dim())
 	}
-	words, err := plan.divide(c, rest)
+	words, err := plan.divide(ctx, c, rest)
 	if err != nil {
 		return nil, err
 	}
 	output := plan.outputs(c, p)
-	needs := optimize.Needs{Seed: true, PublicCoins: c.Theorem, Cohorts: c.Oracle == SinglePass,
+	needs := optimize.Needs{Schedule: plan.schedule, Seed: true, PublicCoins: c.Theorem, Cohorts: c.Oracle == SinglePass,
 		PrefixSums: c.Oracle == SinglePass, Selection: len(plan.candidates) > 1}
-	passes := float64(plan.T)
-	switch c.Oracle {
-	case MultiPass:
-		passes = 2*passes - math.Ceil(passes/float64(plan.period))
-	case SinglePass:
-		passes = rest.Records / p.Records
-	}
-	if c.Oracle != SinglePass {
-		passes *= each(p.Smoothing)
-	}
-	passes += plan.looks(p)
 	anchors := math.Ceil(float64(plan.T) / float64(plan.period))
-	first, later := 1., 1.
+	first, later := c.batches()
+	passes := rest.Records / p.Records
 	if c.Oracle == SinglePass {
 		first, later = plan.anchor/p.Records, plan.rest/p.Records
+	} else {
+		passes = each(p.Smoothing) * (anchors*first + 2*(float64(plan.T)-anchors)*later)
 	}
+	passes += plan.looks(p)
 	work := optimize.Workload{}.Count(query.Gradient, anchors, first).
 		Count(query.Difference, float64(plan.T)-anchors, later)
 	if plan.look != (optimize.NormSelection{}) {
@@ -253,8 +257,8 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 			Charges: fmt.Sprintf("%s; moves of at most %.3g, blocks of %d: a block's mean is judged by gradients within %.3g%s",
 				words, plan.D, plan.M, c.Radius, plan.price(p)),
 		},
-		Needs: needs, Properties: optimize.Properties{OnePass: c.Oracle == SinglePass, Averaged: !c.Theorem && c.Look == 0,
-			Unmoved: plan.T == 1},
+		Needs: needs, Properties: optimize.Properties{OnePass: c.Oracle == SinglePass, Sampled: plan.schedule != nil,
+			Averaged: !c.Theorem && c.Look == 0, Unmoved: plan.T == 1},
 		Workload:   work,
 		UpdateRule: optimize.UpdateRule{Answer: func(int, float64, float64) (float64, optimize.Variance) { return 1, optimize.Variance{} }},
 		// Run computes the average itself, so no output rule of optimize applies.
@@ -291,6 +295,12 @@ func (c O2NC) check() error {
 		return fmt.Errorf("optimize: o2nc: prefix = %v: is of oracle single-pass", c.Prefix)
 	case c.Look < 0 || c.Look > mostLooks:
 		return fmt.Errorf("optimize: o2nc: look = %d: must be between 0 (none) and %d", c.Look, mostLooks)
+	case !(c.AnchorBatch >= 0 && c.AnchorBatch <= 1 && c.DifferenceBatch >= 0 && c.DifferenceBatch <= 1):
+		return fmt.Errorf("optimize: o2nc: anchor batch = %v, difference batch = %v: must be > 0 and <= 1 of the records, or "+
+			"left out", c.AnchorBatch, c.DifferenceBatch)
+	case c.AnchorBatch+c.DifferenceBatch > 0 && (c.Oracle != MultiPass || c.Look > 0):
+		return fmt.Errorf("optimize: o2nc: anchor batch = %v, difference batch = %v: must be with oracle multi-pass, and "+
+			"without a look", c.AnchorBatch, c.DifferenceBatch)
 	case c.Directions < 0:
 		return fmt.Errorf("optimize: o2nc: directions = %d: must be >= 1, or left out for the rule's", c.Directions)
 	case c.Directions > 0 && c.Order != FirstOrder && c.Order != ZeroOrder:
@@ -308,7 +318,7 @@ const anchorShare = .8
 // divide divides the budget, or for a single pass the records, among gradients and gradient differences. It
 // computes the step size eta from the resulting noise. It returns a description of the division for the
 // plan's summary, or an error if a single pass has too few records.
-func (g *o2ncPlan) divide(c O2NC, p optimize.Problem) (words string, err error) {
+func (g *o2ncPlan) divide(ctx context.Context, c O2NC, p optimize.Problem) (words string, err error) {
 	C, d, anchors := g.clip, float64(p.Dim()), math.Ceil(float64(g.T)/float64(g.period))
 	differences := float64(g.T) - anchors
 	far := g.farthest(p)
@@ -327,11 +337,23 @@ func (g *o2ncPlan) divide(c O2NC, p optimize.Problem) (words string, err error) 
 			share = 1
 		}
 		g.anchor, g.rest = p.Charge()*share/anchors, p.Charge()*(1-share)/max(differences, 1)
-		variance = square(C, p.Records, g.anchor)
-		if differences > 0 {
-			variance += float64(g.period-1) * square(far, p.Records, g.rest)
-		}
 		words = fmt.Sprintf("%.2g of the budget to gradients every %d steps, the rest to differences", share, g.period)
+		b1, b2 := c.batches()
+		if b1*b2 < 1 {
+			release := func(batch, charge float64) account.SampledSteps {
+				return account.SampledSteps{NoiseMultiplier: batch / math.Sqrt(max(charge, math.SmallestNonzeroFloat64)),
+					Sampling: batch}
+			}
+			if g.schedule, g.anchor, g.rest, err = firstorder.Amplify(ctx, p, g.T, g.period, release(b1, g.anchor),
+				release(b2, g.rest)); err != nil {
+				return "", err
+			}
+			words += fmt.Sprintf(", on Poisson samples of %.3g (gradients) and %.3g (differences) of the records", b1, b2)
+		}
+		variance = square(C, p.Records, g.anchor) + (1/b1-1)*C*C/(p.Records*d)
+		if differences > 0 {
+			variance += float64(g.period-1) * (square(far, p.Records, g.rest) + (1/b2-1)*far*far/(p.Records*d))
+		}
 	case SinglePass:
 		if g.rest = cohort(p, g.T, g.period); !(g.rest >= 1) {
 			return "", fmt.Errorf("optimize: o2nc: steps = %d: must leave every cohort of %v records one", g.T, p.Records)
@@ -409,11 +431,17 @@ func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 func (g *o2ncPlan) estimates(run *optimize.Run) func(t int, z []float64) ([]float64, float64, error) {
 	p := g.Problem()
 	var prev, estimate []float64
+	var variance float64 // of the estimate's noise, without the samples'
 	var period *optimize.PrefixSum
 	return func(t int, z []float64) ([]float64, float64, error) {
 		first := t%g.period == 0
 		defer func() { prev = z }()
 		cohort, err := run.All(), error(nil)
+		if g.schedule != nil {
+			if cohort, err = run.Sample(); err != nil {
+				return nil, 0, err
+			}
+		}
 		charge, size := g.rest, g.rest
 		if first {
 			charge, size = g.anchor, g.anchor
@@ -424,7 +452,8 @@ func (g *o2ncPlan) estimates(run *optimize.Run) func(t int, z []float64) ([]floa
 			}
 			return g.difference(p, cohort, z, prev)
 		}
-		if !first && !(term().Ball().Radius > 0x1p-100) {
+		still := !first && !(term().Ball().Radius > 0x1p-100)
+		if still && g.schedule == nil {
 			return estimate, 0, nil // z has not moved: the last estimate is used again, without a query
 		}
 		if g.oracle == SinglePass {
@@ -440,15 +469,26 @@ func (g *o2ncPlan) estimates(run *optimize.Run) func(t int, z []float64) ([]floa
 			estimate = answer.Mean
 			return estimate, answer.Sigma, err
 		}
-		answer, err := run.Ask(charge, term())
+		asked := term()
+		if still { // every sample is asked: a gradient joins the estimate by inverse variances
+			asked = query.GradientAt(cohort, z, g.clip)
+		}
+		answer, err := run.Ask(charge, asked)
 		if err != nil {
 			return nil, 0, err
 		}
-		if !first {
-			for j := range answer.Mean {
-				answer.Mean[j] += estimate[j]
-			}
+		fresh, keep, take := answer.Sigma*answer.Sigma, 1., 1.
+		switch {
+		case first:
+			keep, variance = 0, 0
+		case still:
+			take = variance / (variance + fresh)
+			keep = 1 - take
 		}
+		for j, v := range estimate {
+			answer.Mean[j] = take*answer.Mean[j] + keep*v
+		}
+		variance = keep*keep*variance + take*take*fresh
 		estimate = answer.Mean
 		return estimate, answer.Sigma, nil
 	}

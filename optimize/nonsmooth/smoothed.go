@@ -42,6 +42,12 @@ import (
 // proportional to 1/4 + t/T, and the last iterate is the result. This rule was found by measurement. No
 // rate is proved.
 //
+// With Theorem the plan is that of [firstorder.Warm] on the loss smoothed by lasry-lions, whose curvature is about L0^2/r
+// in every dimension. Theorem B.5 (Kornowski, Liu and Talwar 2024) promises a gradient of the smoothed loss of order
+// (R L0^4/r)^(1/3) d^(2/3)/(n epsilon), where R is the distance of the start from a minimiser. Its start is that of the
+// exponential mechanism, which takes exponential time. Gradient descent takes its place, and no bound is proved with it
+// for losses that are not convex, so that the plan states no promise.
+//
 // A loss that is already smooth is not smoothed. The statements above then hold with r = 0.
 //
 // The zero Smoothed selects every setting by the rule in the field's comment. A field that is set
@@ -70,6 +76,10 @@ type Smoothed struct {
 	// Directions is the number of points of the ball at which a record's gradient is computed, with smoothing
 	// sampled. Zero means 1: with many records the mean over the records needs no more points.
 	Directions int `yaml:"directions"`
+	// Theorem takes the algorithm of Theorem B.5 (Kornowski, Liu and Talwar 2024): smoothing lasry-lions, and on the
+	// smoothed loss SpiderBoost with a warm start, which is [firstorder.Warm] with its Theorem. The other settings but
+	// Radius must then be left out.
+	Theorem bool `yaml:"theorem"`
 }
 
 // Smoothing says how a loss is smoothed.
@@ -163,6 +173,13 @@ func (c Smoothed) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, 
 	if err := optimize.CheckSteps("smoothed", c.Steps); err != nil {
 		return nil, err
 	}
+	if c.Theorem {
+		if c.Space != RuleSpace || c.Steps != 0 || c.Directions != 0 || c.Smoothing == sampled || p.Kinked == nil {
+			return nil, errors.New("optimize: smoothed: theorem: must be without space, steps, directions and smoothing " +
+				"sampled, and for a loss of one margin whose slope jumps (warm serves smooth losses)")
+		}
+		c.Smoothing = Smoothing(query.LasryLions)
+	}
 	smooth, words, err := c.smooth(p)
 	if err != nil {
 		return nil, err
@@ -175,6 +192,8 @@ func (c Smoothed) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, 
 			"multiples of rows")
 	}
 	switch {
+	case c.Theorem:
+		plan, err = firstorder.Warm{Theorem: true}.Plan(ctx, smooth)
 	case c.Space == InMetric && serves != nil:
 		return nil, serves
 	case c.Space == InMetric, c.Space == RuleSpace && serves == nil && metricServes(smooth):

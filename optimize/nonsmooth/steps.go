@@ -123,3 +123,14 @@ func (c O2NC) theorem(g *o2ncPlan, p optimize.Problem) error {
 	g.base = L
 	return nil
 }
+
+// batches returns the shares of the records in the samples of a gradient and of a difference, 1 without samples.
+func (c O2NC) batches() (anchor, difference float64) {
+	all := func(share float64) float64 {
+		if share == 0 {
+			return 1
+		}
+		return share
+	}
+	return all(c.AnchorBatch), all(c.DifferenceBatch)
+}

@@ -159,7 +159,7 @@ func (c Recursive) check(p optimize.Problem) error {
 			c.Rounds,
 			mostRounds)
 	case c.Radius != 0 && !optimize.Positive(c.Radius):
-		return fmt.Errorf("optimize: recursive: radius = %v: must be finite and > 0, or left out for the rule's", c.Radius)
+		return fmt.Errorf("optimize: recursive: distance = %v: must be finite and > 0, or left out for the rule's", c.Radius)
 	case c.Lambda != 0 && !optimize.Positive(c.Lambda):
 		return fmt.Errorf("optimize: recursive: lambda = %v: must be finite and > 0, or left out for the rule's", c.Lambda)
 	case c.Growth != 0 && !(c.Growth >= 2 && c.Growth <= 1024):

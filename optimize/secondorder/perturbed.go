@@ -171,9 +171,15 @@ func (s *perturbedPlan) words(p optimize.Problem, ball optimize.DifferenceBall) 
 	if s.period == 0 {
 		due = fmt.Sprintf("where the squared moves since the last have the sum %.3g", s.path)
 	}
-	return fmt.Sprintf("up to %d anchors, %s, share %.3g; differences the rest, ball %s; after a small estimate a "+
+	words := fmt.Sprintf("up to %d anchors, %s, share %.3g; differences the rest, ball %s; after a small estimate a "+
 		"perturbation as long as an anchor's noise, not for %d steps after another",
 		s.anchors, due, s.anchor*float64(s.anchors)/p.Charge(), ball, s.frozen)
+	gradient, hessian := populationScales(p)
+	words += fmt.Sprintf("; over the records' distribution the gradient is longer by about %.2g at most", gradient)
+	if hessian > 0 {
+		words += fmt.Sprintf(", and an eigenvalue of the Hessian lower by %.2g", hessian)
+	}
+	return words
 }
 
 // Run makes the queries to the oracle o and the steps of the plan. Run calls observe after each step.

@@ -109,3 +109,18 @@ func (s *perturbedPlan) divide(p optimize.Problem, share float64, differences in
 		s.difference = p.Charge() * (1 - share) / float64(differences)
 	}
 }
+
+// populationScales bounds, up to a constant, how far the mean gradient and Hessian over n records are from their
+// expectations over the records' distribution, at all points of norm at most R = sqrt(d), with probability 99% (Liu and
+// Talwar 2025, Theorem C.1): L0 s and L1 s with s = sqrt(d log(R/(.01 r))/n). r = min(L0/L1, L1/rho) sqrt(d/n) is the
+// distance over which either changes by as much; the paper's min(1, M/rho) is not a length. Without rho the Hessian's is 0.
+func populationScales(p optimize.Problem) (gradient, hessian float64) {
+	G, M, d := p.Constants.Lipschitz, p.DataSmoothness(), float64(p.Dim())
+	far := G / M
+	if rho := p.Constants.HessianLipschitz; rho > 0 && !math.IsInf(rho, 1) {
+		far, hessian = min(far, M/rho), M
+	}
+	s := math.Sqrt(d / p.Records)
+	s *= math.Sqrt(math.Log(max(math.Sqrt(d)/(.01*far*s), math.E)))
+	return G * s, hessian * s
+}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/secondorder"
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
@@ -168,6 +169,34 @@ func TestPerturbedRefuses(t *testing.T) {
 	} {
 		if _, err := c.Plan(context.Background(), p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v: want %q", c, err, want)
+		}
+	}
+}
+
+// TestPerturbedStatesTheScaleOfTheoremC1 works out the scales of Liu and Talwar 2025, Theorem C.1, by hand from the
+// public numbers. The test fails if the words of the plan have other numbers.
+func TestPerturbedStatesTheScaleOfTheoremC1(t *testing.T) {
+	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []float64{1e4, 4e4, 1e6} {
+		p, err := optimize.NewProblem(loss.Tanh(), b, optimize.Stated(50, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := secondorder.Perturbed{}.Plan(context.Background(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := p.Constants
+		M := max(-c.Curvature.Lo, c.Curvature.Hi)
+		r := min(c.Lipschitz/M, M/c.HessianLipschitz) * math.Sqrt(50/n)
+		s := math.Sqrt(50 / n * math.Log(math.Sqrt(50)/(.01*r)))
+		want := fmt.Sprintf("the gradient is longer by about %.2g at most, and an eigenvalue of the Hessian lower by %.2g",
+			c.Lipschitz*s, M*s)
+		if got := plan.Summary().Charges; !strings.HasSuffix(got, want) {
+			t.Errorf("n = %v: %q: want %q", n, got, want)
 		}
 	}
 }

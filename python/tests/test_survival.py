@@ -93,3 +93,24 @@ def test_refusals(people, tmp_path):
         model(tmp_path / "fits").fit(X, y["years"])
     with pytest.raises(ValueError, match="last cut"):
         model(tmp_path / "fits").fit(X, y).predict_survival_function(X[:2], [4])
+
+
+def test_grouped(people, tmp_path):
+    """Times in whole years: with grouped the effects are the true ones, and without it too small."""
+    X, y = people
+    y = y.copy()
+    y["years"] = np.where(y["died"], np.floor(y["years"]) + 1, np.floor(y["years"]))
+    of = {"cuts": [1, 2, 3], "epsilon": 20, "delta": 1e-6, "relation": "replace-one", "folder": tmp_path / "fits", "table": "people",
+          "family": "lines", "bounds": {"age": (18, 100)}, "categories": {"sex": ["f", "m"]}, "progress": False}  # fmt: skip
+    two = pd.DataFrame({"age": [50.0, 60, 50], "sex": ["f", "f", "m"]})
+    effects = {}
+    for grouped in (True, False):
+        m = StillpointSurvival(grouped=grouped, **of).fit(X, y)
+        score = m.predict(two)
+        effects[grouped] = score[1] - score[0], score[2] - score[0]
+        # The survival at the cuts is that of the hazards, whatever the times between them were.
+        assert m.predict_survival_function(two)[:, -1] == pytest.approx(np.exp(-np.exp(score)), abs=1e-12)
+    assert effects[True] == pytest.approx((0.5, 0.7), abs=0.06)
+    assert effects[False][0] < 0.42 and effects[False][1] < 0.62
+    with pytest.raises(ValueError, match="grouped = 'yes': must be True or False"):
+        StillpointSurvival(grouped="yes", **of).fit(X, y)

@@ -1,7 +1,7 @@
 dp_fit <- function(formula, data, classes = NULL, bounds = list(), levels = list(), dates = list(),
                    epsilon, delta, relation, folder, table, records = NULL, indicators = character(), curves = NULL,
                    loss = NULL, regularizer = NULL, family = "auto", features = NULL, train = NULL, unit = NULL, budget = NULL, inference = NULL,
-                   weight = NULL, cuts = NULL, described = NULL) {
+                   weight = NULL, cuts = NULL, grouped = FALSE, changing = NULL, described = NULL) {
   call <- match.call()
   # A fit may be saved and published: neither its call nor its formula's environment may hold rows.
   if (inherits(formula, "formula")) environment(formula) <- globalenv()
@@ -18,8 +18,10 @@ dp_fit <- function(formula, data, classes = NULL, bounds = list(), levels = list
   }
   loss <- loss_of(loss)
   said <- read_formula(formula, known)
-  target <- if (is.null(said$time)) read_target(said$outcome, classes, bounds) else read_time(said, data, classes, bounds, cuts)
-  if (is.null(said$time) && !is.null(cuts)) refuse("cuts: must be left out: the outcome is not Surv(time, event)", field = "cuts")
+  target <- if (is.null(said$time)) read_target(said$outcome, classes, bounds) else read_time(said, data, classes, bounds, cuts, grouped, changing)
+  for (of in if (is.null(said$time)) c("cuts", if (!identical(grouped, FALSE)) "grouped", "changing")) {
+    if (!is.null(get(of))) refuse(sprintf("%s: must be left out: the outcome is not Surv(time, event)", of), field = of)
+  }
   columns <- lapply(setNames(nm = said$columns), read_column, said, bounds, levels, dates, indicators, read_curves(curves, said, c(names(bounds), names(dates))))
   for (pair in said$pairs) {
     if (!all(pair %in% known)) refuse(sprintf("formula: %s: must be an interaction of two columns that are described", paste(pair, collapse = ":")), field = "formula")
@@ -137,7 +139,7 @@ loss_of <- function(loss) {
 }
 
 # The target of Surv(time, event) or Surv(entry, time, event).
-read_time <- function(said, data, classes, bounds, cuts) {
+read_time <- function(said, data, classes, bounds, cuts, grouped, changing) {
   if (!is.null(classes)) refuse("classes: must be left out: the outcome is the time to an event", field = "classes")
   time <- said$time[["time"]]
   if (is.null(cuts)) {
@@ -145,6 +147,10 @@ read_time <- function(said, data, classes, bounds, cuts) {
       "or \"auto\" with bounds of the time"), field = "cuts")
   }
   if (identical(cuts, "auto") && !time %in% names(bounds)) refuse(sprintf("bounds: %s: must be given where cuts = \"auto\"", time), field = "bounds")
+  if (!isTRUE(grouped) && !isFALSE(grouped)) refuse("grouped: must be TRUE (the time of an event is known by its interval alone) or FALSE", field = "grouped")
+  if (!is.null(changing) && !(is.character(changing) && length(changing) == 1L && changing %in% said$columns)) {
+    refuse("changing: must be the name of a column of the formula that has levels: one whose hazard ratios change", field = "changing")
+  }
   for (name in intersect(said$time, names(data))) {
     kind <- kind_of(data[[name]])
     event <- name == said$time[["event"]]
@@ -156,7 +162,7 @@ read_time <- function(said, data, classes, bounds, cuts) {
     if (!event && kind != "number") refuse(sprintf("data: %s: must be a column of numbers, the time from 0", name), field = "data")
   }
   c(list(time = time, event = if (is.null(said$event)) said$time[["event"]] else paste0(said$time[["event"]], "=", said$event)),
-    if ("entry" %in% names(said$time)) list(entry = said$time[["entry"]]),
+    if ("entry" %in% names(said$time)) list(entry = said$time[["entry"]]), if (grouped) list(grouped = TRUE), if (!is.null(changing)) list(changing = changing),
     list(cuts = if (identical(cuts, "auto")) "auto" else I(as.numeric(cuts))),
     if (time %in% names(bounds)) list(number = two(bounds[[time]], time)))
 }

@@ -60,6 +60,23 @@ auto <- go(Surv(days, died) ~ age, bounds = list(age = c(18, 100), days = c(0, 1
 stopifnot(abs(coef(auto)[["age"]] - 0.05) < 0.01)
 stopifnot(length(jsonlite::fromJSON(file.path(auto$folder, "model.json"))$schema$target$cuts) == 8L)
 
+# Times in whole years: an event counts in the year that its time ends, and no event until the last whole year.
+people$years <- ifelse(people$died, ceiling(people$days / 365 + 1e-9), floor(people$days / 365))
+whole <- go(Surv(years, died) ~ age + sex, cuts = 1:3, grouped = TRUE)
+stopifnot(abs(coef(whole)[["age"]] - 0.05) < 0.01, abs(coef(whole)[["sex=m"]] - 0.7) < 0.15, startsWith(jsonlite::fromJSON(file.path(whole$folder, "model.json"))$loss, "cloglog"))
+plain <- go(Surv(years, died) ~ age + sex, cuts = 1:3)
+stopifnot(coef(whole)[["age"]] > coef(plain)[["age"]] + 0.005)
+
+# The hazard ratio of the sexes is the same in each interval.
+changing <- go(Surv(days, died) ~ age + sex, cuts = c(365, 1095), changing = "sex", inference = 0.95)
+ratios <- changing$coefficients$hazard_ratios
+stopifnot(nrow(ratios) == 2L, all(abs(log(ratios$hazard_ratio) - 0.7) < 0.3))
+refused(go(Surv(days, died) ~ age, cuts = cuts, grouped = NA), "grouped: must be TRUE")
+refused(go(Surv(days, died) ~ age, cuts = cuts, changing = "sex"), "changing: must be the name of a column of the formula")
+refused(go(Surv(days, died) ~ age, cuts = cuts, changing = "age"), "target.changing")
+refused(go(cost ~ age, grouped = TRUE), "grouped: must be left out")
+refused(go(cost ~ age, changing = "age"), "changing: must be left out")
+
 # Risks and survival are those of the command, and those that are true.
 new <- data.frame(age = c(50, 50, 80, 60), sex = c("f", "m", "m", "f"))
 file <- tempfile(fileext = ".csv")

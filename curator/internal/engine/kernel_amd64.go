@@ -12,12 +12,12 @@ import (
 func kernels() []kernel {
 	all := []kernel{portable}
 	if cpu.X86.HasAVX2 && cpu.X86.HasFMA { // every processor with AVX2 has FMA
-		all = append(all, kernel{"AVX2", dots256, add256, dotsAtCodes256, addAtCodes256, pairs256, weigh256, logistic256,
-			residual256})
+		all = append(all, kernel{"AVX2", dots256, add256, dotsAtCodes256, addAtCodes256, pairs256, weigh256,
+			inLanes(4, logisticAVX2), inLanes(4, residualAVX2)})
 	}
 	if cpu.X86.HasAVX512F {
-		all = append(all, kernel{"AVX-512", dots512, add512, dotsAtCodes256, addAtCodes256, pairs512, weigh512, logistic512,
-			residual512})
+		all = append(all, kernel{"AVX-512", dots512, add512, dotsAtCodes256, addAtCodes256, pairs512, weigh512,
+			inLanes(8, logisticAVX512), inLanes(8, residualAVX512)})
 	}
 	return all
 }
@@ -206,34 +206,15 @@ func filling(lanes int, c, z, y []float64) int {
 	return len(c) &^ (lanes - 1)
 }
 
-func logistic512(c, z, y []float64, f *fused) int {
-	n := filling(8, c, z, y)
-	if n > 0 {
-		logisticAVX512(&c[0], &z[0], &y[0], n, f.parameter, f.radius, f.weight, f.scale)
+// inLanes returns the function that computes the coefficients of as many records as fill vectors of some lanes, and
+// returns their number.
+func inLanes(lanes int, by func(c, z, y *float64, n int, parameter, radius, weight, scale float64)) func(c, z, y []float64,
+	f *fused) int {
+	return func(c, z, y []float64, f *fused) int {
+		n := filling(lanes, c, z, y)
+		if n > 0 {
+			by(&c[0], &z[0], &y[0], n, f.parameter, f.radius, f.weight, f.scale)
+		}
+		return n
 	}
-	return n
-}
-
-func logistic256(c, z, y []float64, f *fused) int {
-	n := filling(4, c, z, y)
-	if n > 0 {
-		logisticAVX2(&c[0], &z[0], &y[0], n, f.parameter, f.radius, f.weight, f.scale)
-	}
-	return n
-}
-
-func residual512(c, z, y []float64, f *fused) int {
-	n := filling(8, c, z, y)
-	if n > 0 {
-		residualAVX512(&c[0], &z[0], &y[0], n, f.parameter, f.radius, f.weight, f.scale)
-	}
-	return n
-}
-
-func residual256(c, z, y []float64, f *fused) int {
-	n := filling(4, c, z, y)
-	if n > 0 {
-		residualAVX2(&c[0], &z[0], &y[0], n, f.parameter, f.radius, f.weight, f.scale)
-	}
-	return n
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"sync"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/noise"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -170,4 +172,98 @@ func (p *Prefix) release(q query.Question, item []int64, n *noises, charge float
 		mean[j] = p.centre[j] + steps[j]/p.grid.scale
 	}
 	return query.Release{Mean: mean, Sigma: deviation * math.Ldexp(1, p.grid.bits) / p.grid.scale, Charge: charge}
+}
+
+// newPrefixGrid chooses the grid of a prefix sum, in units of a mean: scale is the number of steps in a
+// unit of an item. One record moves its item by at most D(1+slack) scale + sqrt(d) steps, where D is the
+// declared sensitivity, slack bounds relative rounding errors and d is the number of coordinates. The noisy
+// state is the mechanism's matrix times the items, plus noise. One record therefore moves the noisy state
+// by at most this distance times the norm of a column of the matrix. This product is the sensitivity of the
+// event that each item is charged. docs/explanation/exactness.md derives the grid. newPrefixGrid returns an
+// error if no number of bits keeps contributions and sums within their limits.
+func newPrefixGrid(spec query.Prefix, m mechanism, r account.Relation, dim int, rows float64) (grid, error) {
+	shift, square := m.law()
+	column := columnNorm(shift, square)
+	root := math.Sqrt(float64(dim))
+	// The factor 1 + 2^-49 covers the rounding of divisions by the cohort's size, in this file and
+	// in the check of an item's sensitivity.
+	bound := spec.Sensitivity * (1 + slack(dim)) * (1 + 0x1p-49)
+	z := math.Sqrt(spec.Charge) / column
+	for bits := min(startBits(root, z), noise.MaxBits-shift); bits >= minBits; bits-- {
+		g := grid{bits: bits}
+		one := math.Ldexp(1, bits)
+		g.scale = (float64(one*z*(1-0x1p-44)) - root) / bound
+		if !(g.scale > 0) || math.IsInf(g.scale, 0) {
+			break
+		}
+		// The norm of a contribution's centre is at most the clip norm.
+		most := float64(2*bound*g.scale) + 1
+		// No row is in two items, and no entry of the mechanism's matrix exceeds 2^shift.
+		total := math.Ldexp(float64(bound/clips(r)*g.scale)+1, shift) * rows
+		if !(most <= maxContribution && total <= maxTotal) {
+			continue
+		}
+		g.sensitivity = column * (bound + root/g.scale) * (1 + 0x1p-50)
+		g.sigma = one / g.scale * (1 - 0x1p-50)
+		return g, nil
+	}
+	return grid{},
+		fmt.Errorf("curator: prefix sum: charge = %v: no exact grid for %d items, %d coordinates and %.0f records",
+			spec.Charge, spec.Items, dim, rows)
+}
+
+// columnNorm returns the norm of a column of a prefix sum's matrix, whose entries are integers over
+// 2^q: sqrt(square)/2^q, rounded up. The conversion, the root and the product have a relative error
+// of less than 3/2^53.
+func columnNorm(q int, square uint64) float64 {
+	return math.Ldexp(math.Sqrt(float64(square))*(1+0x1p-50), -q)
+}
+
+// tree is the binary tree mechanism (Dwork, Naor, Pitassi and Rothblum 2010; Chan, Shi and Song
+// 2011). A prefix of t items is divided into blocks by the binary expansion of t, with the largest
+// block first. Each block is a node of the tree. The last block ends at item t, and no earlier prefix
+// has this block. The noise of each node is therefore drawn when the node's last item is added, and
+// dropped when a larger block contains the node. If the number of items is a power of two, the last
+// item completes the block of all items.
+//
+// Item 1 is in one node of each size 1, 2, 4, ... up to the number of items. No item is in more
+// nodes.
+type tree struct {
+	most, taken int
+	sum         []int64
+	// nodes[j] is the noise of the current prefix's block of 2^j items, nil if the prefix has no
+	// such block.
+	nodes [][]int64
+}
+
+func newTree(items int) *tree {
+	return &tree{most: items, nodes: make([][]int64, bits.Len(uint(items)))}
+}
+
+func (m *tree) law() (q int, square uint64) { return 0, uint64(bits.Len(uint(m.most))) }
+
+func (m *tree) items() int { return m.taken }
+
+func (m *tree) add(item []int64, normals func() []int64) (prefix []float64, deviation float64) {
+	if m.sum == nil {
+		m.sum = make([]int64, len(item))
+	}
+	for j, v := range item {
+		m.sum[j] += v
+	}
+	m.taken++
+	level := bits.TrailingZeros(uint(m.taken))
+	clear(m.nodes[:level])
+	m.nodes[level] = normals()
+	noisy := append([]int64(nil), m.sum...)
+	for _, noise := range m.nodes {
+		for j, v := range noise {
+			noisy[j] += v
+		}
+	}
+	prefix = make([]float64, len(noisy))
+	for j, v := range noisy {
+		prefix[j] = float64(v)
+	}
+	return prefix, math.Sqrt(float64(bits.OnesCount(uint(m.taken))))
 }

@@ -227,7 +227,7 @@ class _Estimator(BaseEstimator):
         file = out / "configuration.yaml"
         words = json.dumps(config, ensure_ascii=False, indent=2, default=_plain)
         file.write_text(words, encoding="utf-8")
-        written = [*used, *(c for c in (beside.column, self.weight) if c in columns)]
+        written = [*used, *(c for c in (beside.column, self.weight, *self._exposed()) if c in columns)]
         places = [columns.index(c) for c in written]
         listed = frozenset([*(self.categories or {}), *([beside.column] if beside.column else ())])
         if spread:
@@ -265,6 +265,9 @@ class _Estimator(BaseEstimator):
         columns = taken[:-1]
         if self.weight is not None and self.weight not in columns:
             raise ValueError(f"weight = {self.weight!r}: must be a column of X")
+        for name in self._exposed():
+            if name not in columns:
+                raise ValueError(f"exposure, offset: {name!r}: must be a column of X")
         if self.unit is None:
             if persons is not None:
                 raise ValueError("unit: was given to fit alone: must be given to the estimator, too: unit={'rows': 8}")
@@ -463,11 +466,23 @@ class _Estimator(BaseEstimator):
         """What is predicted, in words."""
         return self.coefficients_["target"]
 
+    def _exposed(self) -> dict[str, tuple[str, Any]]:
+        """The column of exposures or of their logarithms, with its use and its bounds; empty without one."""
+        given = {use: getattr(self, use, None) for use in ("exposure", "offset")}
+        for use, of in given.items():
+            if of is not None and not (isinstance(of, Mapping) and len(of) == 1 and all(np.shape(b) == (2,) for b in of.values())):
+                raise ValueError(f"{use} = {of!r}: must be {{a column of X: (its public lower bound, its upper one)}}")
+        if None not in given.values():
+            raise ValueError("offset: must not be given beside an exposure")
+        return {str(name): (use, bounds) for use, of in given.items() if of for name, bounds in of.items()}
+
     def _schema(self, columns: list[str], target: str, beside: _Unit) -> dict[str, Any]:
         """The schema."""
         schema = {"columns": self._columns(columns, beside.column), "target": {"column": target, **self._target()}}
         if self.weight is not None:
             schema["target"]["weight"] = self.weight
+        for name, (use, bounds) in self._exposed().items():
+            schema["target"][use] = {"column": name, "number": [float(b) for b in bounds]}
         if beside.column:
             schema["unit"] = {"column": beside.column, "rows": beside.rows}
         if isinstance(self.curves, str):
@@ -493,6 +508,7 @@ class _Estimator(BaseEstimator):
         """The schema's columns. A column of X that is neither described nor ignored is an error."""
         categories, dates = dict(self.categories or {}), dict(self.dates or {})
         stated = {"outcome": self.outcome, "unit": unit or None, "weight": self.weight}
+        stated.update((use, name) for name, (use, _) in self._exposed().items())
         left = {*stated.values(), *(() if self._ignores_others() else self.ignore)}
         numbers = [c for c in columns if c not in categories and c not in dates and c not in left]
         bounds = self.bounds
@@ -531,7 +547,7 @@ class _Estimator(BaseEstimator):
                 raise ValueError(f"ignore: column {name!r}: must not be in bounds, categories or dates, too")
         for i, (use, name) in enumerate(stated.items()):
             if name is not None and (name in described or name in list(stated.values())[:i]):
-                raise ValueError(f"{use} = {name!r}: must not be in bounds, categories or dates, nor be another of outcome, unit and weight")
+                raise ValueError(f"{use} = {name!r}: must not be in bounds, categories or dates, nor be another of outcome, unit, weight and exposure")
         _checks.refuse_columns(columns, described, ignored)
         schema: dict[str, Any] = {}
         for name in columns:
@@ -889,6 +905,9 @@ class StillpointRegressor(RegressorMixin, _Estimator):
         target_bounds: the public bounds of the target. A number beyond them counts as the bound.
         loss: a loss of numbers that ``stillpoint losses`` lists, such as squared(0.5). Its
             parameters are in units of half the target's range.
+        exposure: ``{"years": (0.1, 10)}``, a column of X with the extent over which each row was counted, and its public
+            bounds; of a loss of counts or of tweedie. A prediction is that per unit of exposure, and needs no such column.
+        offset: the same of natural logarithms of exposures, ``{"log_years": (-2.3, 2.3)}``. A prediction is that at 0.
 
     The other arguments and attributes are those of :class:`StillpointClassifier`.
     """
@@ -923,10 +942,14 @@ class StillpointRegressor(RegressorMixin, _Estimator):
         outcome=None,
         unit=None,
         weight=None,
+        exposure=None,
+        offset=None,
         **refused,
     ):
         _checks.refuse_arguments(type(self).__name__, refused)
         self.target_bounds = target_bounds
+        self.exposure = exposure
+        self.offset = offset
         super().__init__(**_shared(locals()))
 
     def _loss(self) -> str:

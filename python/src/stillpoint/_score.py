@@ -515,7 +515,7 @@ def _output(name: str, target: Mapping[str, Any], clamped: bool) -> tuple[Made, 
     """What makes predictions of margins, each when it is called, and the columns that predict --margin writes."""
     if "event" in target:
         return (lambda z: [lambda: -np.expm1(-exp(z[0])), lambda: z[0], lambda: z[0]]), ["risk", "score", "margin"]
-    counts = re.match(r"(poisson(-rate)?|gamma|negbinomial|tweedie)\(", name) is not None
+    counts = re.match(r"(poisson|gamma|negbinomial|tweedie)(-rate)?\(", name) is not None
     if counts or "number" in target:
         low, high = (float(b) for b in target["number"])
         half, middle = high / 2 - low / 2, low / 2 + high / 2

@@ -23,6 +23,7 @@ class StillpointSurvival(_Estimator):
     Args:
         cuts: the public ends of the intervals in each of which the baseline hazard is constant. The
             last is the end of the time that is modelled: later times count as observed until then.
+        grouped: the time of an event is known by its interval alone, as where times are whole years and the cuts are, too.
         changing: a column of ``categories`` whose hazard ratios change between the intervals; ``coefficients_`` then has
             ``hazard_ratios``.
 
@@ -39,6 +40,7 @@ class StillpointSurvival(_Estimator):
         self,
         *,
         cuts,
+        grouped=False,
         changing=None,
         epsilon,
         delta,
@@ -67,6 +69,7 @@ class StillpointSurvival(_Estimator):
     ):
         _checks.refuse_arguments(type(self).__name__, refused)
         self.cuts = cuts
+        self.grouped = grouped
         self.changing = changing
         super().__init__(**_shared(locals()))
 
@@ -88,8 +91,10 @@ class StillpointSurvival(_Estimator):
         return self.loss
 
     def _target(self) -> dict[str, Any]:
+        if not isinstance(self.grouped, bool):
+            raise ValueError(f"grouped = {self.grouped!r}: must be True or False")
         changing = {} if self.changing is None else {"changing": self.changing}
-        return {"cuts": [float(c) for c in self.cuts], **changing}
+        return {"cuts": [float(c) for c in self.cuts], **({"grouped": True} if self.grouped else {}), **changing}
 
     def _of(self) -> Callable[[Any], str]:
         return amount

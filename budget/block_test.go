@@ -1,0 +1,113 @@
+package budget
+
+import (
+	"context"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+)
+
+// TestBlocksAreAtMostWhatWasCharged tests the charge that a mark reserves ahead: that of 32 replies of the store at the
+// rate of the run, and at most what was charged before. A run that is killed has then marked at most twice its charge.
+func TestBlocksAreAtMostWhatWasCharged(t *testing.T) {
+	for _, x := range []struct {
+		charge, rate float64
+		latency      time.Duration
+		want         float64
+	}{{.5, .01, 250 * time.Millisecond, .08}, {.05, .01, 250 * time.Millisecond, .05}, {.05, 0, time.Second, 0},
+		{0, 3, time.Second, 0}} {
+		m := &marks{charge: x.charge, rate: x.rate, latency: x.latency}
+		if got := m.block(); math.Abs(got-x.want) > 1e-12 || got > x.charge {
+			t.Errorf("%+v: %v", x, got)
+		}
+	}
+}
+
+// slow is a store that keeps the leases that it renews, and takes a millisecond for each.
+type slow struct {
+	Store
+	mu     sync.Mutex
+	leases []Lease
+}
+
+func (s *slow) Renew(_ context.Context, _ string, before, after Lease) (bool, error) {
+	time.Sleep(time.Millisecond)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leases = append(s.leases, after)
+	return true, nil
+}
+
+// TestMarksCoverARun tests the marks of a run of many releases: cover returns after the store has a mark of at least the
+// charge, no mark is beyond the limit, nor beyond twice the charge, and none falls.
+func TestMarksCoverARun(t *testing.T) {
+	s := new(slow)
+	m := &marks{store: s, limit: 1, patience: time.Second, ctx: t.Context(), quit: make(chan struct{}), since: time.Now()}
+	const releases = 400
+	for i := range releases + 20 {
+		charge := float64(i+1) / releases // at last beyond the limit
+		if err := m.cover(t.Context(), i+1, charge); err != nil {
+			t.Fatal(err)
+		}
+		s.mu.Lock()
+		last := s.leases[len(s.leases)-1]
+		for _, l := range s.leases[max(len(s.leases)-2, 0):] {
+			if l.Charge > 1 || l.Charge > 2*charge+1e-12 || l.Events > i+1 {
+				t.Fatalf("release %d of charge %v: mark %v of %d events", i+1, charge, l.Charge, l.Events)
+			}
+		}
+		if last.Charge < min(charge, 1)-1e-12 {
+			t.Fatalf("release %d of charge %v is covered by %v", i+1, charge, last.Charge)
+		}
+		s.mu.Unlock()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k := 1; k < len(s.leases); k++ {
+		if s.leases[k].Charge < s.leases[k-1].Charge {
+			t.Errorf("mark %d falls from %v to %v", k, s.leases[k-1].Charge, s.leases[k].Charge)
+		}
+	}
+	if last := s.leases[len(s.leases)-1]; last.Charge != 1 {
+		t.Errorf("%d marks for %d releases, the last of %v", len(s.leases), releases, last.Charge)
+	}
+}
+
+// TestRefusedCostsToTheLetter tests the errors for a limit, a relation, a unit and a cost that a cap does not permit, each
+// with its own numbers: a run under add-or-remove costs four times mu^2 under a cap for replace-one.
+func TestRefusedCostsToTheLetter(t *testing.T) {
+	run := func(epsilon, delta, mu float64, r account.Relation, unit string) Limit {
+		return Limit{Guarantee: account.Guarantee{Epsilon: epsilon, Delta: delta, Mu: mu, Relation: r, Unit: unit}}
+	}
+	cap := Cap{Guarantee: account.Guarantee{Epsilon: 3, Delta: 1e-5, Mu: 1, Relation: account.ReplaceOne, Unit: "person"}}
+	good := run(1.5, 1e-6, .5, account.AddOrRemove, "person")
+	for want, x := range map[string]struct {
+		limit Limit
+		cap   Cap
+		cost  Cost
+	}{
+		"budget: charge = 0.75: must be at least 4 times mu^2 = 1":                                         {good, cap, Cost{Charge: .75}},
+		"budget: charge = -0.75: must be finite and > 0":                                                   {good, cap, Cost{Charge: -.75}},
+		"budget: charge = +Inf: must be finite and > 0":                                                    {good, cap, Cost{Charge: math.Inf(1)}},
+		"budget: charge = 0: must be finite and > 0":                                                       {good, cap, Cost{}},
+		"budget: delta = 1e-07: must be absent from the cost of a run that does not sample":                {good, cap, Cost{Charge: 1.25, Delta: 1e-7}},
+		"budget: law: epsilon = -1.5: must be finite and > 0":                                              {run(-1.5, 1e-6, .5, account.AddOrRemove, "person"), cap, Cost{Charge: 1}},
+		"budget: law: delta = 1.25: must be > 0 and < 1":                                                   {run(1.5, 1.25, .5, account.AddOrRemove, "person"), cap, Cost{Charge: 1}},
+		"budget: law: mu = -0.5: must be finite and > 0":                                                   {run(1.5, 1e-6, -.5, account.AddOrRemove, "person"), cap, Cost{Charge: 1}},
+		`budget: unit = "": must be the dataset's "person": a record is all rows of one person there, and`: {run(1.5, 1e-6, .5, account.AddOrRemove, ""), cap, Cost{Charge: 1}},
+		"budget: relation = replace-one: must be the dataset's add-or-remove: ": {run(1.5, 1e-6, .5, account.ReplaceOne, "person"),
+			Cap{Guarantee: account.Guarantee{Relation: account.AddOrRemove, Unit: "person"}}, Cost{Charge: 1}},
+	} {
+		err := x.limit.checkCost(t.Context(), x.cap, x.cost, true)
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v: must be %q", err, want)
+		}
+	}
+	if err := good.checkCost(t.Context(), cap, Cost{Charge: 1}, true); err != nil {
+		t.Error(err)
+	}
+}

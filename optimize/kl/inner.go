@@ -1,0 +1,145 @@
+package kl
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
+)
+
+// Inner is the solver of the rounds of [Proximal].
+type Inner uint8
+
+var inners = [...]string{"strongly-convex", "gd", "spiderboost", "storm"}
+
+func (i Inner) String() string { return optimize.NameOf(inners[:], "inner", uint8(i)) }
+
+// UnmarshalText sets i to the solver with the given name; the empty name is strongly-convex.
+func (i *Inner) UnmarshalText(text []byte) error {
+	n, err := optimize.ParseName(inners[:], "inner", string(text))
+	*i = Inner(n)
+	return err
+}
+
+// solver returns the algorithm of a round with the given number of steps.
+func (c Proximal) solver(steps int) optimize.Algorithm {
+	switch c.Inner {
+	case 2:
+		return firstorder.SpiderBoost{Steps: steps, StepScale: c.StepScale}
+	case 3:
+		return firstorder.STORM{Steps: steps, StepScale: c.StepScale}
+	}
+	return firstorder.GD{Steps: steps, StepScale: c.StepScale}
+}
+
+// pull is the regularizer of a round: the problem's plus lambda ||w - centre||^2.
+type pull struct {
+	loss.Regularizer
+	lambda float64
+	centre []float64
+}
+
+func (q pull) Name() string {
+	return fmt.Sprintf("%s + l2(%v) around a released point", q.Regularizer.Name(), 2*q.lambda)
+}
+
+func (q pull) Value(w []float64) float64 {
+	sum := q.Regularizer.Value(w)
+	for j, v := range w {
+		sum += q.lambda * (v - q.centre[j]) * (v - q.centre[j])
+	}
+	return sum
+}
+
+func (q pull) AddGradient(dst, w []float64) {
+	q.Regularizer.AddGradient(dst, w)
+	for j, v := range w {
+		dst[j] += 2 * q.lambda * (v - q.centre[j])
+	}
+}
+
+func (q pull) Smoothness() float64 { return q.Regularizer.Smoothness() + 2*q.lambda }
+func (q pull) Convexity() float64  { return q.Regularizer.Convexity() + 2*q.lambda }
+
+// innerPlan is the plan of a [Proximal] whose rounds another algorithm solves. outer has the rounds and their charges.
+type innerPlan struct {
+	optimize.Settled
+	of    Proximal
+	outer *proximalPlan
+}
+
+// round returns the plan of round t, counted from 0, around the point centre. F falls by less than L0 ||w - centre|| -
+// L~ ||w - centre||^2 from centre, which is at most L0^2/(4 L~).
+func (g *innerPlan) round(ctx context.Context, p optimize.Problem, t int, centre []float64) (optimize.Plan, error) {
+	steps, charge := g.outer.steps, g.outer.charge
+	if t == g.outer.rounds-1 {
+		steps, charge = g.outer.last, g.outer.lastCharge
+	}
+	p.Mu *= math.Sqrt(float64(steps) * charge / p.Charge())
+	p.Constants.InitialGap = min(p.Constants.InitialGap, p.Constants.Lipschitz*p.Constants.Lipschitz/(4*g.outer.lambda))
+	if p.Set == nil {
+		var err error
+		if p.Set, err = g.outer.ball(p, centre); err != nil {
+			return nil, err
+		}
+	}
+	if p.Regularizer == nil {
+		p.Regularizer = loss.None()
+	}
+	p.Start, p.Regularizer = centre, pull{p.Regularizer, g.outer.lambda, centre}
+	return g.of.solver(steps).Plan(ctx, p)
+}
+
+// around plans the rounds of outer with the solver that c names.
+func (c Proximal) around(ctx context.Context, p optimize.Problem, outer *proximalPlan, known optimize.KL) (optimize.Plan,
+	error) {
+	plan := &innerPlan{of: c, outer: outer}
+	var work optimize.Workload
+	var steps int
+	var passes float64
+	var last optimize.Plan
+	for t := range outer.rounds {
+		var err error
+		if t == 0 || t == outer.rounds-1 { // rounds but the last are alike
+			if last, err = plan.round(ctx, p, t, p.StartPoint()); err != nil {
+				return nil, err
+			}
+		}
+		s := last.Summary()
+		work, steps, passes = work.Plus(last.Workload()), steps+s.Steps, passes+s.Passes
+	}
+	s := last.Summary()
+	var err error
+	plan.Settled, err = optimize.Settle(optimize.Draft{
+		Problem: p,
+		Summary: optimize.Summary{
+			Algorithm: "proximal-point", Citation: "proximal point method (Menart et al. 2024, Algorithm 2) over " + s.Citation,
+			Steps: steps, StepSize: s.StepSize, Passes: passes, Output: "of the last round: " + s.Output,
+			Charges: fmt.Sprintf("%d rounds, of which the last has %d steps and %.3g of the budget; L~ = %.3g; %s; a round: %s",
+				outer.rounds, outer.last, float64(outer.last)*outer.lastCharge/p.Charge(), outer.lambda, words(known), s.Charges),
+		},
+		Needs:      last.Needs(),
+		Properties: optimize.Properties{Averaged: last.Properties().Averaged, Restarted: true},
+		Workload:   work,
+		Output:     optimize.Last,
+	})
+	plan.Expect(outer.forecast(p, known))
+	return plan, err
+}
+
+// Run runs the solver once for each round, around the result of the round before.
+func (g *innerPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
+	p := g.Problem()
+	return optimize.Chain(ctx, o, observe, g.Summary().Steps, func(k int, from optimize.Result) (optimize.Plan, error) {
+		switch k {
+		case 0:
+			from.W = p.StartPoint()
+		case g.outer.rounds:
+			return nil, nil
+		}
+		return g.round(ctx, p, k, from.W)
+	})
+}
