@@ -243,13 +243,13 @@ func (m *Map) readTarget(cells *row) (target float64, ok bool) {
 
 // readTimes returns the encoded time to an event (targetpair.JoinTimes). ok is false if the time or the entry is
 // negative, the event is missing, or the record was never at risk before the end of the time that is modelled: the
-// entry is not before the time, or not before the end.
+// entry is not before the time, unless both are 0, or not before the end.
 func (m *Map) readTimes(cells *row, time float64) (target float64, ok bool) {
 	event, entry, end := m.reading(cells, m.times[0]), 0., m.schema.target.High
 	if len(m.times) > 1 {
 		entry = m.reading(cells, m.times[1])
 	}
-	if !(time >= 0 && entry >= 0 && event >= 0) || len(m.times) > 1 && !(entry < min(time, end)) {
+	if !(time >= 0 && entry >= 0 && event >= 0) || len(m.times) > 1 && !(entry < min(time, end)) && (entry > 0 || time > 0) {
 		return 0, false
 	}
 	return targetpair.JoinTimes(entry/end, min(time/end, 1), event == 1 && time <= end), true

@@ -75,7 +75,7 @@ func PoissonRate(clip, least float64) (RankOne, error) {
 func newCloglog(clip, least float64) (Loss, error) {
 	l, err := PoissonRate(clip, least)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("loss: cloglog, whose parameters are those of poisson-rate: %w", err)
 	}
 	p := l.(poisson)
 	p.grouped = true
@@ -137,8 +137,12 @@ func WithExposure(l Loss, least float64) (Loss, error) {
 		again.Output = of
 		return NewNetwork(again)
 	}
-	return nil, fmt.Errorf("loss %s takes no exposures: must be poisson, negbinomial or tweedie where there is an exposure or an offset; for "+
-		"another loss of numbers, subtract the offset from the target beforehand", l.Name())
+	instead := "subtract the offset from the target beforehand"
+	if _, is := l.(gamma); is {
+		instead = "divide the target by the exposure beforehand"
+	}
+	return nil, fmt.Errorf("loss %s takes no exposures: must be poisson, negbinomial or tweedie where there is an exposure or an "+
+		"offset; or %s", l.Name(), instead)
 }
 
 // straight is the margin beyond which Values continues the loss linearly, so that values stay finite.

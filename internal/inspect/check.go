@@ -161,9 +161,12 @@ type tally struct {
 	order  []*counted
 	filter *counted // the column of the row filter; nil if there is none
 	marks  []mark   // of the current rows
-	csv    dataset.CSV
-	open   int // records of which a quote is not closed
-	ended  int // rows with one empty cell more than the header, since they end in a delimiter
+
+	exits, entries map[int]float64 // times of the current rows, of tables with entries
+	late           int             // rows that were never at risk
+	csv            dataset.CSV
+	open           int // records of which a quote is not closed
+	ended          int // rows with one empty cell more than the header, since they end in a delimiter
 }
 
 // counted holds the counts of one column's cells.

@@ -93,6 +93,22 @@ func (t *tally) problems(k *counted) (list []Finding) {
 		add(k.odd, "not among the public values: such rows pass no filter", "list all values: "+k.column.Line())
 	case k.Kind == "date":
 		list = append(list, undated(k.odd, *k.column, t.schema.Missing())...)
+	case k.Kind == "event":
+		add(k.odd, "neither 0 nor 1: such rows count and contribute nothing", "state the value of an event, as in event: status=2, or mend the cells")
+	case target.Event != "" && (k.Kind == "target" || k.Kind == "entry"):
+		below, others := spellings{}, spellings{}
+		for text, n := range k.odd {
+			if others[text] = n; strings.HasPrefix(text, "-") {
+				below[text] = n
+				delete(others, text)
+			}
+		}
+		add(below, "negative times: such rows count and contribute nothing", "mend the cells: times begin at 0")
+		list = append(list, numberless(others, k, t.schema.Missing())...)
+		if k.Kind == "entry" && t.late > 0 {
+			list = append(list, Finding{What: "not before the time, or not before the end: such rows count and contribute nothing",
+				Cells: t.late, Do: "mend the cells, or leave such rows out of the table: entries are times of the clock of " + target.Column})
+		}
 	default:
 		list = append(list, numberless(k.odd, k, t.schema.Missing())...)
 	}

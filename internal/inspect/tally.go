@@ -50,7 +50,7 @@ func (t *tally) rows(columns []table.Cells, n int) {
 
 // begin begins with n rows. keep reports whether the row filter keeps row i.
 func (t *tally) begin(n int, keep func(i int) bool) {
-	t.marks = slices.Grow(t.marks[:0], n)[:n]
+	t.marks, t.exits, t.entries = slices.Grow(t.marks[:0], n)[:n], map[int]float64{}, map[int]float64{}
 	for i := range t.marks {
 		if t.marks[i] = leftOut; keep(i) {
 			t.marks[i] = counting
@@ -60,7 +60,13 @@ func (t *tally) begin(n int, keep func(i int) bool) {
 
 // end counts the rows by their marks.
 func (t *tally) end() {
-	for _, m := range t.marks {
+	for i, m := range t.marks {
+		exit, ended := t.exits[i]
+		entry, came := t.entries[i]
+		if m == counting && ended && came && entry >= min(exit, t.schema.Target().High) && (entry > 0 || exit > 0) {
+			t.late++
+			m = silent
+		}
 		switch m {
 		case leftOut:
 			t.report.LeftOut++
@@ -83,6 +89,7 @@ func (t *tally) cell(k *counted, i int, cell string) {
 	if k.column == nil && (as == cellstatus.Absent || as == cellstatus.Unread || as == cellstatus.Unlisted) {
 		t.marks[i] = max(t.marks[i], silent)
 	}
+	t.timed(k, i, x)
 	switch as {
 	case cellstatus.Absent:
 		k.Missing++
@@ -113,6 +120,17 @@ func (t *tally) cell(k *counted, i int, cell string) {
 	k.see(k, cell, text, x, as)
 }
 
+// timed keeps the time or the entry of row i, if the column k has those of a table with entries.
+func (t *tally) timed(k *counted, i int, x float64) {
+	switch target := t.schema.Target(); {
+	case target.Entry == "" || !(x >= 0):
+	case k.Kind == "target":
+		t.exits[i] = x
+	case k.Kind == "entry":
+		t.entries[i] = x
+	}
+}
+
 // typed counts the cell of row i in the column k, which is a number within cells of a type, as cell counts its text.
 func (t *tally) typed(k *counted, cells *table.Cells, i int) {
 	x := cells.Numbers[i]
@@ -123,6 +141,7 @@ func (t *tally) typed(k *counted, cells *table.Cells, i int) {
 		t.cell(k, i, cells.Text(i))
 		return
 	}
+	t.timed(k, i, x)
 	k.Read++
 	k.n++
 	k.varies = true // numbers of other bits have other texts

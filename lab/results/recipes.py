@@ -265,7 +265,10 @@ RECIPES = [
     ],
     Runs("theorems.md", "Warm starts", ["warm"],
          [Key("label"), *[At(("g",), {"family": f, "records": n})
-                          for f in ("tanh", "saddle(0.15)", "slow-tail") for n in (1e4, 1e5)]]),
+                          for f in ("tanh", "saddle(0.15)", "slow-tail", "cosine") for n in (1e4, 1e5)]]),
+    Runs("theorems.md", "Exponents where losses are quasar-convex, or rise", ["warm-rates"],
+         [Key("family"), Key("label"), *sizes("g", values=(1e4, 1e5, 1e6, 1e7)), At(("slope", "slope.low", "slope.high")),
+          THEORY]),
     Runs("theorems.md", "Theorem 2's instance: how near to the floor", ["arora-hard"],
          [Key("label"), *by("N", (501, 2001, 5001, 20000), "g/r"), *SLOPE],
          labels={"gd, one step of 1/L1": "gd, one step", "recursive, all": "recursive"}),

@@ -95,3 +95,31 @@ def test_an_interrupt_keeps_what_was_reached(tmp_path):
     assert (tmp_path / "fit" / "model.json").exists()
     (total,) = stillpoint.spent(tmp_path / "fit")
     assert total["fits"] == 1
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_describe_of_a_frame(tmp_path, kind):
+    """A description of a table that Python holds: true numbers, and bounds that nobody stated."""
+    pd, np = pytest.importorskip("pandas"), pytest.importorskip("numpy")
+    library = pytest.importorskip(kind)
+    pytest.importorskip("sklearn")
+    r = np.random.default_rng(4)
+    n = 20_000
+    table = pd.DataFrame({"age": r.uniform(20, 80, n), "income": np.exp(8 + r.normal(0, 0.5, n)), "town": r.choice(["a", "b"], n, p=[0.3, 0.7])})
+    X = {"pandas": lambda: table, "polars": lambda: library.from_pandas(table), "pyarrow": lambda: library.Table.from_pandas(table)}[kind]()
+    facts = {"bounds": {"age": (0, 100), "income": "auto"}, "categories": {"town": ["a", "b"]}, "epsilon": 2, "delta": 1e-6,
+             "relation": "replace-one", "folder": tmp_path / "fits", "table": "people", "progress": False}  # fmt: skip
+    said = stillpoint.describe(X, by="town", **facts)
+    columns = {c["name"]: c for c in said["columns"]}
+    assert set(columns) == {"age", "income", "town"}
+    assert columns["age"]["mean"]["estimate"] == pytest.approx(50, abs=1)
+    low, high = columns["income"]["bounds"]
+    assert low < np.exp(7.5) and np.exp(8.5) < high < np.exp(12)
+    share = {level["name"]: level["share"]["estimate"] for level in columns["town"]["levels"]}
+    assert share["a"] == pytest.approx(0.3, abs=0.02)
+    with pytest.raises(TypeError, match="relation: must be given"):
+        stillpoint.describe(X, **{k: v for k, v in facts.items() if k != "relation"})
+    with pytest.raises(ValueError, match="column 'height': must be in X"):
+        stillpoint.describe(X, **{**facts, "bounds": {"age": (0, 100), "height": (0, 250)}})
+    with pytest.raises(TypeError, match="out: must be given"):
+        stillpoint.describe("people.yaml", **{k: v for k, v in facts.items() if k == "epsilon"})

@@ -23,8 +23,8 @@ from sklearn.utils.validation import check_is_fitted
 from stillpoint import _checks, _formula, _importance, _score, _summary, _table
 from stillpoint._cells import amount, text
 from stillpoint._command import ConfigurationError, StillpointError, run
-from stillpoint._fit import Fit, _fit, spent
-from stillpoint._progress import Shown
+from stillpoint._fit import Fit, _fit, spent, _released
+from stillpoint._progress import Progress, Shown
 
 
 class SpentWarning(UserWarning):
@@ -234,7 +234,7 @@ class _Estimator(BaseEstimator):
             self._keep(self._over(X, y, places, written, listed, target, file, out))
         else:
             feed = _table.writer(X, places, written, listed, target, targets, self._of(), beside.named())
-            self._keep(_fit(file, out=out, progress=self.progress, feed=feed))
+            self._keep(self._run(file, out, feed))
         self.n_features_in_ = len(columns)
         self.__dict__.pop("feature_names_in_", None)
         if names:
@@ -242,6 +242,9 @@ class _Estimator(BaseEstimator):
         self._fitted_columns, self._used, self._described = columns, used, described
         self._sum(beside.column)
         return self
+
+    def _run(self, file: Path, out: Path, feed: Any) -> Any:
+        return _fit(file, out=out, progress=self.progress, feed=feed)
 
     def _targets(self, X: Any, y: Any, columns: list[str], spread: bool) -> Any:
         """The column of targets: y, or a column of X. Shapes alone are looked at."""
@@ -554,10 +557,9 @@ class _Estimator(BaseEstimator):
             if name in categories:
                 schema[name] = {"category": [text(v) for v in categories[name]]}
             elif name in dates:
-                schema[name] = {"date": [text(v)[:10] for v in dates[name]]}
+                schema[name] = {"date": "auto" if _auto(dates[name]) else [text(v)[:10] for v in dates[name]]}
             elif name in bounds:
-                low, high = bounds[name]
-                schema[name] = {"number": [float(low), float(high)]}
+                schema[name] = {"number": _number(bounds[name])}
                 if name in self.log1p:
                     schema[name]["transform"] = "log1p"
             if name in self.indicators:
@@ -700,6 +702,55 @@ def _rows(X: Any) -> tuple[Any, list[str] | None]:
     if X.shape[1] == 0:
         raise ValueError(f"Found array with 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required.")
     return X, names
+
+
+def _auto(bounds: Any) -> bool:
+    """Whether the bounds are those that a description releases."""
+    return isinstance(bounds, str) and bounds == "auto"
+
+
+def _number(bounds: Any) -> Any:
+    if _auto(bounds):
+        return bounds
+    low, high = bounds
+    return [float(low), float(high)]
+
+
+class _Description(_Estimator):
+    """The description of a table: its columns as a fit reads them, of which one is called the target."""
+
+    def __init__(self, *, by: str | None, level: float, **given: Any):
+        columns = {kind: dict(given[kind] or {}) for kind in ("bounds", "categories", "dates")}
+        can = [*columns["bounds"], *(c for c, levels in columns["categories"].items() if len(levels) > 1)]
+        if not can:
+            raise ValueError("bounds, categories: must describe a number, or a category of two levels or more")
+        self._last, self.by, self.level = can[-1], by, level
+        self._as = next(of.pop(can[-1]) for of in columns.values() if can[-1] in of)
+        self._several = can[-1] in (given["categories"] or {})
+        if not any(columns.values()):
+            raise ValueError("bounds, categories, dates: must describe two columns or more")
+        super().__init__(**{**given, **columns}, loss="logistic" if self._several else "squared(1)", outcome=can[-1], ignore="others")
+
+    def _loss(self) -> str:
+        return self.loss
+
+    def _target(self) -> dict[str, Any]:
+        return {"classes": [text(c) for c in self._as]} if self._several else {"number": _number(self._as)}
+
+    def _of(self) -> Callable[[Any], str]:
+        return text if self._several else amount
+
+    def _configuration(self, rows: int | None, columns: list[str], target: str, beside: _Unit = EVERY_ROW) -> dict[str, Any]:
+        config = super()._configuration(rows, columns, target, beside)
+        del config["model"]
+        return config
+
+    def _run(self, file: Path, out: Path, feed: Any) -> dict[str, Any]:
+        more = [f"--level={float(self.level)!r}", *([] if self.by is None else [f"--by={self.by}"])]
+        return _released("describe", file, more, out, False, None, None, Progress(self.progress), feed)
+
+    def _keep(self, report: dict[str, Any]) -> None:
+        self.report_ = report
 
 
 def _fresh(folder: Path) -> Path:

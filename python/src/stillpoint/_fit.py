@@ -110,8 +110,8 @@ def _released(command, config, more, out, overwrite, epsilon, delta, shown, feed
 
 
 def describe(
-    config: str | os.PathLike,
-    out: str | os.PathLike,
+    config: Any,
+    out: str | os.PathLike | None = None,
     *,
     by: str | None = None,
     level: float = 0.95,
@@ -119,19 +119,35 @@ def describe(
     epsilon: float | None = None,
     delta: float | None = None,
     progress: Shown = "auto",
+    **of: Any,
 ) -> dict[str, Any]:
-    """Describes the table of a configuration by private counts, quantiles and means, for a budget of its own.
+    """Describes the table of a configuration, or a table that Python holds, by private counts, quantiles and means, for a budget of its own.
 
     Returns the content of ``describe.json``. A configuration of a fit with ``described: OUT/describe.json`` may keep
     ``number: auto``: its bounds are then those of the description.
 
     Args:
-        config: the configuration's file, which need not have a model.
-        out: the output folder.
+        config: the configuration's file, which need not have a model; or a table of pandas, polars or pyarrow.
+        out: the output folder, of a configuration.
         by: also describe the columns by the values of this category.
         level: the confidence level of the intervals, which cover the privacy noise.
         overwrite, epsilon, delta, progress: as of :func:`fit`.
+        of: for a table ``bounds``, ``categories``, ``dates``, ``relation``, ``folder``, ``table``, ``records`` and ``unit``, as of
+            :class:`StillpointClassifier`. The bounds of a column may be ``"auto"``: they follow from released quantiles.
     """
+    if not isinstance(config, (str, os.PathLike)):
+        for name in ("relation", "folder", "table"):
+            if name not in of:
+                raise TypeError(f"{name}: must be given: nothing about privacy has a default")
+        if epsilon is None or delta is None or out is not None or overwrite:
+            raise TypeError("epsilon, delta: must be given with a table, and folder in place of out and overwrite")
+        from stillpoint._estimators import _Description
+
+        facts = {name: of.pop(name, None) for name in ("bounds", "categories", "dates")}
+        made = _Description(by=by, level=level, epsilon=epsilon, delta=delta, progress=progress, **facts, **of)
+        return made.fit(config).report_
+    if out is None or of:
+        raise TypeError("out: must be given with a configuration's file, and no argument of a table")
     more = [f"--level={float(level)!r}", *([] if by is None else [f"--by={by}"])]
     return _released("describe", config, more, out, overwrite, epsilon, delta, Progress(progress))
 
