@@ -551,6 +551,11 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 	if err != nil {
 		return nil, err
 	}
+	for i, c := range fit.Columns {
+		if c.Feature >= r.Features { // thresholds are in order, also about a class without records
+			fit.Beta[i] = max(fit.Beta[i], optimize.LeastGap)
+		}
+	}
 	fit.Halfway = next != nil
 	fit.Absorbed = inference.Absorb(mat.NewSymDense(p.Dim(), r.moment), r.shape.Columns, dropped, r.momentSigma)
 	if r.Curvature != Flat {

@@ -16,6 +16,60 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
+// TestOrderedClassWithoutRecords: a class that no record has leaves a gap between thresholds near 0. The gap of the estimate
+// is that of the weights, and above 0.
+func TestOrderedClassWithoutRecords(t *testing.T) {
+	l, err := loss.Parse("ordered(4)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, targets := generated(4, 1500)
+	for i := range targets {
+		targets[i] = float64([]int{0, 2, 3}[i%3])
+	}
+	whole := budget(t, 3, account.ReplaceOne)
+	least := math.Inf(1)
+	for seed := range uint64(6) {
+		o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: targets, Loss: l, Budget: whole, Seed: seed + 1})
+		p, err := optimize.NewProblem(l, whole, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rate := optimize.BaseRate{Charge: p.Charge() / 50, Loss: l, Features: 3, Intercept: scale}
+		base, err := rate.Ask(context.Background(), o, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p = rate.Begin(p, base)
+		p.Mu *= .9
+		of := intervals()
+		of.Curvature = onestep.Ordered
+		plan, err := of.Plan(context.Background(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := plan.Run(context.Background(), o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := l.(interface {
+			Thresholds([]float64, int) []float64
+		}).Thresholds(res.W, 3)
+		for i, c := range res.Inference.Columns {
+			if c.Feature < 3 {
+				continue
+			}
+			gap := at[c.Feature-2] - at[c.Feature-3]
+			if least = min(least, gap); math.Abs(gap-res.Inference.Beta[i]) > 1e-9 || !(gap > 0) {
+				t.Errorf("gap %d of the model is %v, and of the estimate %v", c.Feature-3, gap, res.Inference.Beta[i])
+			}
+		}
+	}
+	if least > 2*optimize.LeastGap {
+		t.Errorf("the least gap is %v: tries nothing", least)
+	}
+}
+
 // TestOrderedIsTheMaximumLikelihood: with a large budget the estimate is the maximum of the likelihood, the weights are
 // those of the estimate, and the covariance is the inverse of the information in the row's weights and the gaps. The test
 // computes the information from differences of gradients of the loss. Without a base rate the run must refuse.
