@@ -2,6 +2,8 @@ package budget
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"sync"
@@ -32,12 +34,16 @@ type slow struct {
 	Store
 	mu     sync.Mutex
 	leases []Lease
+	fails  bool
 }
 
 func (s *slow) Renew(_ context.Context, _ string, before, after Lease) (bool, error) {
 	time.Sleep(time.Millisecond)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.fails {
+		return false, errors.New("out of reach")
+	}
 	s.leases = append(s.leases, after)
 	return true, nil
 }
@@ -72,8 +78,40 @@ func TestMarksCoverARun(t *testing.T) {
 			t.Errorf("mark %d falls from %v to %v", k, s.leases[k-1].Charge, s.leases[k].Charge)
 		}
 	}
-	if last := s.leases[len(s.leases)-1]; last.Charge != 1 {
-		t.Errorf("%d marks for %d releases, the last of %v", len(s.leases), releases, last.Charge)
+	if last := s.leases[len(s.leases)-1]; last.Charge != 1 || last.Events < releases/2 {
+		t.Errorf("%d marks for %d releases, the last of %v and %d events", len(s.leases), releases, last.Charge, last.Events)
+	}
+}
+
+// TestQuitEndsWaiting tests that a release that waits for a store out of reach returns soon after the run ends, and not
+// only when the patience is over.
+func TestQuitEndsWaiting(t *testing.T) {
+	m := &marks{store: &slow{fails: true}, limit: 1, patience: time.Hour, ctx: t.Context(), quit: make(chan struct{}), since: time.Now()}
+	ended := make(chan error, 1)
+	go func() { ended <- m.cover(t.Context(), 1, .5) }()
+	select {
+	case err := <-ended:
+		t.Fatalf("did not wait: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(m.quit)
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), "out of reach") {
+			t.Errorf("%v: must say why", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("still waits")
+	}
+}
+
+// TestRowsKeepTheirLetters tests that the text of a row has the characters of a dataset's name as they are: a row's hash
+// depends on them.
+func TestRowsKeepTheirLetters(t *testing.T) {
+	const name = "a<b>&c é"
+	text, err := encode(entry{Dataset: name})
+	if err != nil || !strings.Contains(text, `"`+name+`"`) || strings.ContainsAny(text, "\\\n") {
+		t.Errorf("%s, %v: must have %q", text, err, name)
 	}
 }
 
@@ -109,5 +147,31 @@ func TestRefusedCostsToTheLetter(t *testing.T) {
 	}
 	if err := good.checkCost(t.Context(), cap, Cost{Charge: 1}, true); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestWhatIsLeftToTheLetter tests the epsilon that an error names as left: of mu^2 = .81, or of a quarter of that for a run
+// under add-or-remove, by the formula of Gaussian differential privacy, less half a percent.
+func TestWhatIsLeftToTheLetter(t *testing.T) {
+	c := &chain{cap: Cap{Guarantee: account.Guarantee{Mu: 1, Relation: account.ReplaceOne}}, spent: exact(.19)}
+	phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+	for relation, mu := range map[account.Relation]float64{account.ReplaceOne: .9, account.AddOrRemove: .45} {
+		low, high := 0., 20.
+		for range 100 {
+			e := (low + high) / 2
+			if phi(mu/2-e/mu)-math.Exp(e)*phi(-mu/2-e/mu) > 1e-6 {
+				low = e
+			} else {
+				high = e
+			}
+		}
+		want := fmt.Sprintf("epsilon %.3g at delta 1e-06 is left", low*.995)
+		if got := c.leftText(Limit{Guarantee: account.Guarantee{Relation: relation, Delta: 1e-6}}); got != want {
+			t.Errorf("%v: %s: must be %s", relation, got, want)
+		}
+	}
+	c.spent = exact(1)
+	if got := c.leftText(Limit{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Delta: 1e-6}}); got != "nothing is left" {
+		t.Error(got)
 	}
 }

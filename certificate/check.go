@@ -1,6 +1,7 @@
 package certificate
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
+	"github.com/stillpoint-dp/stillpoint/internal/strictjson"
 )
 
 // check returns an error unless all members have valid values and the claim follows from the recorded
@@ -27,7 +29,7 @@ func (d *document) check(ctx context.Context) (epsilon float64, err error) {
 		// A sampled event states no charge. Only a schedule accounts for its privacy loss.
 		for i, e := range d.Events {
 			if e.Kind == account.SampledGaussian {
-				return 0, unsound(item("events", i)+".kind", strconv.Quote(string(e.Kind)),
+				return 0, unsound(strictjson.Item("events", i)+".kind", strconv.Quote(string(e.Kind)),
 					"must be counted by a schedule, which basis %q has not", d.Basis)
 			}
 		}
@@ -46,19 +48,8 @@ func (d *document) check(ctx context.Context) (epsilon float64, err error) {
 	if d.Records < 1 || d.Records > account.MaxRecords {
 		return 0, unsound("records", d.Records, "must be between 1 and 2^53")
 	}
-	if err := checkReservation(d.Budget); err != nil {
-		return 0, err
-	}
-	if err := checkFilter(d.Filter); err != nil {
-		return 0, err
-	}
-	if err := checkUnit(d.Unit); err != nil {
-		return 0, err
-	}
-	if err := d.checkTexts(); err != nil {
-		return 0, err
-	}
-	if err := d.checkEvents(); err != nil {
+	if err := cmp.Or(checkReservation(d.Budget), checkFilter(d.Filter), checkUnit(d.Unit), d.checkTexts(),
+		d.checkEvents()); err != nil {
 		return 0, err
 	}
 	return epsilon, d.checkStability()
@@ -129,7 +120,7 @@ func (d *document) checkSchedule(ctx context.Context) (epsilon float64, err erro
 	}
 	for i, e := range d.Events {
 		if err := ledger.Reserve(e); err != nil {
-			return 0, fmt.Errorf("certificate: %s: %w: %w", item("events", i), ErrUnsound, err)
+			return 0, fmt.Errorf("certificate: %s: %w: %w", strictjson.Item("events", i), ErrUnsound, err)
 		}
 	}
 	return schedule.Epsilon(), nil
@@ -149,7 +140,7 @@ func (d *document) checkTexts() error {
 	}
 	for i, assumption := range d.Trusted {
 		if assumption == "" {
-			return unsound(item("trusted", i), `""`, "must not be empty")
+			return unsound(strictjson.Item("trusted", i), `""`, "must not be empty")
 		}
 	}
 	if d.ModelSHA256 == "" {
@@ -191,7 +182,7 @@ func checkDigest(field, digest string) error {
 // exceeds mu^2.
 func (d *document) checkEvents() error {
 	for i, e := range d.Events {
-		if err := d.checkEvent(item("events", i), e); err != nil {
+		if err := d.checkEvent(strictjson.Item("events", i), e); err != nil {
 			return err
 		}
 	}

@@ -5,71 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
+	"github.com/stillpoint-dp/stillpoint/internal/strictjson"
 )
 
 // checkJSON returns an error unless data is one JSON value in UTF-8, with nothing after it, in which no
-// object has a key twice. Package json would use the last of two members with the same key without an
-// error.
+// object has a key twice.
 func checkJSON(data []byte) error {
-	if !utf8.Valid(data) {
-		return malformed("", "", "must be UTF-8")
-	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	var value json.RawMessage
-	if err := decoder.Decode(&value); err != nil {
-		return notJSON(err)
-	}
-	if _, err := decoder.Token(); err != io.EOF {
-		return malformed("", "", "must be one JSON value with nothing after it")
-	}
-	decoder = json.NewDecoder(bytes.NewReader(value))
-	decoder.UseNumber()
-	return checkKeys("", decoder)
-}
-
-// checkKeys reads one JSON value and all values in it. It returns an error if a key occurs twice in an
-// object. field is the path of the value for error messages.
-func checkKeys(field string, decoder *json.Decoder) error {
-	token, err := decoder.Token()
-	if err != nil {
-		return notJSON(err)
-	}
-	switch token {
-	case json.Delim('{'):
-		seen := make(map[string]bool)
-		for decoder.More() {
-			token, err := decoder.Token()
-			if err != nil {
-				return notJSON(err)
-			}
-			key := token.(string) // the decoder accepts only strings as keys
-			if seen[key] {
-				return malformed(join(field, key), "", "is given twice")
-			}
-			seen[key] = true
-			if err := checkKeys(join(field, key), decoder); err != nil {
-				return err
-			}
-		}
-	case json.Delim('['):
-		for i := 0; decoder.More(); i++ {
-			if err := checkKeys(item(field, i), decoder); err != nil {
-				return err
-			}
-		}
-	default:
-		return nil
-	}
-	if _, err := decoder.Token(); err != nil { // the closing delimiter
-		return notJSON(err)
+	same := func(key string) string { return key }
+	if f := (strictjson.Checker{Same: same, Lenient: true}).Check(data); f != nil {
+		return malformed(f.Field, f.Value, f.Rule)
 	}
 	return nil
 }
@@ -107,13 +56,13 @@ func (o object) only(keys []string, optional ...string) {
 	}
 	for _, key := range keys {
 		if _, given := o.members[key]; !given && !slices.Contains(optional, key) {
-			*o.err = malformed(join(o.field, key), "", "is missing")
+			*o.err = malformed(strictjson.Join(o.field, key), "", "is missing")
 			return
 		}
 	}
 	for key := range o.members {
 		if !slices.Contains(keys, key) {
-			*o.err = malformed(join(o.field, key), "", "is unknown: the members here are "+strings.Join(keys, ", "))
+			*o.err = malformed(strictjson.Join(o.field, key), "", "is unknown: the members here are "+strings.Join(keys, ", "))
 			return
 		}
 	}
@@ -143,9 +92,9 @@ func (o object) into(v reflect.Value) {
 			continue
 		}
 		field := v.FieldByIndex(fields[i].Index)
-		decode(join(o.field, key), raw, field, o.err)
+		decode(strictjson.Join(o.field, key), raw, field, o.err)
 		if *o.err == nil && field.IsZero() && slices.Contains(optional, key) {
-			*o.err = malformed(join(o.field, key), string(raw), "must be absent instead")
+			*o.err = malformed(strictjson.Join(o.field, key), string(raw), "must be absent instead")
 		}
 	}
 }
@@ -167,7 +116,7 @@ func decode(field string, raw json.RawMessage, into reflect.Value, err *error) {
 		decodeValue(field, raw, &list, err)
 		into.Set(reflect.MakeSlice(into.Type(), len(list), len(list)))
 		for i := range list {
-			decode(item(field, i), list[i], into.Index(i), err)
+			decode(strictjson.Item(field, i), list[i], into.Index(i), err)
 		}
 	default:
 		decodeValue(field, raw, into.Addr().Interface(), err)
@@ -207,31 +156,6 @@ func typeName(into any) string {
 		return "an array"
 	}
 	return "a string"
-}
-
-// mostPath limits the length of a field's path in error messages: a key, and a path to which a key is
-// added, have at most about mostPath bytes. Without the limit, long keys and deep nesting would be costly,
-// since a path is made for every value of a file.
-const mostPath = 200
-
-func join(field, key string) string {
-	if len(key) > mostPath {
-		key = key[:mostPath] + "..."
-	}
-	switch {
-	case field == "":
-		return key
-	case len(field) > mostPath:
-		return field
-	}
-	return field + "." + key
-}
-
-func item(field string, i int) string {
-	if len(field) > mostPath {
-		return field
-	}
-	return field + "[" + strconv.Itoa(i) + "]"
 }
 
 // These are the kinds of failure, for [errors.Is]. Errors from opening and reading a file are returned

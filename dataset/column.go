@@ -25,21 +25,15 @@ const (
 )
 
 func (k ColumnKind) String() string {
-	switch k {
-	case Number:
-		return "number"
-	case Category:
-		return "category"
-	case Ignore:
-		return "ignore"
-	case Public:
-		return "public"
-	case Hash:
-		return "hash"
-	case Date:
-		return "date"
+	return nameOf(k, "Kind", "", "number", "category", "ignore", "public", "hash", "date")
+}
+
+// nameOf returns the name of a value of an enumeration, by the names of its values from zero on.
+func nameOf[T ~uint8](value T, kind string, names ...string) string {
+	if int(value) < len(names) && names[value] != "" {
+		return names[value]
 	}
-	return fmt.Sprintf("Kind(%d)", uint8(k))
+	return fmt.Sprintf("%s(%d)", kind, uint8(value))
 }
 
 // Transform is applied to a number and to its bounds. The zero Transform leaves them unchanged.
@@ -50,15 +44,7 @@ const (
 	Log1p              // log(1+x); the lower bound must exceed -1
 )
 
-func (t Transform) String() string {
-	switch t {
-	case identity:
-		return "identity"
-	case Log1p:
-		return "log1p"
-	}
-	return fmt.Sprintf("Transform(%d)", uint8(t))
-}
+func (t Transform) String() string { return nameOf(t, "Transform", "identity", "log1p") }
 
 // Column describes one column of a table that is not the target.
 type Column struct {

@@ -18,15 +18,7 @@ const (
 	Down                     // the score never rises
 )
 
-func (m Monotone) String() string {
-	switch m {
-	case Up:
-		return "up"
-	case Down:
-		return "down"
-	}
-	return fmt.Sprintf("Monotone(%d)", uint8(m))
-}
+func (m Monotone) String() string { return nameOf(m, "Monotone", "", "up", "down") }
 
 // monotoneOf returns the Monotone whose String is text. "" gives the zero Monotone, which allows both
 // directions. Any other text is an error that names the field.

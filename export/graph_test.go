@@ -127,3 +127,36 @@ func TestNumbersBeyondFloat32(t *testing.T) {
 		t.Errorf("%v: must name the number", err)
 	}
 }
+
+// TestOutputsHaveTheirTypes tests the stated type and width of each output: numbers are of the graph's type, one for each
+// row or for each class, and classes are texts.
+func TestOutputsHaveTheirTypes(t *testing.T) {
+	const float32Kind, textKind, float64Kind = 1, 8, 11 // of the standard
+	for _, l := range losses(t) {
+		m := modelOf(t, l, kinds(t, suited(l))["numbers"], rand.New(rand.NewPCG(1, 2)))
+		for kind, form := range map[int]Graph{float64Kind: {}, float32Kind: {Single: true}} {
+			file, err := ONNX(m, form)
+			if err != nil {
+				t.Fatal(err)
+			}
+			outputs := decoded(decoded(file)[7][0].([]byte))[12]
+			for _, v := range outputs {
+				entry := decoded(v.([]byte))
+				tensor := decoded(decoded(entry[2][0].([]byte))[1][0].([]byte))
+				want := kind
+				if entry.word(1) == "class" {
+					want = textKind
+				}
+				dims := decoded(tensor[2][0].([]byte))[1]
+				width := decoded(dims[len(dims)-1].([]byte)).int(1)
+				if most := max(loss.ClassCount(l), 1); tensor.int(1) != want || width != 1 && (width != most || want == textKind) {
+					t.Errorf("%s: output %s has the type %d and the width %d: must have the type %d", l.Name(), entry.word(1),
+						tensor.int(1), width, want)
+				}
+			}
+			if len(outputs) < 2 {
+				t.Errorf("%s: %d outputs", l.Name(), len(outputs))
+			}
+		}
+	}
+}

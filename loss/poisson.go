@@ -75,7 +75,7 @@ func PoissonRate(clip, least float64) (RankOne, error) {
 func newCloglog(clip, least float64) (Loss, error) {
 	l, err := PoissonRate(clip, least)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("loss: cloglog, whose parameters are those of poisson-rate: %w", err)
 	}
 	p := l.(poisson)
 	p.grouped = true

@@ -3,8 +3,12 @@ package model
 import (
 	"math"
 	"math/rand/v2"
+	"strconv"
+	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -74,5 +78,75 @@ func TestTargetsOfRates(t *testing.T) {
 				t.Errorf("%s at the rate %v: %+v: must be %v", x.name, share, got, want)
 			}
 		}
+	}
+}
+
+// TestMeaningNamesTheClip tests what the meaning of intervals says of the clip: nothing for a loss without one, and for each
+// kind of target its own sentence alone.
+func TestMeaningNamesTheClip(t *testing.T) {
+	sentences := map[string]string{
+		"residuals":   " Residuals beyond the clip of huber(0.25) count as the clip, in the target's range of [-1, 1]: ",
+		"counts":      " Residuals beyond the clip of poisson(5), in units of the largest count, count as the clip: ",
+		"ratios":      " Slopes beyond the clip of gamma(5,0.0625) count as the clip: ",
+		"time events": " A person who was expected to have more events than the clip of ",
+	}
+	models := map[string]*Model{"": bent(t, "logistic"), "residuals": bent(t, "huber(0.25)"), "counts": bent(t, "poisson(5)"),
+		"time events": timed(t), "ratios": ratios(t)}
+	for own, m := range models {
+		m.inference = &inference.Fit{Level: .9}
+		text := m.meaning()
+		if !strings.HasPrefix(text, "Over tables and coins 90% of such intervals hold the population's coefficient of the formula, ") {
+			t.Error(text)
+		}
+		for name, sentence := range sentences {
+			if strings.Contains(text, sentence) != (name == own) {
+				t.Errorf("%s: %q is there, or %q is not: %s", own, sentence, sentences[own], text)
+			}
+		}
+	}
+}
+
+// ratios returns a model of positive numbers, from a sixteenth of the largest one.
+func ratios(t *testing.T) *Model {
+	t.Helper()
+	l, err := loss.Parse("gamma(5,0.0625)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, Low: 0, High: 1}},
+		Target: dataset.Target{Column: "t", Kind: dataset.Number, Low: 1, High: 16}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := params(t, delay, "huber(0.25)", "none", 0, 0)
+	p.Schema, p.Loss = s, l
+	m, err := New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestDevianceOfPositiveNumbers compares the deviance of a model of positive numbers with the mean of that of each row,
+// 2 (y/m - 1 - log(y/m)) for the number y and its prediction m.
+func TestDevianceOfPositiveNumbers(t *testing.T) {
+	m := ratios(t)
+	path := writeFile(t, "a,t", "0,2", "1,5", "0.5,16", "0.25,1")
+	var out strings.Builder
+	if err := m.Predict(t.Context(), path, &out, PredictOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want := 0.
+	for i, line := range strings.Fields(out.String())[1:] {
+		mean, err := strconv.ParseFloat(strings.Split(line, ",")[0], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		y := []float64{2, 5, 16, 1}[i]
+		want += (y/mean - 1 - math.Log(y/mean)) / 2
+	}
+	got, err := m.Evaluate(t.Context(), path, "")
+	if err != nil || got.Deviance == nil || math.Abs(*got.Deviance-want) > 1e-9 {
+		t.Errorf("%+v, %v: the deviance must be %v", got.Deviance, err, want)
 	}
 }

@@ -47,12 +47,7 @@ const leastRuns = 20
 // (of).
 func (p *progress) replayed(done, of int) {
 	if p.terminal {
-		if p.bar == nil {
-			p.bar = newBar(p.w, of)
-			p.bar.Describe("replays")
-		}
-		p.bar.ChangeMax(of)
-		_ = p.bar.Set(done)
+		p.draw("replays ", done, of)
 		return
 	}
 	if now := time.Now(); now.Sub(p.last) >= between {

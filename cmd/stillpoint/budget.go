@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -102,13 +103,8 @@ type budgetList struct{ storeFlag }
 
 func (b *budgetList) Run(ctx context.Context, c *console) error {
 	return b.with(ctx, func(book *budget.Book) error {
-		names, err := book.Names(ctx)
-		if err != nil {
-			return err
-		}
 		all := []*budget.Dataset{}
-		for _, name := range names {
-			d, err := book.Dataset(ctx, name)
+		for d, err := range datasets(ctx, book) {
 			if err != nil {
 				return err
 			}
@@ -123,6 +119,21 @@ func (b *budgetList) Run(ctx context.Context, c *console) error {
 		}
 		return nil
 	})
+}
+
+// datasets returns the datasets of a store, one after the other, or the error that stands in the way.
+func datasets(ctx context.Context, book *budget.Book) iter.Seq2[*budget.Dataset, error] {
+	return func(yield func(*budget.Dataset, error) bool) {
+		names, err := book.Names(ctx)
+		if err != nil {
+			yield(nil, err)
+		}
+		for _, name := range names {
+			if !yield(book.Dataset(ctx, name)) {
+				return
+			}
+		}
+	}
 }
 
 type budgetShow struct {
@@ -149,8 +160,8 @@ func (b *budgetShow) Run(ctx context.Context, c *console) error {
 			if err != nil {
 				return err
 			}
-			if err := writeFile(b.Certificate, nil,
-				func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
+			write := func(w io.Writer) error { _, err := w.Write(text); return err }
+			if err := writeFile(b.Certificate, nil, write); err != nil {
 				return err
 			}
 		}
@@ -209,10 +220,8 @@ func (b *budgetClose) Run(ctx context.Context, c *console) error {
 
 // spent returns a text with a dataset's cap, the spent part of it, and one line for each run.
 func spent(d *budget.Dataset) string {
-	var b strings.Builder
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
-	}
+	var b facts
+	line := b.add
 	line("dataset", "%s%s", safetext.Text(d.Name), closedWord(d))
 	line("cap", "%v, for everything ever released together", d.Cap)
 	line("spent", "%s %s", bar(d, 50), spentOf(d))

@@ -126,22 +126,22 @@ func (b *budgetSettle) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
+	return b.settled(c, s)
+}
+
+// settled prints a settlement.
+func (b *budgetSettle) settled(c *console, s runfolder.Settlement) error {
 	if b.JSON {
 		return printJSON(c.out, s)
 	}
-	_, err = fmt.Fprintf(c.out, "%-13s%v\n", "settled", s)
+	_, err := fmt.Fprintf(c.out, "%-13s%v\n", "settled", s)
 	return err
 }
 
 // whole settles the run at its whole reservation. It looks for the run in all datasets of the store.
 func (b *budgetSettle) whole(ctx context.Context, c *console) error {
 	return b.with(ctx, func(book *budget.Book) error {
-		names, err := book.Names(ctx)
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			d, err := book.Dataset(ctx, name)
+		for d, err := range datasets(ctx, book) {
 			if err != nil {
 				return err
 			}
@@ -149,15 +149,10 @@ func (b *budgetSettle) whole(ctx context.Context, c *console) error {
 				if r.Run != b.ID {
 					continue
 				}
-				if err := book.SettleInFull(ctx, name, b.ID); err != nil {
+				if err := book.SettleInFull(ctx, d.Name, b.ID); err != nil {
 					return err
 				}
-				s := runfolder.Settlement{Store: b.Store, Dataset: name, Run: b.ID, Charged: r.Reserved.Charge}
-				if b.JSON {
-					return printJSON(c.out, s)
-				}
-				_, err = fmt.Fprintf(c.out, "%-13s%v\n", "settled", s)
-				return err
+				return b.settled(c, runfolder.Settlement{Store: b.Store, Dataset: d.Name, Run: b.ID, Charged: r.Reserved.Charge})
 			}
 		}
 		return fmt.Errorf("run %s: must be a run of the store %s", b.ID, b.Store)

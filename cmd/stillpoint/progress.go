@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/internal/train"
@@ -16,17 +17,8 @@ type progress struct {
 	w        io.Writer
 	terminal bool
 	verbose  bool // also show gradient norms
-	bar      stepBar
 	last     time.Time
-}
-
-// stepBar is a bar on a terminal. A program that was built with -tags small has none and prints lines.
-type stepBar interface {
-	Describe(text string)
-	ChangeMax(steps int)
-	Set(step int) error
-	Add(steps int) error
-	Clear() error
+	drawn    bool // a bar is on the terminal
 }
 
 // between is the least time between two printed lines of progress.
@@ -34,7 +26,7 @@ const between = 2 * time.Second
 
 func newProgress(c *console, verbose bool) *progress {
 	w, is := terminal(c.err)
-	return &progress{c: c, w: w, terminal: is && newBar != nil, verbose: verbose, last: time.Now()}
+	return &progress{c: c, w: w, terminal: is, verbose: verbose, last: time.Now()}
 }
 
 func (p *progress) planned(planned train.Planned) {
@@ -55,13 +47,11 @@ func (p *progress) step(s train.Step) {
 		return
 	}
 	if p.terminal {
-		if p.bar == nil {
-			p.bar = newBar(p.w, s.Of)
-		}
+		text := ""
 		if p.verbose {
-			p.bar.Describe(fmt.Sprintf("noisy gradient norm %.2g", s.GradientNorm))
+			text = fmt.Sprintf("noisy gradient norm %.2g ", s.GradientNorm)
 		}
-		_ = p.bar.Add(1)
+		p.draw(text, s.Number, s.Of)
 		return
 	}
 	if now := time.Now(); s.Number == s.Of || now.Sub(p.last) >= between {
@@ -75,8 +65,17 @@ func (p *progress) step(s train.Step) {
 	}
 }
 
+// draw draws a bar of the steps done, 20 times a second at most.
+func (p *progress) draw(text string, done, of int) {
+	const width = 30
+	if now := time.Now(); done == of || now.Sub(p.last) >= time.Second/20 {
+		p.last, p.drawn = now, true
+		fmt.Fprintf(p.w, "\r\x1b[K%s[%-*s] %d/%d", text, width, strings.Repeat("=", width*min(done, of)/max(of, 1)), done, of)
+	}
+}
+
 func (p *progress) finish() {
-	if p.bar != nil {
-		_ = p.bar.Clear()
+	if p.drawn {
+		fmt.Fprint(p.w, "\r\x1b[K")
 	}
 }

@@ -2,12 +2,10 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,26 +13,27 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
-// told is a bar that keeps its descriptions.
-type told struct {
-	stepBar
-	descriptions []string
-}
-
-func (b *told) Describe(text string) { b.descriptions = append(b.descriptions, text) }
-func (b *told) Add(int) error        { return nil }
-
-// TestBarsSayTheNorm tests the norm that a bar on a terminal names, and that it names none unless more is asked for.
+// TestBarsSayTheNorm tests the bar on a terminal: its length, its numbers, the norm if more is asked for, and that it is
+// wiped off at the end.
 func TestBarsSayTheNorm(t *testing.T) {
-	var bar *told
-	before := newBar
-	newBar = func(io.Writer, int) stepBar { bar = new(told); return bar }
-	defer func() { newBar = before }()
-	for verbose, want := range map[bool][]string{true: {"noisy gradient norm 0.012"}, false: nil} {
-		p := &progress{c: &console{}, w: io.Discard, terminal: true, verbose: verbose}
-		if p.step(train.Step{Number: 7, Of: 19, GradientNorm: .01234}); !slices.Equal(bar.descriptions, want) {
-			t.Errorf("verbose %v: %q: must be %q", verbose, bar.descriptions, want)
+	for verbose, norm := range map[bool]string{true: "noisy gradient norm 0.012 ", false: ""} {
+		var out strings.Builder
+		p := &progress{c: &console{}, w: &out, terminal: true, verbose: verbose}
+		p.step(train.Step{Number: 7, Of: 20, GradientNorm: .01234})
+		p.step(train.Step{Number: 8, Of: 20, GradientNorm: 5}) // too soon after the one before
+		p.step(train.Step{Number: 20, Of: 20, GradientNorm: .01234})
+		p.finish()
+		want := "\r\x1b[K" + norm + "[==========                    ] 7/20\r\x1b[K" + norm +
+			"[==============================] 20/20\r\x1b[K"
+		if out.String() != want {
+			t.Errorf("verbose %v: %q: must be %q", verbose, out.String(), want)
 		}
+	}
+	var out strings.Builder
+	p := &progress{c: &console{}, w: &out, terminal: true}
+	p.replayed(31, 30) // of about 30
+	if want := "\r\x1b[Kreplays [==============================] 31/30"; out.String() != want {
+		t.Errorf("%q: must be %q", out.String(), want)
 	}
 }
 

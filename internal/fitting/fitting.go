@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/internal/report"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
@@ -80,3 +81,20 @@ func (r *Result) Coefficients() string {
 	}
 	return report.CoefficientText(list)
 }
+
+// Types of package curator for a table in partitions.
+type (
+	Shards      = curator.Shards
+	ShardKey    = curator.ShardKey
+	ShardEvent  = curator.ShardEvent
+	ShardWorker = curator.Worker
+)
+
+// Functions and errors of package curator for a table in partitions.
+var (
+	NewShardKey   = curator.NewShardKey
+	ParseShardKey = curator.ParseShardKey
+	ServeShard    = curator.Serve
+	ErrShardLost  = curator.ErrShardLost
+	ErrShardSpare = curator.ErrShardSpare
+)

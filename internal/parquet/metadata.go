@@ -96,19 +96,8 @@ func (c chunkInfo) start() int64 {
 }
 
 func (t *thrift) metadata() (m metadata) {
-	t.fields(func(id int16, kind byte) bool {
-		switch {
-		case id == 2 && kind == thriftList:
-			t.list(thriftStruct, func() { m.elements = append(m.elements, t.element()) })
-		case id == 3 && kind == thriftI64:
-			m.rows = t.int()
-		case id == 4 && kind == thriftList:
-			t.list(thriftStruct, func() { m.groups = append(m.groups, t.group()) })
-		default:
-			return false
-		}
-		return true
-	})
+	t.into(map[int16]any{2: func() { m.elements = append(m.elements, t.element()) }, 3: &m.rows,
+		4: func() { m.groups = append(m.groups, t.group()) }})
 	return m
 }
 
@@ -241,17 +230,7 @@ func (t *thrift) ticks(y *Type) {
 }
 
 func (t *thrift) group() (g groupInfo) {
-	t.fields(func(id int16, kind byte) bool {
-		switch {
-		case id == 1 && kind == thriftList:
-			t.list(thriftStruct, func() { g.chunks = append(g.chunks, t.chunk()) })
-		case id == 3 && kind == thriftI64:
-			g.rows = t.int()
-		default:
-			return false
-		}
-		return true
-	})
+	t.into(map[int16]any{1: func() { g.chunks = append(g.chunks, t.chunk()) }, 3: &g.rows})
 	return g
 }
 
@@ -261,7 +240,8 @@ func (t *thrift) chunk() (c chunkInfo) {
 		case id == 1:
 			c.elsewhere = true
 		case id == 3 && kind == thriftStruct:
-			t.columnMetadata(&c)
+			c.described = true
+			t.into(map[int16]any{1: (*int32)(&c.kind), 4: &c.codec, 5: &c.values, 9: &c.data, 11: &c.dictionary})
 			return true
 		case id == 8 || id == 9:
 			c.encrypted = true
@@ -269,25 +249,4 @@ func (t *thrift) chunk() (c chunkInfo) {
 		return false
 	})
 	return c
-}
-
-func (t *thrift) columnMetadata(c *chunkInfo) {
-	c.described = true
-	t.fields(func(id int16, kind byte) bool {
-		switch {
-		case id == 1 && kind == thriftI32:
-			c.kind = Kind(t.int32())
-		case id == 4 && kind == thriftI32:
-			c.codec = t.int32()
-		case id == 5 && kind == thriftI64:
-			c.values = t.int()
-		case id == 9 && kind == thriftI64:
-			c.data = t.int()
-		case id == 11 && kind == thriftI64:
-			c.dictionary = t.int()
-		default:
-			return false
-		}
-		return true
-	})
 }

@@ -83,6 +83,31 @@ func (t *thrift) binary() []byte {
 // skips the value.
 func (t *thrift) fields(read func(id int16, kind byte) bool) { t.fieldsAt(0, read) }
 
+// into reads a struct whose fields are wanted as they are. An entry of fields is the variable for a number, or reads
+// an element of a list of structs. Other fields are skipped.
+func (t *thrift) into(fields map[int16]any) {
+	t.fields(func(id int16, kind byte) bool {
+		switch v := fields[id].(type) {
+		case *int32:
+			if kind == thriftI32 {
+				*v = t.int32()
+				return true
+			}
+		case *int64:
+			if kind == thriftI64 {
+				*v = t.int()
+				return true
+			}
+		case func():
+			if kind == thriftList {
+				t.list(thriftStruct, v)
+				return true
+			}
+		}
+		return false
+	})
+}
+
 func (t *thrift) fieldsAt(depth int, read func(id int16, kind byte) bool) {
 	for id := int16(0); !t.bad; {
 		head := t.byte()

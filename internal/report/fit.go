@@ -176,23 +176,20 @@ func (f *Fit) Page(ctx context.Context) (Page, error) {
 			f.Certificate.Software()),
 	}
 	if f.Model != nil { // the results come first
-		if s, ok := f.intervals(); ok {
-			page.Sections = append(page.Sections, s)
-		} else {
-			page.Sections = append(page.Sections, f.coefficients(n))
+		coefficients, ok := f.intervals()
+		if !ok {
+			coefficients = f.coefficients(n)
 		}
-		if s, ok := f.curves(n); ok {
-			page.Sections = append(page.Sections, s)
+		page.Sections = append(page.Sections, coefficients)
+		add := func(s Section, ok bool) {
+			if ok {
+				page.Sections = append(page.Sections, s)
+			}
 		}
-		if s, ok := f.interactions(); ok {
-			page.Sections = append(page.Sections, s)
-		}
-		if s, ok := f.survival(); ok {
-			page.Sections = append(page.Sections, s)
-		}
-		if s, ok := f.quality(); ok {
-			page.Sections = append(page.Sections, s)
-		}
+		add(f.curves(n))
+		add(f.interactions())
+		add(f.survival())
+		add(f.quality())
 	}
 	if f.Public != nil {
 		page.Sections = append(page.Sections, f.public())

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+
+	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/internal/describe"
 )
 
 // Page is the content of a report: its title, main message and sections.
@@ -72,6 +75,14 @@ func execute(name string, data any) (template.HTML, error) {
 	var b bytes.Buffer
 	err := templates.ExecuteTemplate(&b, name, data)
 	return template.HTML(b.String()), err
+}
+
+// figure returns a picture with its title and caption.
+func figure(id, title, caption string, svg template.HTML) (template.HTML, error) {
+	return execute("plot", struct {
+		ID, Title, Caption string
+		SVG                template.HTML
+	}{id, title, caption, svg})
 }
 
 func (Text) check() error  { return nil }
@@ -164,3 +175,30 @@ func (t Table) check() error {
 }
 
 func (t Table) html(string) (template.HTML, error) { return execute("table", t) }
+
+// DescriptionPage returns the page of a description of a table, whose certificate is c.
+func DescriptionPage(table string, d *describe.Description, c *certificate.Certificate) Page {
+	claim := c.Claim()
+	p := Page{
+		Title: "Description of " + table,
+		Lead: fmt.Sprintf("Numbers of %s, released with differential privacy. Intervals are of the table's own values at the "+
+			"level %s and cover the noise that protects its records.", table, percent(d.Level, false)),
+		Facts: []Fact{
+			{"Guarantee", claim.Text(), ""},
+			{"Protects", c.Unit().Protects(c.Filter(), claim.Relation), ""},
+			{"Records", Number(float64(c.Records())), ""},
+		},
+		Foot: "Made from describe.json by " + c.Software() + ". Its certificate is certificate.json.",
+	}
+	for _, t := range d.Tables() {
+		shown := Table{Title: t.Title}
+		for _, name := range t.Head {
+			shown.Columns = append(shown.Columns, Column{Name: name})
+		}
+		for _, row := range t.Rows {
+			shown.Rows = append(shown.Rows, Row{Cells: row})
+		}
+		p.Sections = append(p.Sections, Section{t.Title, []Part{shown}})
+	}
+	return p
+}

@@ -184,10 +184,7 @@ func (p Plot) span() (x0, x1, y0, y1 float64) {
 }
 
 func (p Plot) html(id string) (template.HTML, error) {
-	return execute("plot", struct {
-		ID, Title, Caption string
-		SVG                template.HTML
-	}{id, p.Title, p.Caption, p.draw(id)})
+	return figure(id, p.Title, p.Caption, p.draw(id))
 }
 
 // SVG writes the plot as an SVG file that needs no page around it.

@@ -98,6 +98,7 @@ var layers = map[string]struct {
 	"internal/vector":     {},
 	"internal/durable":    {},
 	"internal/safetext":   {},
+	"internal/strictjson": {},
 	"internal/strictyaml": {others: []string{"github.com/goccy/go-yaml"}},
 	"internal/table": {local: []string{"internal/parquet", "internal/regularfile"},
 		others: []string{"github.com/klauspost/compress", "golang.org/x/text"}},
@@ -113,9 +114,9 @@ var layers = map[string]struct {
 		"model", "certificate", "dataset", "internal/runrecord", "internal/ledgerfile", "internal/safetext"},
 		others: []string{"gonum.org/v1/gonum"}},
 	"model": {local: []string{"model/contrast", "internal/targetpair", "internal/inference", "account", "internal/vector", "internal/regularfile",
-		"loss", "dataset", "internal/table", "internal/durable", "internal/safetext", "stationarity"}},
+		"loss", "dataset", "internal/table", "internal/durable", "internal/safetext", "internal/strictjson", "stationarity"}},
 	"certificate": {local: []string{"account/mechanism", "internal/regularfile", "account",
-		"internal/durable", "internal/safetext"}},
+		"internal/durable", "internal/safetext", "internal/strictjson"}},
 	"internal/train": {local: []string{"account/mechanism", "internal/describe", "internal/targetpair", "internal/runrecord", "internal/inference", "internal/synthetic",
 		"optimize/onestep", "internal/regularfile", "internal/table", "account", "budget", "loss", "convex", "query", "dataset",
 		"optimize", "curator", "model", "certificate", "internal/holder", "internal/safetext", "internal/strictyaml",
@@ -125,7 +126,7 @@ var layers = map[string]struct {
 	"internal/runrecord": {},
 	"internal/inference": {local: []string{"model/contrast"}, others: []string{"gonum.org/v1/gonum"}, barred: randomness},
 	"model/contrast":     {},
-	"internal/runfolder": {local: []string{"account/mechanism", "internal/runrecord", "account", "budget",
+	"internal/runfolder": {local: []string{"internal/runrecord", "account", "budget",
 		"optimize", "certificate", "internal/train", "internal/durable", "internal/holder", "internal/ledgerfile", "internal/safetext",
 		"dataset"},
 		others: []string{"github.com/gofrs/flock"}},
@@ -135,7 +136,7 @@ var layers = map[string]struct {
 		"export", "internal/crashsafe", "budget", "budget/stores", "internal/train", "internal/runfolder", "internal/audit",
 		"internal/rehearsal", "internal/report", "model",
 		"certificate", "dataset", "account", "internal/table", "internal/safetext", "internal/sshsig", "internal/inspect"},
-		others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
+		others: []string{"github.com/alecthomas/kong", "golang.org/x/term"}},
 	"internal/regularfile":   {},
 	"internal/repotest":      {},
 	"internal/repotest/face": {others: []string{"golang.org/x/tools"}},
@@ -278,6 +279,7 @@ var inspectors = map[string][]string{
 	"internal/durable/durabletest":       {"syscall"}, // error codes of a disk
 	"internal/regularfile":               {"syscall"}, // a flag of open
 	"internal/train":                     {"reflect"}, // the fields that are settings
+	"certificate":                        {"reflect"}, // the fields that are members of its file
 	"internal/strictyaml":                {"reflect"}, // the fields that are decoded
 }
 

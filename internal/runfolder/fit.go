@@ -9,6 +9,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
@@ -81,7 +82,7 @@ func (f *Fitted) Sum(ctx context.Context) (epsilon float64, ok bool) {
 			return 0, false
 		}
 	}
-	epsilon, err := together(ctx, append([]Entry{f.Entry}, f.Earlier...), f.Budget.Delta())
+	epsilon, err := ledgerfile.Together(ctx, append([]Entry{f.Entry}, f.Earlier...), f.Budget.Delta())
 	return epsilon, err == nil
 }
 

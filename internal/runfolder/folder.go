@@ -166,17 +166,10 @@ func (f *folder) claim(data string) error {
 	if _, err := f.earlier(data); err != nil {
 		return err
 	}
-	if err := f.create(); err != nil {
-		return err
-	}
-	if err := f.hold(); err != nil {
-		return err
-	}
-	if err := f.free(); err != nil {
-		return err
-	}
-	if err := f.replaceable(); err != nil {
-		return err
+	for _, step := range []func() error{f.create, f.hold, f.free, f.replaceable} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
 	own, err := f.read(f.path)
 	if err == nil {

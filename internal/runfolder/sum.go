@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 )
 
@@ -69,7 +68,7 @@ func Totals(ctx context.Context, folders []string, delta float64) ([]Total, erro
 				t.Delta = max(t.Delta, e.Delta)
 			}
 		}
-		if t.Epsilon, err = together(ctx, list, t.Delta); err != nil {
+		if t.Epsilon, err = ledgerfile.Together(ctx, list, t.Delta); err != nil {
 			return nil, fmt.Errorf("table %s: %w", k.table, err)
 		}
 		totals = append(totals, t)
@@ -142,24 +141,4 @@ func reservedIn(folders []string) (all []Entry, err error) {
 		}
 	}
 	return all, nil
-}
-
-// together returns an upper bound, at the given delta, on the epsilon of all the reservations together. The
-// reservations must have the same relation. Gaussian budgets and schedules of Poisson samples are composed by
-// their privacy-loss distributions.
-func together(ctx context.Context, entries []Entry, delta float64) (epsilon float64, err error) {
-	var all []mechanism.Composed
-	for _, e := range entries {
-		parts, err := e.Composed()
-		if err != nil {
-			return 0, err
-		}
-		all = append(all, parts...)
-	}
-	c, err := mechanism.Compose(ctx, all, 1e-3)
-	if err != nil {
-		return 0, err
-	}
-	b, err := c.Epsilon(ctx, delta)
-	return b.Upper, err
 }

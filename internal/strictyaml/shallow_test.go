@@ -31,6 +31,8 @@ func nested(depth int) map[string]string {
 		"indented keys":    indented("a:"),
 		"even colons":      keys + strings.Repeat(" ", depth) + "x\n",
 		"question marks":   strings.Repeat("? ", depth) + "1",
+		"after shut ones":  "a: " + strings.Repeat("[[], {}, ", depth-2) + "[]" + strings.Repeat("]", depth-2),
+		"shut too often":   strings.Repeat("]", 2*depth) + strings.Repeat("[", depth),
 	}
 }
 

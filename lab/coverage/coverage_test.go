@@ -3,6 +3,7 @@ package coverage
 import (
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"regexp"
 	"testing"
@@ -45,5 +46,37 @@ func TestLong(t *testing.T) {
 		if err := f.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestLevels prints the share of the intervals of other levels that hold the truth, over the designs with intervals that
+// -long.design names, by hand: -long.fits.
+func TestLevels(t *testing.T) {
+	if *longFits == 0 {
+		t.Skip("by hand: -long.fits")
+	}
+	named := regexp.MustCompile(*longDesign)
+	levels, held, stated := []float64{.8, .9, .95, .99, .998}, make([]int, 5), 0
+	for _, d := range designs {
+		if !d.Intervals || !named.MatchString(d.Name) {
+			continue
+		}
+		j, err := d.Run(t.Context(), *longFits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range j.Terms {
+			stated += len(k.all)
+			for i, v := range k.all {
+				for l, level := range levels {
+					if math.Abs(v) <= math.Sqrt2*math.Erfinv(level)*k.Stated[i] {
+						held[l]++
+					}
+				}
+			}
+		}
+	}
+	for l, level := range levels {
+		fmt.Printf("%d of %d intervals at %v hold the truth\n", held[l], stated, level)
 	}
 }

@@ -19,8 +19,7 @@ var shownIn = []string{".", "cmd/stillpoint", "export", "internal/fitting", "int
 // geometry are the files that place lines and letters of pictures, and that write a number with some digits. What they
 // show comes from other files, and their own tests look at where it is and how it is written.
 var geometry = []string{"internal/report/bars.go", "internal/report/draw.go",
-	"internal/report/heat.go", "internal/report/svg.go", "internal/report/plot.go",
-	"internal/report/svg.go", "internal/report/text.go"}
+	"internal/report/svg.go", "internal/report/plot.go", "internal/report/text.go"}
 
 // fact is a number or a truth that a user reads: an argument of a format, of a function that writes a number as text,
 // or a value that becomes a member of JSON or a part of a page. Its defect changes the value.

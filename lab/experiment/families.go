@@ -23,6 +23,7 @@ var families = map[string]maker{
 	"quartic":            Quartic,
 	"three-halves":       ThreeHalves,
 	"phase":              PhaseRetrieval,
+	"cosine":             Cosine,
 	"softmax":            Softmax,
 	"tanh-net":           TanhNet,
 	"matrix-sensing":     MatrixSensing,

@@ -113,7 +113,7 @@ func TestFreshRows(t *testing.T) {
 	const d, n = 4, 20000
 	w := []float64{.3, -.2, .5, .1}
 	for _, name := range []string{"tanh", "logistic", "logistic+nonconvex", "slow-tail", "huber-mean", "saddle(0.15)",
-		"low-rank(2)", "exp-tail", "quartic", "three-halves", "phase"} {
+		"low-rank(2)", "exp-tail", "quartic", "three-halves", "phase", "cosine"} {
 		f, err := experiment.NewFamily(name, d, n, 3)
 		if err != nil {
 			t.Fatal(err)
@@ -155,7 +155,7 @@ func TestFamiliesRefuse(t *testing.T) {
 		want    string
 	}{
 		{"tahn", 3, 10,
-			`family = "tahn": must be one of autoencoder(1), autoencoder(3), ball-logistic(RADIUS), ball-tanh(RADIUS), capped(RADIUS), capped-components(RADIUS), exp-tail, factorization(1), factorization(3), hinge-network(RADIUS), huber-bias, huber-mean, logistic, logistic+nonconvex, low-rank(RANK), matrix-sensing, median(RADIUS), phase, quartic, ramp(RADIUS), ramp-components(RADIUS), relu-network(RADIUS), saddle(GAP), slow-tail, softmax, softmax-network, svm(RADIUS), tanh, tanh-net, tanh-network, three-halves, three-halves-fine`},
+			`family = "tahn": must be one of autoencoder(1), autoencoder(3), ball-logistic(RADIUS), ball-tanh(RADIUS), capped(RADIUS), capped-components(RADIUS), cosine, exp-tail, factorization(1), factorization(3), hinge-network(RADIUS), huber-bias, huber-mean, logistic, logistic+nonconvex, low-rank(RANK), matrix-sensing, median(RADIUS), phase, quartic, ramp(RADIUS), ramp-components(RADIUS), relu-network(RADIUS), saddle(GAP), slow-tail, softmax, softmax-network, svm(RADIUS), tanh, tanh-net, tanh-network, three-halves, three-halves-fine`},
 		{"saddle(x)", 5, 10, "gap must be a number"},
 		{"ball-tanh(x)", 5, 10, "radius must be a number"},
 		{"ball-tanh(-1)", 5, 10, "radius"},

@@ -142,6 +142,43 @@ func rising(d, rows int, seed uint64, name string, known optimize.KL) (*Family, 
 	return f, nil
 }
 
+// Cosine is the family of the loss cosine (package synthetic) on rows of norm 1 whose targets are the margins of planted
+// weights, of standard deviation .25 and at most 1, without noise. The minimum is 0, and the objective is quasar-convex
+// near the planted weights.
+func Cosine(d, rows int, seed uint64) (*Family, error) {
+	f, err := newFamily(exactly, 0xc051, d, rows, seed, "cosine", "cosine", "")
+	if err != nil {
+		return nil, err
+	}
+	f.Minimum = new(float64)
+	return f, nil
+}
+
+func exactly(r *rand.Rand, d int) population {
+	planted := make([]float64, d)
+	for j := range planted {
+		planted[j] = r.NormFloat64()
+	}
+	norm := stationarity.Norm(planted)
+	return func(r *rand.Rand, n int) stationarity.Sample {
+		s := rehearsal.NewSample(n)
+		for len(s.Rows) < n {
+			x := make([]float64, d)
+			for j := range x {
+				x[j] = r.NormFloat64()
+			}
+			length, z := stationarity.Norm(x)*(1+0x1p-20), 0.
+			for j := range x {
+				z += float64(float32(x[j]/length)) * planted[j] / norm * .25 * math.Sqrt(float64(d))
+			}
+			if math.Abs(z) <= 1 {
+				rehearsal.Add(&s, x, length, z)
+			}
+		}
+		return s
+	}
+}
+
 // PhaseRetrieval is the family of phase retrieval: weights are estimated, up to their sign, from the
 // squares of margins. The margins have standard deviation .5, a target is a squared margin but at most 1,
 // and rows have norm 1. The start, 0, is a maximum along the planted weights. Near the planted weights the

@@ -26,6 +26,7 @@ var problems = map[string]loss.Loss{
 	"quartic":      Quartic(),
 	"three-halves": ThreeHalves(),
 	"phase":        Phase(),
+	"cosine":       Cosine(),
 	"tanh-net":     TanhNet(),
 
 	"matrix-sensing":    MatrixSensing(),

@@ -55,6 +55,7 @@ func TestBitsAgreeAcrossMachines(t *testing.T) {
 		"quartic":      0x6f88558f3aafd039,
 		"three-halves": 0x1b60261ce7d25d4d,
 		"phase":        0xcdb26cd47a8c5d59,
+		"cosine":       0x8a1cccea59130c90,
 		"tanh-net":     0xe5461cd2647e93ab,
 
 		"matrix-sensing":    0xa2c0ac852c7343e9,

@@ -147,11 +147,7 @@ func (o Oracle) String() string { return optimize.NameOf(oracles[:], "oracle", u
 
 // UnmarshalText reads the name of an oracle. The empty name means fresh. It returns an error for any other
 // name.
-func (o *Oracle) UnmarshalText(text []byte) error {
-	i, err := optimize.ParseName(oracles[:], "oracle", string(text))
-	*o = Oracle(i)
-	return err
-}
+func (o *Oracle) UnmarshalText(text []byte) error { return setName(o, oracles[:], "oracle", text) }
 
 // Prefix selects the factorization that makes the noise of prefix sums: toeplitz (0) or tree (1).
 type Prefix uint8
@@ -162,11 +158,7 @@ func (p Prefix) String() string { return optimize.NameOf(prefixes[:], "prefix", 
 
 // UnmarshalText reads "tree" or "toeplitz". The empty name means toeplitz. It returns an error for any
 // other name.
-func (p *Prefix) UnmarshalText(text []byte) error {
-	i, err := optimize.ParseName(prefixes[:], "prefix", string(text))
-	*p = Prefix(i)
-	return err
-}
+func (p *Prefix) UnmarshalText(text []byte) error { return setName(p, prefixes[:], "prefix", text) }
 
 func (p Prefix) factorization() query.Factorization {
 	if p == 1 {

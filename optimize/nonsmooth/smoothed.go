@@ -92,9 +92,7 @@ func (s Smoothing) String() string { return optimize.NameOf(smoothings[:], "smoo
 // UnmarshalText reads "ball", "lasry-lions" or "sampled". The empty name means ball. It returns an error
 // for any other name.
 func (s *Smoothing) UnmarshalText(text []byte) error {
-	i, err := optimize.ParseName(smoothings[:], "smoothing", string(text))
-	*s = Smoothing(i)
-	return err
+	return setName(s, smoothings[:], "smoothing", text)
 }
 
 // Space selects whether steps are made with a released preconditioner (metric) or without one
@@ -118,11 +116,7 @@ func (s Space) String() string { return optimize.NameOf(spaces[:], "space", uint
 
 // UnmarshalText reads "metric" or "plain". The empty name means RuleSpace. It returns an error for any
 // other name.
-func (s *Space) UnmarshalText(text []byte) error {
-	i, err := optimize.ParseName(spaces[:], "space", string(text))
-	*s = Space(i)
-	return err
-}
+func (s *Space) UnmarshalText(text []byte) error { return setName(s, spaces[:], "space", text) }
 
 // leastEffective and leastConvex are the smallest effective sizes N, for nonconvex and for convex losses,
 // at which a released second moment of the rows improves a fit by more than its part of the budget is worth

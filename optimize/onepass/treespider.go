@@ -1,6 +1,7 @@
 package onepass
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -117,13 +118,7 @@ type treePlan struct {
 // With Theorem it uses epsilon and delta of the problem's budget. Plan returns an error if p is not
 // valid, a setting is out of range, or there are too few records.
 func (c TreeSpider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if err := p.Validate(); err != nil {
-		return nil, err
-	}
-	if err := c.Ball.Validate(); err != nil {
-		return nil, err
-	}
-	if err := c.validate(); err != nil {
+	if err := cmp.Or(p.Validate(), c.Ball.Validate(), c.validate()); err != nil {
 		return nil, err
 	}
 	plan := &treePlan{scatter: newScatter(p), ball: c.Ball, accuracy: c.Accuracy}

@@ -380,6 +380,9 @@ func (r *rules) words(p optimize.Problem) string {
 		s += fmt.Sprintf("; %.3g to each of up to %d products on these, for up to %d escapes of up to %d steps from "+
 			"eigenvalues below %.3g",
 			r.product/(p.Mu*p.Mu), r.walk.tau*r.walk.gamma, r.walk.tau, r.walk.gamma, -r.gap)
+		if r.theorem != nil {
+			s += ": a saddle with none so low may be the result, the start too"
+		}
 	case r.convex:
 		s += "; no escapes, since every stationary point of a convex objective is one of second order"
 	case r.hidden:

@@ -50,11 +50,21 @@ noise_vcov <- function(object) {
   v
 }
 
-# The level of the fit, or an error: another one would need another fit.
-check_level <- function(object, level, name) {
-  if (!isTRUE(all.equal(level, object$effects$level))) {
-    refuse(sprintf("%s: must be %g, the level of the fit: another one would need another fit", name, object$effects$level), field = name)
+# The ends of the intervals of the terms t at the level of the fit or at a higher one, at which no more of them are withheld.
+ends <- function(object, t, level, name) {
+  e <- object$effects
+  out <- cbind(t$low, t$high)
+  if (isTRUE(all.equal(level, e$level))) {
+    return(out)
   }
+  if (!identical(e$method, "wald") || !isTRUE(level > e$level && level <= 0.999)) {
+    refuse(sprintf(paste(
+      "%s: must be from %g, the level of the fit, to 0.999, and the level of the fit for intervals of the method region;",
+      "stillpoint coefficients --level prints lower ones"
+    ), name, e$level), field = name)
+  }
+  out[] <- t$estimate + outer(t$standard_error, qnorm((1 + level) / 2) * c(-1, 1)) + 0 * out
+  out
 }
 
 confint.dp_fit <- function(object, parm, level, ...) {
@@ -66,10 +76,10 @@ confint.dp_fit <- function(object, parm, level, ...) {
       "Fit with inference = 0.95"
     ), "no_interval")
   }
-  if (!missing(level)) check_level(object, level, "level")
+  if (missing(level)) level <- e$level
   t <- e$coefficients
-  out <- cbind(t$low, t$high)
-  dimnames(out) <- list(one_name(t$term), paste(100 * (1 + c(-1, 1) * e$level) / 2, "%"))
+  out <- ends(object, t, level, "level")
+  dimnames(out) <- list(one_name(t$term), paste(100 * (1 + c(-1, 1) * level) / 2, "%"))
   if (missing(parm)) out else out[parm, , drop = FALSE]
 }
 
@@ -170,11 +180,11 @@ tidy.dp_fit <- function(x, exponentiate = FALSE, conf.int = !is.null(x$effects),
   no_more(...)
   t <- terms_of(x)
   e <- if (isTRUE(conf.int)) interval_terms(x, "conf.int")
-  if (isTRUE(conf.int)) check_level(x, conf.level, "conf.level")
   if (!is.null(e)) {
+    at <- ends(x, e, conf.level, "conf.level")
     t$std.error <- e$standard_error
-    t$conf.low <- e$low
-    t$conf.high <- e$high
+    t$conf.low <- at[, 1L]
+    t$conf.high <- at[, 2L]
   }
   if (exponentiate) {
     shown <- intersect(c("estimate", "conf.low", "conf.high"), names(t))
@@ -215,6 +225,7 @@ predict.dp_fit <- function(object, newdata, type = c("response", "link", "class"
     if (!isTRUE(se.fit)) refuse("se.fit: must be TRUE or FALSE", field = "se.fit")
     if (type == "class" || confidence) refuse("se.fit: must be FALSE where type is class or interval is given", field = "se.fit")
     if (timed && type != "link") refuse("se.fit: must be FALSE: risks have interval = \"confidence\", and type = \"link\" a standard error", field = "se.fit")
+    if (startsWith(object$loss, "ordered") && type != "link") refuse("type: must be link where se.fit is TRUE: interval = \"confidence\" has the probabilities of ordered classes", field = "type")
     interval_terms(object, "se.fit")
     if (missing(newdata)) refuse("newdata: must be given: a private fit keeps no rows", field = "newdata")
     at <- linear(object, design(object, newdata))
@@ -252,6 +263,8 @@ predict.dp_fit <- function(object, newdata, type = c("response", "link", "class"
   if (!any(some)) refuse(sprintf("type: loss %s has no %s: must be link or class", object$loss, what), field = "type")
   # The margins of ordered classes are the logarithms of their probabilities: the terms make the log-odds above the first class.
   if (type == "link" && startsWith(object$loss, "ordered")) return(log(expm1(-p[[which(some)[1L]]])))
+  # Of ordered classes: the ends of the interval of the probability of each class but the first, or a higher one.
+  if (confidence && startsWith(object$loss, "ordered")) return(as.matrix(p[grepl("^(lower|upper)=", names(p))]))
   ends <- if (confidence) cbind(lwr = as.numeric(p$lower), upr = as.numeric(p$upper))
   if (type == "survival") {
     p[some] <- 1 - p[some]

@@ -4,6 +4,8 @@ import (
 	"crypto/mlkem"
 	"encoding/binary"
 	"fmt"
+	"io"
+	"log/slog"
 )
 
 // Secret is a stream of secret coins, for noise and for the choice of the records in a cohort.
@@ -104,3 +106,32 @@ type noCopy struct{}
 
 func (*noCopy) Lock()   {}
 func (*noCopy) Unlock() {}
+
+const redaction = "coin.Secret{redacted}"
+
+// redacted, embedded in a type, gives it methods that print a fixed text. Its receivers are values,
+// so that the methods exist on a Secret as well as on a *Secret.
+type redacted struct{}
+
+var (
+	_ fmt.Formatter  = Secret{}
+	_ slog.LogValuer = Secret{}
+)
+
+// Format writes a fixed text for every verb and flag.
+func (redacted) Format(f fmt.State, _ rune) { io.WriteString(f, redaction) }
+
+// String returns a fixed text.
+func (redacted) String() string { return redaction }
+
+// GoString returns a fixed text.
+func (redacted) GoString() string { return redaction }
+
+// LogValue returns a fixed text.
+func (redacted) LogValue() slog.Value { return slog.StringValue(redaction) }
+
+// MarshalText returns a fixed text.
+func (redacted) MarshalText() ([]byte, error) { return []byte(redaction), nil }
+
+// MarshalJSON returns a fixed text as a JSON string.
+func (redacted) MarshalJSON() ([]byte, error) { return []byte(`"` + redaction + `"`), nil }

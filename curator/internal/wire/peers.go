@@ -2,8 +2,11 @@ package wire
 
 import (
 	"context"
+	"encoding/hex"
 	"io"
 	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 )
 
 // Peers is how workers of a session reach each other, to add up sums.
@@ -18,8 +21,9 @@ type Peers struct {
 // kept is the sum that a worker keeps for the query with a number, with its pads. It is never changed: a worker that
 // adds others' sums to it keeps a new one.
 type kept struct {
-	id  uint64
-	sum []int64
+	id   uint64
+	name string // which the sum's key gives it: an address may lead to another worker, as within a tunnel
+	sum  []int64
 }
 
 // hold keeps the padded sum of a query, in place of that of an earlier one. The answer is the address at which other
@@ -32,14 +36,19 @@ func (w *worker) hold(q request, sum []int64, err error) result {
 		return result{err: err}
 	}
 	pad(sum, q.seed, 1)
-	w.kept.Store(&kept{q.id, sum})
+	name := coin.Subkey(q.seed, "stillpoint: name of a padded sum")
+	k := &kept{q.id, hex.EncodeToString(name[:8]), sum}
+	w.kept.Store(k)
 	if w.address == "" && w.held.Peers.Listen != nil {
 		w.address, _ = w.held.Peers.Listen(w.ctx, w.lend)
 	}
-	return result{text: []byte(w.address)}
+	if w.address == "" {
+		return result{text: []byte{}}
+	}
+	return result{text: []byte(w.address + "#" + k.name)}
 }
 
-// lend sends the padded sum of a query to another worker, which asks for it by the query's number.
+// lend sends the padded sum of a query to another worker, which asks for it by the query's number and its name.
 func (w *worker) lend(rw io.ReadWriteCloser) {
 	c := newConn(rw)
 	defer c.close()
@@ -47,9 +56,9 @@ func (w *worker) lend(rw io.ReadWriteCloser) {
 	c.guard(w.silence)
 	k, body, err := c.receive()
 	c.silence.Stop()
-	if id, _, bad := readNumber(body); err == nil && bad == nil && k == ask {
-		if r := w.gives(id); r.err == nil {
-			c.send(answer, r.body())
+	if id, name, bad := readNumber(body); err == nil && bad == nil && k == ask {
+		if own := w.kept.Load(); own != nil && own.id == id && own.name == string(name) {
+			c.send(answer, result{sum: own.sum}.body())
 		}
 	}
 }
@@ -79,12 +88,13 @@ func (w *worker) merge(ctx context.Context, q request) result {
 		own.sum = r.sum
 		n++
 	}
-	w.kept.Store(&kept{q.id, own.sum})
+	w.kept.Store(&kept{q.id, w.kept.Load().name, own.sum})
 	return result{sum: []int64{n}}
 }
 
 // borrow asks another worker for its padded sum of a query.
 func (w *worker) borrow(ctx context.Context, address string, id uint64, size int) (result, error) {
+	address, name, _ := strings.Cut(address, "#")
 	rw, err := w.held.Peers.Dial(ctx, address)
 	if err != nil {
 		return result{}, err
@@ -93,7 +103,7 @@ func (w *worker) borrow(ctx context.Context, address string, id uint64, size int
 	defer c.close()
 	defer context.AfterFunc(ctx, c.close)()
 	c.guard(w.silence)
-	c.send(ask, numbered(id, nil))
+	c.send(ask, numbered(id, []byte(name)))
 	if k, body, err := c.receive(); err == nil && k == answer {
 		return readResult(body, size)
 	}

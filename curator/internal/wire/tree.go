@@ -25,7 +25,7 @@ type branch struct {
 	part    *part
 	by      *link
 	seed    [32]byte
-	address string // at which other workers reach the worker; empty: at none
+	address string // at which other workers reach the worker, and the name of its sum; empty: at none
 	merged  []*branch
 }
 

@@ -57,6 +57,7 @@ type web struct {
 	listens map[string]chan net.Conn
 	apart   map[int]bool                       // partitions whose workers no other reaches
 	hidden  map[int]bool                       // partitions whose workers cannot listen
+	astray  map[int]bool                       // partitions whose addresses lead to another worker
 	lent    [][]byte                           // what workers sent each other
 	got     atomic.Int64                       // bytes that the session received
 	sent    atomic.Int64                       // bytes that it sent
@@ -157,6 +158,13 @@ func (w *web) start(partition int) (kill func()) {
 			return nil, inner.Err()
 		}
 	}}
+	if w.astray[partition] {
+		listen := peers.Listen
+		peers.Listen = func(ctx context.Context, serve func(io.ReadWriteCloser)) (string, error) {
+			_, err := listen(ctx, serve)
+			return "worker-1", err // that of partition 0
+		}
+	}
 	if w.apart[partition] {
 		listen := peers.Listen
 		peers.Listen = func(ctx context.Context, serve func(io.ReadWriteCloser)) (string, error) {
@@ -183,6 +191,8 @@ type heard struct {
 
 func (h *heard) Read(p []byte) (int, error) {
 	n, err := h.Conn.Read(p)
+	h.of.mu.Lock()
+	defer h.of.mu.Unlock()
 	h.b = append(h.b, p[:n]...)
 	return n, err
 }
@@ -250,15 +260,17 @@ func asked(t *testing.T) []byte {
 }
 
 // TestTreeIsTheSum tests that the sum that workers add up is that of all shards to the bit, for numbers of shards
-// around powers of fan, about all rows and about members, with workers that others do not reach, or that cannot listen.
+// around powers of fan, about all rows and about members, with workers that others do not reach, that cannot listen, or
+// whose address leads to another.
 func TestTreeIsTheSum(t *testing.T) {
 	for _, count := range []int{2, 3, fan, fan + 1, 2 * fan, fan*fan + 1} {
-		for _, apart := range []string{"", "some", "all", "hidden"} {
+		for _, apart := range []string{"", "some", "all", "hidden", "astray"} {
 			w := newWeb(t, 100)
-			w.apart, w.hidden = map[int]bool{}, map[int]bool{}
+			w.apart, w.hidden, w.astray = map[int]bool{}, map[int]bool{}, map[int]bool{}
 			for i := range count {
 				w.apart[i] = apart == "all" || apart == "some" && i%5 == 1
 				w.hidden[i] = apart == "hidden" && i%3 == 0
+				w.astray[i] = apart == "astray" && i%3 == 1
 				w.start(i)
 			}
 			if apart == "all" && count > 2*fan {
