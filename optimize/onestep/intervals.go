@@ -90,7 +90,7 @@ const (
 	firstGradient, firstCurvature = .14, .09
 	lastGradient, lastCurvature   = .36, .17
 	middleShare                   = .06
-	steps                         = 8 // steps of the fit; with more of them the noise of each would be larger
+	fewSteps, manySteps           = 8, 24 // steps of the fit; with more of them the noise of each would be larger
 	betaTrusted, beta             = 4., 2.5
 	trusted                       = .3     // largest ratio of privacy to sampling variance for betaTrusted
 	usualSquare                   = .15    // assumed mean squared slope over L0^2, for the choice of beta
@@ -137,17 +137,17 @@ func (c Intervals) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 		Summary: optimize.Summary{
 			Algorithm: Name,
 			Citation:  "two Newton steps from a fit with a preconditioner learned privately, with sandwich variance",
-			Steps:     steps + 2,
+			Steps:     c.steps() + 2,
 			StepSize:  1 / p.DataSmoothness(),
 			Charges: fmt.Sprintf("%.2g of the budget to the second moment of the rows, %.2g to the fit, %.2g and %.2g to "+
 				"gradient and curvature of the first Newton step, %.2g, %.2g and %.2g to gradient, curvature and variance of "+
 				"the second",
 				momentShare, fitShare, firstGradient, firstCurvature, lastGradient, lastCurvature, middleShare),
-			Passes: steps + 2, PairPasses: 4,
+			Passes: float64(c.steps()) + 2, PairPasses: 4,
 			Output: "the estimate: a Newton step with released gradient and curvature",
 		},
 		Properties: optimize.Properties{Convex: true},
-		Workload: optimize.Workload{}.Count(moment, 1, 1).Count(query.WeightedGradient, steps+2, 1).
+		Workload: optimize.Workload{}.Count(moment, 1, 1).Count(query.WeightedGradient, float64(c.steps()+2), 1).
 			Count(query.WeightedCurvature, 2, 1).Count(query.ScoreMoment, 1, 1),
 		Output: optimize.Last,
 	})
@@ -183,6 +183,15 @@ func (c Intervals) Foresee(p optimize.Problem, n, mu float64) (total, sampling f
 		curvature = usualRate * l0
 	}
 	return math.Sqrt(square+noise*noise) / curvature, math.Sqrt(square) / curvature
+}
+
+// steps returns the number of steps of the fit. Losses with a logarithmic link have a second derivative far below its
+// bound, by which a step is divided, so that few steps do not arrive.
+func (c Intervals) steps() int {
+	if c.Curvature == Exponential || c.Curvature == Relative {
+		return manySteps
+	}
+	return fewSteps
 }
 
 // reach returns the value that is expected for B, the limit above which the method reduces the weight
@@ -432,12 +441,13 @@ func (r *state) fit() ([]float64, error) {
 	if r.Curvature == Exponential {
 		first = levels
 	}
+	steps := r.steps()
 	for t := range steps - first {
 		y := make([]float64, k)
 		for j := range y {
 			y[j] = b[j] + float64(t)/float64(t+3)*(b[j]-last[j])
 		}
-		g, _, err := r.gradient(y, fitShare/steps)
+		g, _, err := r.gradient(y, fitShare/float64(steps))
 		if err != nil {
 			return nil, err
 		}
@@ -498,7 +508,7 @@ func (r *state) start() ([]float64, error) {
 		for j := range b {
 			b[j] *= math.Log(r.rate)
 		}
-		g, _, err := r.gradient(b, fitShare/steps)
+		g, _, err := r.gradient(b, fitShare/float64(r.steps()))
 		if err != nil {
 			return nil, err
 		}

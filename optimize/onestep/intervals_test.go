@@ -366,7 +366,7 @@ func TestCostsBeginAtTheBaseRate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := plan.Run(t.Context(), &far{o, 1}, nil)
+	res, err := plan.Run(t.Context(), &far{o, 1, 27}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

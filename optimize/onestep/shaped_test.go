@@ -142,7 +142,7 @@ func TestCountsAreRecomputed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := plan.Run(t.Context(), &far{o, 1}, nil)
+	res, err := plan.Run(t.Context(), &far{o, 1, 27}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestCountsAreRecomputed(t *testing.T) {
 	bound := max(slope, 4*rate)
 	b := constant(math.Log(rate))
 	last, mean := slices.Clone(b), make([]float64, 3)
-	for s := range 5 {
+	for s := range 21 {
 		y := make([]float64, 3)
 		for j := range y {
 			y[j] = b[j] + float64(s)/float64(s+3)*(b[j]-last[j])
@@ -179,13 +179,13 @@ func TestCountsAreRecomputed(t *testing.T) {
 		copy(last, b)
 		for j := range b {
 			b[j] = y[j] - o.Asked[4+s].Answer.Mean[j]/bound
-			if s >= 2 {
-				mean[j] += b[j] / 3
+			if s >= 10 {
+				mean[j] += b[j] / 11
 			}
 		}
 	}
-	same("the fit", 9, mean)
-	for _, i := range []int{10, 12} {
+	same("the fit", 25, mean)
+	for _, i := range []int{26, 28} {
 		if got := o.Asked[i].Question.Terms()[0].Slope(); math.Abs(got/bound-1) > 1e-9 {
 			t.Errorf("curvature %d is clipped at %v: must be %v", i, got, bound)
 		}
@@ -197,21 +197,21 @@ func TestCountsAreRecomputed(t *testing.T) {
 		}
 	}
 	// The remainder of the Newton step, with the bend 1 of an exponential.
-	h := symmetric(t, o.Asked[12].Answer.Mean)
-	first := times(symmetric(t, o.Asked[10].Answer.Mean), o.Asked[9].Answer.Mean)
+	h := symmetric(t, o.Asked[28].Answer.Mean)
+	first := times(symmetric(t, o.Asked[26].Answer.Mean), o.Asked[25].Answer.Mean)
 	at := slices.Clone(mean)
 	for j := range at {
 		at[j] -= first[j]
 	}
-	e, err := inference.Solve(inference.Released{Records: 1500, At: at, Gradient: o.Asked[11].Answer.Mean,
-		GradientSigma: o.Asked[11].Answer.Sigma, Curvature: h, CurvatureSigma: o.Asked[12].Answer.Sigma,
-		Middle: symmetric(t, o.Asked[13].Answer.Mean), MiddleSigma: o.Asked[13].Answer.Sigma}, .95)
+	e, err := inference.Solve(inference.Released{Records: 1500, At: at, Gradient: o.Asked[27].Answer.Mean,
+		GradientSigma: o.Asked[27].Answer.Sigma, Curvature: h, CurvatureSigma: o.Asked[28].Answer.Sigma,
+		Middle: symmetric(t, o.Asked[29].Answer.Mean), MiddleSigma: o.Asked[29].Answer.Sigma}, .95)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var ahead []float64
 	if res.Inference.Halfway {
-		if ahead, err = inference.Ahead(o.Asked[11].Answer.Mean, symmetric(t, o.Asked[10].Answer.Mean), o.Asked[10].Answer.Sigma,
+		if ahead, err = inference.Ahead(o.Asked[27].Answer.Mean, symmetric(t, o.Asked[26].Answer.Mean), o.Asked[26].Answer.Sigma,
 			.72); err != nil {
 			t.Fatal(err)
 		}
