@@ -80,3 +80,12 @@ func TestCountsOfMargins(t *testing.T) {
 		t.Error("no losses")
 	}
 }
+
+// TestEndsOfIntervalsAreTaken tests that both ends of the interval of a quantile are taken, and nothing beyond.
+func TestEndsOfIntervalsAreTaken(t *testing.T) {
+	for tau, taken := range map[float64]bool{.001: true, .999: true, .00099: false, .99901: false, .5: true} {
+		if _, err := New("pinball", map[string]float64{"tau": tau}); (err == nil) != taken {
+			t.Errorf("pinball(%v): %v", tau, err)
+		}
+	}
+}

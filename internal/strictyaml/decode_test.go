@@ -122,3 +122,15 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestZeroBytesAreNoText tests that a byte 0 is refused wherever it stands, the first place included.
+func TestZeroBytesAreNoText(t *testing.T) {
+	for _, text := range []string{"\x00a: 1", "a: \x001", "a: 1\x00"} {
+		if rule := notText([]byte(text)); rule == "" {
+			t.Errorf("%q is taken for a text", text)
+		}
+	}
+	if rule := notText([]byte("a: 1")); rule != "" {
+		t.Errorf("a text is refused: %v", rule)
+	}
+}
