@@ -41,6 +41,9 @@ func PaceOf(ctx context.Context, s *dataset.Schema, reduce *dataset.Projection, 
 	p := probed{loss: l, from: make([]float64, weights), to: make([]float64, weights), bounds: query.Bounds{
 		Lipschitz: k.Lipschitz, InitialGap: k.InitialGap, Lo: max(k.Curvature.Lo, -mostCurved),
 		Hi: min(k.Curvature.Hi, mostCurved), Features: d, Smoothing: by}}
+	if query.Margins(l, 0) == query.Scored {
+		p.bounds.Beside = weights - d
+	}
 	for j := range p.from {
 		// A network may be quicker at the point zero than at others.
 		p.from[j], p.to[j] = float64(j%7-3)/16, float64(j%5-2)/16

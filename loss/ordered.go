@@ -338,6 +338,54 @@ func (o ordered) Thresholds(w []float64, features int) []float64 {
 	return slices.Clone(c.at)
 }
 
+// Parts returns the loss of a record at the score z as a sum of three parts, each a function of one product of its row
+// with the score's weights and the gaps: the slopes and second derivatives of the parts in these products. The parts are
+// those of the cut above the class, of the cut below it, and of the gap at the class. Their rows are (x, -1 for each gap
+// below the cut) for cuts class and class - 1 (counted from 0), and (0, 1 for gap class - 1). A missing part has zeros. ok
+// is false for a target that is no class.
+func (o ordered) Parts(v []float64, z, y float64) (class int, slopes, curvatures [3]float64, ok bool) {
+	c := o.cuts(v)
+	defer cutsPool.Put(c)
+	class, weight, ok := o.class(c, y)
+	if !ok {
+		return 0, slopes, curvatures, false
+	}
+	_, a, b := o.value(c, z, class)
+	slopes, curvatures = [3]float64{a, -b}, [3]float64{float64(a * (1 - a)), float64(b * (1 - b))}
+	if class > 0 && class < o.k-1 {
+		s := c.share[class-1]
+		slopes[2], curvatures[2] = -(1-s)/s, (1-s)/float64(s*s)
+	}
+	for i := range slopes {
+		slopes[i], curvatures[i] = float64(weight*slopes[i]), float64(weight*curvatures[i])
+	}
+	return class, slopes, curvatures, true
+}
+
+// Information returns what the mean Hessian in the score and the gaps is at the score z if the classes have the
+// probabilities that the model gives them: the sum over cuts k of cuts[k] q q', and further the diagonal matrix own of
+// the gaps. The row q of cut k has 1 for the score and -1 for each gap below the cut. In own the share of a class is taken
+// to be at least leastShare, since the curvature of a gap changes with the gap. scale is the derivative of each gap in its
+// parameter.
+func (o ordered) Information(v []float64, z float64) (cuts, own, scale []float64) {
+	c := o.cuts(v)
+	defer cutsPool.Put(c)
+	share := func(class int) float64 {
+		value, _, _ := o.value(c, z, class)
+		return repromath.Exp(-value)
+	}
+	for k, at := range c.at {
+		_, s := softplus(z - at)
+		cuts = append(cuts, float64(s*(1-s))*(share(k)+share(k+1)))
+	}
+	for j, s := range c.share {
+		own, scale = append(own, max(share(j+1), leastShare)*(1-s)/float64(s*s)), append(scale, float64(o.unit*s))
+	}
+	return cuts, own, scale
+}
+
+const leastShare = .05
+
 // constant writes to w, which is 0, the parameters at which every row has the probabilities e^z, divided by their sum.
 // With the sum p of the probabilities of the class c, below those of the lower classes and above those of the higher
 // ones, 1 - e^-gap = p/(p + below above), which is s(u) for u = ln p - ln(below above).

@@ -171,3 +171,46 @@ func TestGammaIsTheDeviance(t *testing.T) {
 		}
 	}
 }
+
+// TestOrderedInformation: cuts, own and scale must make up the mean Hessian over classes with the model's probabilities,
+// where no class is rarer than .05.
+func TestOrderedInformation(t *testing.T) {
+	l := parse(t, "ordered(5)").(loss.Composed)
+	w := []float64{.3, 1.1, -.4, .6} // the score's weight, and the parameters of the gaps
+	x := []float32{1}
+	cuts, own, scale := l.(interface {
+		Information(v []float64, z float64) (cuts, own, scale []float64)
+	}).Information(w[1:], .3)
+	for j := range w {
+		along, got := make([]float64, len(w)), make([]float64, len(w))
+		along[j] = 1
+		for class, logarithm := range l.MarginsAt(w, x) {
+			product := make([]float64, len(w))
+			l.(loss.Twice).HessianVector(product, w, along, x, float64(class))
+			for i, v := range product {
+				got[i] += math.Exp(logarithm) * v
+			}
+		}
+		row := func(k, i int) float64 { // the derivative of the score minus threshold k in parameter i
+			switch {
+			case i == 0:
+				return 1
+			case i <= k:
+				return -scale[i-1]
+			}
+			return 0
+		}
+		for i := range w {
+			want := 0.
+			for k, c := range cuts {
+				want += c * row(k, i) * row(k, j)
+			}
+			if i == j && i > 0 {
+				want += own[i-1] * scale[i-1] * scale[i-1]
+			}
+			if math.Abs(got[i]-want) > 1e-12 {
+				t.Errorf("entry %d, %d is %v: must be %v", i, j, want, got[i])
+			}
+		}
+	}
+}

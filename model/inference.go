@@ -23,17 +23,34 @@ func (m *Model) checkInference() error {
 	if m.inference == nil {
 		return nil
 	}
-	if loss.Count(m.loss) != 1 {
-		return fmt.Errorf("model: inference: loss %s: must have one margin", m.loss.Name())
+	if loss.Count(m.loss) != 1 && m.thresholds() == nil {
+		return fmt.Errorf("model: inference: loss %s: must have one margin, or be of ordered classes", m.loss.Name())
 	}
-	if err := m.inference.Check(m.schema.Dim()); err != nil {
+	if err := m.inference.Check(len(m.weights)); err != nil {
 		return fmt.Errorf("model: %w", err)
 	}
-	if !m.inference.Belongs(m.weights) {
+	weights := slices.Clone(m.weights)
+	for j, t := range m.thresholds() {
+		if j > 0 { // intervals are of the gaps in place of their parameters
+			weights[m.schema.Dim()+j-1] = t - m.thresholds()[j-1]
+		}
+	}
+	if !m.inference.Belongs(weights) {
 		return errors.New("model: inference: the coefficients must be the model's weights, and weights of no column must " +
 			"be 0: intervals of other weights say nothing of this model")
 	}
 	return nil
+}
+
+// thresholds returns those between ordered classes, of which the first is 0, or nil for another model.
+func (m *Model) thresholds() []float64 {
+	of, ok := m.loss.(interface {
+		Thresholds([]float64, int) []float64
+	})
+	if !ok {
+		return nil
+	}
+	return of.Thresholds(m.weights, m.schema.Dim())
 }
 
 // Inference returns the released numbers from which confidence intervals are computed, as the member inference of
@@ -96,6 +113,8 @@ type Coefficients struct {
 	// Unit is the unit of estimates and intervals.
 	Unit string        `json:"unit"`
 	List []Coefficient `json:"coefficients"`
+	// Thresholds are those between ordered classes but the first, which is 0: differences of log-odds.
+	Thresholds []Coefficient `json:"thresholds,omitempty"`
 	// Reasons say why coefficients have no interval, one for each state.
 	Reasons []Reason `json:"reasons,omitempty"`
 	// Meaning explains in words what the intervals cover.
@@ -150,6 +169,15 @@ func (m *Model) Coefficients() (*Coefficients, error) {
 		c.Reason = m.reason(c.Interval, func(j int) bool { return weights[j] != 0 && !c.Intercept })
 		out.List = append(out.List, c)
 	}
+	for j := 1; j < len(m.thresholds()); j++ {
+		weights := make([]float64, len(m.weights))
+		for k := range j {
+			weights[len(names)+k] = 1
+		}
+		c := Coefficient{Term: fmt.Sprintf("threshold %d", j+1), Span: 1, Interval: contrast(weights, 0)}
+		c.Reason = m.reason(c.Interval, func(int) bool { return false })
+		out.Thresholds = append(out.Thresholds, c)
+	}
 	out.Meaning, out.Reasons = m.meaning(), m.reasons(out.List)
 	return out, nil
 }
@@ -176,6 +204,9 @@ func (m *Model) quantity() string {
 		return "the expected " + target.Column
 	case target.Kind == dataset.Number:
 		return target.Column
+	}
+	if m.thresholds() != nil {
+		return "the odds of a higher class"
 	}
 	return "the odds of " + strconv.Quote(target.Classes[len(target.Classes)-1])
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
 )
@@ -12,10 +13,11 @@ import (
 type Interval struct{ Low, High float64 }
 
 // intervals returns a function that computes the interval of an encoded row, on the scale of the prediction.
-// The function returns nil for a row without a stated interval. It computes the interval of the row's score,
+// The function returns one interval, which is nil for a row without a stated one. Of ordered classes it returns an
+// interval for each threshold, of the probability of a class above it. It computes the interval of the row's score,
 // a linear combination of the weights, and converts both ends to predictions, since the prediction increases
 // with the score. intervals returns an error if the model has no intervals.
-func (m *Model) intervals(o Output, l margins, horizons ...float64) (func(x []float32) *Interval, error) {
+func (m *Model) intervals(o Output, l margins, horizons ...float64) (func(x []float32) []*Interval, error) {
 	if m.inference == nil {
 		return nil, errNoIntervals
 	}
@@ -37,15 +39,25 @@ func (m *Model) intervals(o Output, l margins, horizons ...float64) (func(x []fl
 	case Probability:
 		scale = func(z float64) float64 { return probability(l, z) }
 	}
-	row := make([]float64, m.schema.Dim())
-	return func(x []float32) *Interval {
+	row := make([]float64, len(m.weights))
+	cuts := max(len(m.thresholds()), 1)
+	if cuts > 1 {
+		scale = func(z float64) float64 { return 1 / (1 + math.Exp(-z)) }
+	}
+	return func(x []float32) []*Interval {
+		list := make([]*Interval, cuts)
 		for j, v := range x {
 			row[j] = float64(v)
 		}
-		i := contrast(row, 0)
-		if i.State != inference.Reported {
-			return nil
+		clear(row[len(x):])
+		for k := range list {
+			if k > 0 {
+				row[len(x)+k-1] = -1 // the score minus the threshold
+			}
+			if i := contrast(row, 0); i.State == inference.Reported {
+				list[k] = &Interval{scale(i.Low), scale(i.High)}
+			}
 		}
-		return &Interval{scale(i.Low), scale(i.High)}
+		return list
 	}, nil
 }

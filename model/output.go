@@ -84,7 +84,12 @@ func (m *Model) columns(o Output, opts PredictOptions) (names []string) {
 	default:
 		names, margin = []string{"score", "class"}, []string{"margin"}
 	}
-	if opts.Intervals {
+	switch {
+	case opts.Intervals && m.thresholds() != nil:
+		for _, c := range m.schema.Target().Classes[1:] {
+			names = append(names, "lower="+c, "upper="+c)
+		}
+	case opts.Intervals:
 		names = append(names, "lower", "upper")
 	}
 	if opts.Margins {

@@ -44,6 +44,7 @@ type PredictOptions struct {
 //	lower, upper         with opts.Intervals: the confidence interval of the probability, the mean or the
 //	                     rate of rows with these features, sampling error and privacy noise together.
 //	                     It belongs to the formula of the fit, and is empty where none is stated
+//	lower=B, upper=B, ... the same of ordered classes, of the probability of the class or a higher one
 //	margin               with opts.Margins, last: <w, x>; margin=A, margin=B, ... for softmax
 //
 // With one margin the class is the second of the schema's classes if the margin is positive, and
@@ -139,7 +140,7 @@ func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []s
 	default:
 		of = func(to []byte, z []float64) []byte { return append(show(to, z[0]), classes[classOf(z)]...) }
 	}
-	interval := func([]float32) *Interval { return nil }
+	interval := func([]float32) []*Interval { return nil }
 	if opts.Intervals {
 		if interval, err = m.intervals(o, l, opts.Horizons...); err != nil {
 			return nil, nil, err
@@ -151,11 +152,12 @@ func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []s
 		times = all.Of(r.level)
 		to = of(to, z)
 		if opts.Intervals {
-			to = append(to, ',')
-			if i := interval(r.x); i != nil {
-				to = show(to, i.Low, i.High)
-			} else {
-				to = append(to, ',')
+			for _, i := range interval(r.x) {
+				if to = append(to, ','); i != nil {
+					to = show(to, i.Low, i.High)
+				} else {
+					to = append(to, ',')
+				}
 			}
 		}
 		if opts.Margins {

@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -124,4 +125,28 @@ func ratios(t *testing.T) *Model {
 		t.Fatal(err)
 	}
 	return m
+}
+
+// TestDevianceOfPositiveNumbers compares the deviance of a model of positive numbers with the mean of that of each row,
+// 2 (y/m - 1 - log(y/m)) for the number y and its prediction m.
+func TestDevianceOfPositiveNumbers(t *testing.T) {
+	m := ratios(t)
+	path := writeFile(t, "a,t", "0,2", "1,5", "0.5,16", "0.25,1")
+	var out strings.Builder
+	if err := m.Predict(t.Context(), path, &out, PredictOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want := 0.
+	for i, line := range strings.Fields(out.String())[1:] {
+		mean, err := strconv.ParseFloat(strings.Split(line, ",")[0], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		y := []float64{2, 5, 16, 1}[i]
+		want += (y/mean - 1 - math.Log(y/mean)) / 2
+	}
+	got, err := m.Evaluate(t.Context(), path, "")
+	if err != nil || got.Deviance == nil || math.Abs(*got.Deviance-want) > 1e-9 {
+		t.Errorf("%+v, %v: the deviance must be %v", got.Deviance, err, want)
+	}
 }

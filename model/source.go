@@ -92,7 +92,7 @@ type Prediction struct {
 	// is modelled; 0 if the target has classes. A number is clamped to the target's public bounds if the model is Clamped.
 	Value float64
 	// Interval is the confidence interval of Value, or of the probability of the second class. It is nil if
-	// the model has no intervals, or states none for this row.
+	// the model has no intervals, states none for this row, or is of ordered classes (Predict has an interval for each).
 	Interval *Interval
 	// Margins are the margins from which the prediction was computed: one, or one for each
 	// class.
@@ -114,14 +114,16 @@ func (m *Model) Predictions(ctx context.Context, from Source) iter.Seq2[Predicti
 		}
 		interval, err := m.intervals(o, l)
 		if err != nil { // the model has no intervals
-			interval = func([]float32) *Interval { return nil }
+			interval = func([]float32) []*Interval { return nil }
 		}
 		stopped := errors.New("stopped")
 		err = m.scan(ctx, from, "", false, func(r record) error {
 			p := Prediction{OK: r.ok}
 			if r.ok {
 				p = m.prediction(o, l, m.margins(r.x))
-				p.Interval = interval(r.x)
+				if list := interval(r.x); len(list) == 1 {
+					p.Interval = list[0]
+				}
 			}
 			if !yield(p, nil) {
 				return stopped

@@ -448,6 +448,7 @@ func (b BaseRate) Begin(p Problem, base Base) Problem {
 		}
 	}
 	p.Start, p.Constants.InitialGap = begin, min(gap, p.Constants.InitialGap)
+	p.Beyond = beyondOf(b, begin)
 	for _, sigma := range base.MarginSigma {
 		p.startNoise = max(p.startNoise, sigma/math.Abs(b.Intercept))
 	}

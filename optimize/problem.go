@@ -34,8 +34,11 @@ type Problem struct {
 	// each layer.
 	Layered bool
 	// Scored means that the loss is a function of one score of the row and of parameters beside it, such as the thresholds
-	// between ordered classes.
+	// between ordered classes. Beside is the number of these parameters, which come last.
 	Scored bool
+	Beside int
+	// Beyond is what the released base rate tells of their curvature; nil without a base rate.
+	Beyond *Beyond
 	// Kinked is the loss if it is a generalised linear model whose derivative jumps (such as a
 	// hinge); otherwise nil. The curvature of such a loss is unbounded, but the loss can be smoothed
 	// in closed form (see Smoothed).
@@ -151,6 +154,9 @@ func NewProblem(l loss.Loss, b account.Budget, t Public) (Problem, error) {
 	if network, ok := row.(loss.Composed); ok {
 		hidden, activation := network.Layers()
 		p.Layered, p.Scored = len(hidden) > 0, len(hidden) == 0
+		if _, several := l.(loss.Units); p.Scored && !several {
+			p.Beside = shape.Features - t.Dim()
+		}
 		if p.Layered {
 			p.Start = network.Start(loss.RowFeatures(l, t.Dim()))
 		}

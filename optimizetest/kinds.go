@@ -25,8 +25,8 @@ var kinds = [...]definition{
 	query.Norm:           {slope, gradient},
 	query.SecondMoment:   {moment, nil},
 	query.Curvature:      {curvature, nil},
-	query.MetricGradient: {metricSlope, nil},
-	query.SquaredSlope:   {squaredSlope, nil},
+	query.MetricGradient: {metricSlope, gradientInMetric},
+	query.SquaredSlope:   {squaredSlope, squaredInMetric},
 	query.Product:        {hessian, hessianTimes},
 	query.ProductChange:  {hessianChange, hessianTimesChange},
 	query.CurvatureAlong: {curvatureAlong, curvatureAlongOf},
@@ -36,9 +36,9 @@ var kinds = [...]definition{
 	query.SquaredDistance: {squaredDistance, nil},
 	query.CentredMoment:   {centredMoment, nil},
 
-	query.WeightedGradient:  {weightedGradient, nil},
-	query.WeightedCurvature: {weightedCurvature, nil},
-	query.ScoreMoment:       {scoreMoment, nil},
+	query.WeightedGradient:  {weightedGradient, partedGradient},
+	query.WeightedCurvature: {weightedCurvature, partedCurvature},
+	query.ScoreMoment:       {scoreMoment, partedScores},
 	query.WeightedMoment:    {weightedMoment, nil},
 
 	query.SquaredFeatures: {squaredFeatures, nil},
@@ -204,6 +204,22 @@ func squaredSlope(l loss.RankOne, t query.Term, x []float32, y float64) (v []flo
 	return []float64{1}, s * s * n * n, 0, t.Ball().Centre + t.Ball().Radius
 }
 
+// gradientInMetric and squaredInMetric define the same for a loss with a score, whose metric has a dimension for each
+// parameter. The gradient is clipped to the term's slope limit before it is multiplied by the metric.
+func gradientInMetric(l loss.General, t query.Term, x []float32, y float64) []float64 {
+	g := gradient(l, t, x, y)
+	short := min(1, t.Slope()/length(g))
+	for j := range g {
+		g[j] *= short
+	}
+	return t.Metric().Times(g)
+}
+
+func squaredInMetric(l loss.General, t query.Term, x []float32, y float64) []float64 {
+	n := length(t.Metric().Times(gradient(l, t, x, y)))
+	return []float64{n * n}
+}
+
 // weightedRow returns the row times the term's metric, R x, and the weight of the row, u = min(1,
 // reach^2/||R x||^2).
 func weightedRow(t query.Term, x []float32) (v []float64, u float64) {
@@ -238,6 +254,72 @@ func scoreMoment(l loss.RankOne, t query.Term, x []float32, y float64) (v []floa
 	z, u := weightedRow(t, x)
 	s = one(l.Slopes, t.Point(), x, y)
 	return svec(u*u, z), s * s, 0, t.Slope() * t.Slope()
+}
+
+// parts returns the parts of a record of ordered classes: the rows of the loss's parts times the term's metric, with their
+// slopes and second derivatives, and the weight of the record, that of its longest row of a cut.
+func parts(l loss.General, t query.Term, x []float32, y float64) (rows [][]float64, slopes, curvatures [3]float64, u float64) {
+	of := l.(interface {
+		Parts(v []float64, z, y float64) (int, [3]float64, [3]float64, bool)
+	})
+	d, n := len(t.Point()), len(x)
+	var cuts [][]float64
+	short := 1.
+	for k := range d - n + 1 {
+		q := append(vector(x), make([]float64, d-n)...)
+		for j := range k {
+			q[n+j] = -1
+		}
+		cuts = append(cuts, t.Metric().Times(q))
+		short = min(short, t.Reach()/length(cuts[k]))
+	}
+	class, slopes, curvatures, ok := of.Parts(t.Point()[n:], inner(t.Point()[:n], x), y)
+	if !ok {
+		slopes[0] = math.NaN()
+	}
+	rows = make([][]float64, 3)
+	if class < len(cuts) {
+		rows[0] = cuts[class]
+	}
+	if class > 0 {
+		rows[1] = cuts[class-1]
+		if class < len(cuts) {
+			gap := make([]float64, d)
+			gap[n+class-1] = 1
+			rows[2] = t.Metric().Times(gap)
+		}
+	}
+	return rows, slopes, curvatures, short * short
+}
+
+func partedGradient(l loss.General, t query.Term, x []float32, y float64) []float64 {
+	rows, slopes, _, u := parts(l, t, x, y)
+	v := make([]float64, len(t.Point()))
+	for i, row := range rows {
+		addTo(v, u*slopes[i], row)
+	}
+	return v
+}
+
+func partedScores(l loss.General, t query.Term, x []float32, y float64) []float64 {
+	return svec(1, partedGradient(l, t, x, y))
+}
+
+// partedCurvature scales the second derivatives down such that the trace is at most the term's radius.
+func partedCurvature(l loss.General, t query.Term, x []float32, y float64) []float64 {
+	rows, _, curvatures, u := parts(l, t, x, y)
+	trace := 0.
+	for i, row := range rows {
+		trace += u * curvatures[i] * length(row) * length(row)
+	}
+	d := len(t.Point())
+	v := make([]float64, d*(d+1)/2)
+	for i, row := range rows {
+		if row != nil {
+			addTo(v, u*curvatures[i]*min(1, t.Ball().Radius/max(trace, 1e-300)), svec(1, row))
+		}
+	}
+	return v
 }
 
 // weightedMoment defines one record's contribution to the weighted second moment of the rows: u R x

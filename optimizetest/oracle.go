@@ -220,7 +220,7 @@ func (o *Oracle) answer(ctx context.Context, a *Asked) error {
 	if q.PointDim() != d {
 		return fmt.Errorf("optimizetest: point has %d coordinates: must have %d", q.PointDim(), d)
 	}
-	if !q.Facts().Suits(loss.Count(o.config.Loss), loss.Products(o.config.Loss), loss.UnitOfMargin(o.config.Loss)) {
+	if !q.Facts().Suits(query.Margins(o.config.Loss, loss.Count(o.config.Loss)), loss.Products(o.config.Loss), loss.UnitOfMargin(o.config.Loss)) {
 		return fmt.Errorf("optimizetest: %s of a loss that writes its own gradient", q.Name())
 	}
 	var rows []int

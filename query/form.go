@@ -17,6 +17,9 @@ type Form struct {
 type Bounds struct {
 	Lipschitz, InitialGap, Lo, Hi float64
 	Features                      int
+	// Beside is the number of parameters of a loss with a score beside those of the features. A metric has a dimension
+	// for them, too.
+	Beside int
 	// Smoothing is the smoothing of the loss, for terms whose kind allows smoothing.
 	Smoothing Smoothing
 }
@@ -152,22 +155,22 @@ var curvatureForms = []Form{
 
 var metricForms = []Form{
 	one("gradient in a metric", func(c Cohort, w, prev []float64, b Bounds) Term {
-		return GradientInMetric(c, w, b.Lipschitz, b.Lipschitz, towards(prev[:b.Features]))
+		return GradientInMetric(c, w, b.Lipschitz, b.Lipschitz, towards(prev[:b.Features+b.Beside]))
 	}),
 	one("gradient in a metric, short clip", func(c Cohort, w, prev []float64, b Bounds) Term {
-		return GradientInMetric(c, w, b.Lipschitz/20, 4*b.Lipschitz, towards(prev[:b.Features]))
+		return GradientInMetric(c, w, b.Lipschitz/20, 4*b.Lipschitz, towards(prev[:b.Features+b.Beside]))
 	}),
 	one("gradient in a metric, diagonal", func(c Cohort, w, prev []float64, b Bounds) Term {
-		return GradientInMetric(c, w, b.Lipschitz/5, b.Lipschitz, along(prev[:b.Features]))
+		return GradientInMetric(c, w, b.Lipschitz/5, b.Lipschitz, along(prev[:b.Features+b.Beside]))
 	}),
 }
 
 var slopeForms = []Form{
 	one("squared slope", func(c Cohort, w, prev []float64, b Bounds) Term {
-		return SquaredSlopeAt(c, w, b.Lipschitz*b.Lipschitz/4, towards(prev[:b.Features]))
+		return SquaredSlopeAt(c, w, b.Lipschitz*b.Lipschitz/4, towards(prev[:b.Features+b.Beside]))
 	}),
 	one("squared slope, diagonal", func(c Cohort, w, prev []float64, b Bounds) Term {
-		return SquaredSlopeAt(c, w, b.Lipschitz*b.Lipschitz/4, along(prev[:b.Features]))
+		return SquaredSlopeAt(c, w, b.Lipschitz*b.Lipschitz/4, along(prev[:b.Features+b.Beside]))
 	}),
 }
 

@@ -118,19 +118,37 @@ const (
 	// NoLoss means that the kind depends on features and not on the loss. Points have one
 	// coordinate for each feature.
 	NoLoss
-	// OfMargins contains the losses phi(W x, y), of one margin or several.
+	// OfMargins contains the losses phi(W x, y), of one margin or several, and the losses phi(<w,x>, theta, y) of a score
+	// and other parameters theta (Scored).
 	OfMargins
 	// OfOneMargin contains the losses phi(<w,x>, y).
 	OfOneMargin
 	// OfRows contains losses phi(<w,x>, y) of a single row, and losses of units (records of several
 	// rows) that are weighted sums of such losses.
 	OfRows
+	// OfParts contains the losses of OfRows, and losses with a score that are sums of functions of one product each.
+	OfParts
 	// Twice contains the losses that can compute the product of their Hessian and a vector: losses
 	// of margins, and other losses with a method for it.
 	Twice
 )
 
-// Suits reports whether the kind is defined for a loss with the given number of margins, which is 0
+// Scored stands in Suits for the number of margins of a loss phi(<w,x>, theta, y) with parameters theta beside the
+// score, such as the thresholds between ordered classes.
+const Scored = -1
+
+// Margins returns the number of margins of the loss l as Suits takes it. count is the number of a loss of margins, and 0
+// for any other loss. A loss with a score says that it has no layers.
+func Margins(l any, count int) int {
+	if s, ok := l.(interface{ Layers() ([]int, string) }); ok {
+		if layers, _ := s.Layers(); len(layers) == 0 {
+			return Scored
+		}
+	}
+	return count
+}
+
+// Suits reports whether the kind is defined for a loss with the given number of margins, which is Scored or 0
 // for a loss that is not a function of margins <w,x> and computes its gradient itself. products
 // reports whether the loss can compute products of its Hessian with a vector. unit reports whether the
 // loss is the loss of a unit of rows that have one margin each.
@@ -138,8 +156,10 @@ func (f Facts) Suits(margins int, products, unit bool) bool {
 	switch f.Losses {
 	case OfRows:
 		return margins == 1 || unit
+	case OfParts:
+		return margins == 1 || unit || margins == Scored
 	case OfMargins:
-		return margins >= 1
+		return margins != 0
 	case OfOneMargin:
 		return margins == 1
 	case Twice:
@@ -206,9 +226,9 @@ var table = [...]struct {
 	SquaredDistance: {Facts{Name: "squared distance", Number: true, Centre: Anywhere, Losses: NoLoss}, distanceForms},
 	CentredMoment:   {Facts{Name: "centred second moment", Pairs: true, Losses: NoLoss}, centredForms},
 
-	WeightedGradient:  {Facts{Name: "weighted gradient", Losses: OfRows, Weighted: true}, weightedGradientForms},
-	WeightedCurvature: {Facts{Name: "weighted curvature", Pairs: true, Losses: OfRows, Weighted: true}, weightedCurvatureForms},
-	ScoreMoment:       {Facts{Name: "second moment of weighted gradients", Pairs: true, Losses: OfRows, Weighted: true}, scoreMomentForms},
+	WeightedGradient:  {Facts{Name: "weighted gradient", Losses: OfParts, Weighted: true}, weightedGradientForms},
+	WeightedCurvature: {Facts{Name: "weighted curvature", Pairs: true, Losses: OfParts, Weighted: true}, weightedCurvatureForms},
+	ScoreMoment:       {Facts{Name: "second moment of weighted gradients", Pairs: true, Losses: OfParts, Weighted: true}, scoreMomentForms},
 	WeightedMoment: {Facts{Name: "weighted second moment", Pairs: true, Losses: OfRows, Weighted: true},
 		weightedMomentForms},
 

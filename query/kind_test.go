@@ -117,6 +117,9 @@ func TestSuits(t *testing.T) {
 	}
 	twice := map[Kind]bool{Product: true, ProductChange: true, CurvatureAlong: true}
 	for _, k := range Kinds() {
+		if got, want := k.Facts().Suits(Scored, true, false), k.Facts().Losses != OfOneMargin && k != WeightedMoment; got != want {
+			t.Errorf("%v of a loss with a score: %v, want %v", k, got, want)
+		}
 		for margins := range 5 {
 			for _, products := range []bool{false, true} {
 				want := margins >= least[k] && (most[k] == 0 || margins <= most[k]) && (products || !twice[k])

@@ -22,6 +22,8 @@ func TestStableRules(t *testing.T) {
 		{func(p *query.Pass) { p.Step = 0 }, "step = 0: must be between"},
 		{func(p *query.Pass) { p.Step = -1 }, "step = -1: must be"},
 		{func(p *query.Pass) { p.Step = 1e-40 }, "step = 1e-40: must be"},
+		{func(p *query.Pass) { p.Clip = 0 }, "clip = 0: must be between"},
+		{func(p *query.Pass) { p.Clip = -1 }, "clip = -1: must be"},
 		{func(p *query.Pass) { p.Clip = math.NaN() }, "clip = NaN: must be"},
 		{func(p *query.Pass) { p.Clip = math.Inf(1) }, "clip = +Inf: must be"},
 		{func(p *query.Pass) { p.Lambda = -1 }, "lambda = -1: must be 0 or between"},

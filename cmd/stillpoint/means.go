@@ -116,8 +116,8 @@ type profilePrediction struct {
 // predictions returns the predictions for the profiles.
 func (k *meansCommand) predictions(ctx context.Context, m *model.Model, people means.Population) (
 	list []profilePrediction, err error) {
-	if len(k.Profile) == 0 {
-		return nil, nil
+	if o, err := m.Output(); err != nil || len(k.Profile) == 0 || o == model.Probabilities { // no prediction of one number
+		return nil, err
 	}
 	rows := func(yield func([]string, error) bool) {
 		for _, cells := range people.Rows {

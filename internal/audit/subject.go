@@ -179,7 +179,7 @@ func alone(l loss.Loss) []query.Form {
 	var list []query.Form
 	for _, k := range query.Kinds() {
 		if !k.May(query.Item) && !k.May(query.Candidate) &&
-			k.Facts().Suits(loss.Count(l), loss.Products(l), loss.UnitOfMargin(l)) {
+			k.Facts().Suits(query.Margins(l, loss.Count(l)), loss.Products(l), loss.UnitOfMargin(l)) {
 			list = append(list, k.Forms()...)
 		}
 	}

@@ -99,6 +99,9 @@ const WithheldAt = .25
 func (f *Fit) reduce(weights []float64) (c *mat.VecDense, present bool) {
 	c = mat.NewVecDense(len(f.Columns), nil)
 	for i, column := range f.Columns {
+		if column.Feature >= len(weights) { // a gap between thresholds
+			continue
+		}
 		if v := weights[column.Feature]; v != 0 {
 			c.SetVec(i, v)
 			present = true

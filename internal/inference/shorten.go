@@ -90,17 +90,36 @@ func Shorten(moment mat.Symmetric, columns []Column, b Bounds) (*Shape, []int, e
 			return nil, nil, err
 		}
 		worst, load := -1, 0.
+		at := e.free(columns)
 		for j, c := range columns {
-			if v := math.Abs(e.vectors.At(j, 0)); !c.Kept && v > load {
+			if v := math.Abs(e.vectors.At(j, at)); !c.Kept && v > load {
 				worst, load = j, v
 			}
 		}
-		if worst < 0 || !hidden(e.values[0], s, columns[worst], b) {
+		if worst < 0 || !hidden(e.values[at], s, columns[worst], b) {
 			return s, dropped, nil
 		}
 		dropped = append(dropped, columns[worst].Feature)
 		columns = append(append([]Column(nil), columns[:worst]...), columns[worst+1:]...)
 	}
+}
+
+// free returns the index of the first eigenvector that is not for the most part one of kept columns, if several are kept:
+// of the intercept and thresholds between ordered classes. To drop another column would not make it visible.
+func (e *spectrum) free(columns []Column) int {
+	for at := range columns {
+		kept, share := 0, 0.
+		for j, c := range columns {
+			if c.Kept {
+				kept++
+				share += e.vectors.At(j, at) * e.vectors.At(j, at)
+			}
+		}
+		if kept < 2 || share < .5 {
+			return at
+		}
+	}
+	return 0
 }
 
 // hidden reports whether the column worst has to be dropped. v is the smallest eigenvalue of the released

@@ -341,3 +341,23 @@ func TestLevelsNeedMoreThanNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestThresholdsDropNoColumn: where the direction of least moment is one of the intercept and a threshold, which are kept,
+// no other column is dropped, since none would make it visible. A column that is hidden itself is dropped, also then.
+func TestThresholdsDropNoColumn(t *testing.T) {
+	columns := []inference.Column{{Feature: 0}, {Feature: 1}, {Feature: 2, Kept: true}, {Feature: 3, Kept: true}}
+	of := func(second float64) *mat.SymDense {
+		m := mat.NewSymDense(4, []float64{.3, 0, .002, 0, 0, second, 0, 0, .002, 0, .2, .1999, 0, 0, .1999, .2})
+		return m
+	}
+	b := inference.Bounds{MomentSigma: .001, Unit: .001, Usual: .5, Beta: 4}
+	for second, want := range map[float64]int{.2: 0, .001: 1} {
+		_, dropped, err := inference.Shorten(of(second), columns, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(dropped) != want || want == 1 && dropped[0] != 1 {
+			t.Errorf("a second column of moment %v: dropped %v", second, dropped)
+		}
+	}
+}

@@ -176,7 +176,7 @@ func (e *Entry) checkSchedule() error {
 	}
 	total := 0
 	for i, s := range e.Schedule {
-		field := fmt.Sprintf("schedule[%d]: ", i)
+		field := fmt.Sprintf("schedule[%d].", i)
 		switch {
 		case !(s.NoiseMultiplier > 0) || math.IsInf(s.NoiseMultiplier, 0):
 			return rule(field+"noise_multiplier", s.NoiseMultiplier, "finite and > 0")

@@ -67,6 +67,8 @@ type asker struct {
 	along   func(weights []float64, constant float64) inference.Interval
 	hidden  []int
 	weights []float64
+	// thresholds are those between ordered classes, nil for others. Gradients go on with the gaps between them.
+	thresholds []float64
 }
 
 // Of returns the adjusted means of the levels of categories, their differences from the first level, and the average
@@ -124,11 +126,17 @@ func newAsker(m *model.Model, people Population) (*asker, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !m.Linear() || output != model.Probability && output != model.Rate && output != model.Value {
-		return nil, fmt.Errorf("means: loss %s: must be that of a linear model of a number, a count or the probability of two "+
-			"classes", m.Loss().Name())
+	of, ordered := m.Loss().(interface {
+		Thresholds(w []float64, features int) []float64
+	})
+	if !m.Linear() && !ordered || !ordered && output != model.Probability && output != model.Rate && output != model.Value {
+		return nil, fmt.Errorf("means: loss %s: must be that of a linear model of a number, a count, the probability of two "+
+			"classes or ordered classes", m.Loss().Name())
 	}
 	a := &asker{m: m, output: output, people: people, at: map[string]int{}, weights: m.Weights()}
+	if ordered {
+		a.thresholds = of.Thresholds(a.weights, m.Schema().Dim())
+	}
 	if a.of, err = m.Schema().BindUnlabelled(people.Header); err != nil {
 		return nil, err
 	}
@@ -171,6 +179,9 @@ func hidden(s *dataset.Schema, f *inference.Fit) (list []int) {
 func (a *asker) quantity() string {
 	target := a.m.Schema().Target()
 	switch {
+	case a.thresholds != nil:
+		return fmt.Sprintf("the expected number of the class of %s, from 0 for %s to %d for %s", target.Column, target.Classes[0],
+			len(target.Classes)-1, target.Classes[len(target.Classes)-1])
 	case a.output == model.Probability:
 		return "the probability of " + target.Column + " = " + target.Classes[1]
 	case a.output == model.Rate && target.Offset:
@@ -199,7 +210,7 @@ func (m mean) minus(other mean, factor float64) mean {
 // mean returns the mean prediction over the population's rows, each changed by change, which says whether the row
 // counts. A nil change leaves rows as they are.
 func (a *asker) mean(ctx context.Context, change func(cells []string) bool) (out mean, rows int, err error) {
-	out.gradient = make([]float64, a.of.Dim())
+	out.gradient = make([]float64, a.of.Dim()+max(len(a.thresholds)-1, 0))
 	x := make([]float32, a.of.Dim())
 	changed := make([]string, len(a.people.Header))
 	for _, cells := range a.people.Rows {
@@ -217,8 +228,12 @@ func (a *asker) mean(ctx context.Context, change func(cells []string) bool) (out
 		for j, v := range x {
 			z += float64(v) * a.weights[j]
 		}
-		value, slope := a.predicted(z)
-		rows++
+		var value, slope float64
+		if rows++; a.thresholds != nil {
+			value, slope = a.expected(out.gradient[len(x):], z)
+		} else {
+			value, slope = a.predicted(z)
+		}
 		out.value += value
 		for j, v := range x {
 			out.gradient[j] += slope * float64(v)
@@ -229,6 +244,20 @@ func (a *asker) mean(ctx context.Context, change func(cells []string) bool) (out
 	}
 	out.value /= float64(max(rows, 1))
 	return out, rows, nil
+}
+
+// expected returns the expected number of an ordered class for a score and its derivative in the score, and adds those in
+// the gaps between thresholds to gaps.
+func (a *asker) expected(gaps []float64, z float64) (value, slope float64) {
+	for k, t := range a.thresholds {
+		p := 1 / (1 + math.Exp(t-z))
+		value += p
+		slope += p * (1 - p)
+		for j := range k {
+			gaps[j] -= p * (1 - p)
+		}
+	}
+	return value, slope
 }
 
 // predicted returns the prediction for a margin and its derivative.
@@ -332,10 +361,12 @@ func (a *asker) answer(out Answer, m mean, link bool, feature string) Answer {
 	}
 	half := inference.Quantile(a.fit.Level) * i.Error
 	low, high := m.value-half, m.value+half
+	most := float64(max(len(a.thresholds), 1)) // the largest value of a probability or of a class's number
 	switch {
-	case link && a.output == model.Probability && m.value > 0 && m.value < 1:
-		z, d := math.Log(m.value/(1-m.value)), half/(m.value*(1-m.value))
-		low, high = 1/(1+math.Exp(d-z)), 1/(1+math.Exp(-d-z))
+	case link && (a.output == model.Probability || most > 1) && m.value > 0 && m.value < most:
+		p := m.value / most
+		z, d := math.Log(p/(1-p)), half/most/(p*(1-p))
+		low, high = most/(1+math.Exp(d-z)), most/(1+math.Exp(-d-z))
 	case link && a.output == model.Rate && m.value > 0:
 		low, high = m.value*math.Exp(-half/m.value), m.value*math.Exp(half/m.value)
 	}

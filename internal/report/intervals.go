@@ -45,6 +45,9 @@ func CoefficientText(c *model.Coefficients) string {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", oneLine(named(t)), oneLine(against), strings.Join(cells(t, ratio != ""), "\t"))
 	}
+	for _, t := range c.Thresholds {
+		fmt.Fprintf(w, "%s\tthreshold 1\t%s\n", t.Term, strings.Join(cells(t, ratio != ""), "\t"))
+	}
 	_ = w.Flush() // writing to a strings.Builder gives no error
 	fmt.Fprintf(&b, "\n%d of %d coefficients have an interval.", c.Reported, c.Counted)
 	b.WriteString(" The column privacy is the share of an interval's width that the noise makes.\n")
@@ -233,6 +236,9 @@ func effects(c *model.Coefficients) Table {
 			Cells: append([]string{named(v), against}, cells(v, ratio != "")...),
 			Faint: v.State != inference.Reported || v.Low <= 0 && 0 <= v.High,
 		})
+	}
+	for _, v := range c.Thresholds[:min(len(c.Thresholds), mostRows)] {
+		t.Rows = append(t.Rows, Row{Cells: append([]string{v.Term, "threshold 1"}, cells(v, ratio != "")...)})
 	}
 	return t
 }

@@ -3,6 +3,7 @@ package safetext
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 	"unicode"
@@ -132,5 +133,23 @@ func TestLines(t *testing.T) {
 		if got := Lines(c.text, c.indent, 8); got != c.want {
 			t.Errorf("%q: %q, want %q", c.text, got, c.want)
 		}
+	}
+}
+
+// shut is a writer that takes nothing.
+type shut struct{}
+
+func (shut) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// TestWriterTellsErrors tests that errors of the underlying writer are returned, for whole texts and for the rest of one.
+func TestWriterTellsErrors(t *testing.T) {
+	w := NewWriter(shut{})
+	for _, text := range []string{"plain", "\x1b[31m", "\xe2\x82"} {
+		if n, err := w.Write([]byte(text)); n != 0 || err != io.ErrClosedPipe {
+			t.Errorf("%q: %d, %v: must be 0 and the writer's error", text, n, err)
+		}
+	}
+	if err := w.Flush(); err != io.ErrClosedPipe {
+		t.Errorf("flush: %v", err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 	"github.com/stillpoint-dp/stillpoint/optimize/onestep"
+	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // Inference requests confidence intervals of the coefficients. The algorithm is then optimize/onestep,
@@ -63,7 +64,7 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 	if err != nil {
 		return none, err
 	}
-	if curvature == onestep.Relative && c.Train.Base == Off && !c.Model.Start.Given() {
+	if (curvature == onestep.Relative || curvature == onestep.Ordered) && c.Train.Base == Off && !c.Model.Start.Given() {
 		return none, fmt.Errorf("inference: train.base: must be a share of the budget with loss %s: the estimate begins at "+
 			"the base rate", l.Name())
 	}
@@ -107,12 +108,14 @@ func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 	if _, relative := row.(interface{ LeastMean() float64 }); relative && !strings.HasPrefix(row.Name(), "tweedie") {
 		return onestep.Relative, nil
 	}
+	if _, several := l.(loss.Units); !several && query.Margins(l, 0) == query.Scored {
+		return onestep.Ordered, nil
+	}
 	const losses = "must be logistic, squared(clip), huber(delta), poisson(clip), poisson-rate(clip,least), gamma(clip), " +
-		"negbinomial(theta,clip), or that of a time to an event"
+		"negbinomial(theta,clip), that of a time to an event or, for records of one row, ordered"
 	if row.Target() == loss.Classes {
 		return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s; for several classes, fit logistic to "+
-			"each class and a reference class (docs/how-to/classes.md), or to the cuts between ordered classes "+
-			"(docs/how-to/ordered-classes.md)", row.Name(), losses)
+			"each class and a reference class (docs/how-to/classes.md)", row.Name(), losses)
 	}
 	return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s", row.Name(), losses)
 }

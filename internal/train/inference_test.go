@@ -64,6 +64,16 @@ func TestInferenceRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	for name, taken := range map[string]bool{"ordered(4)": true, "units(ordered(4),2)": false} {
+		l, err := loss.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := curvatureOf(l); taken != (err == nil && got == onestep.Ordered) ||
+			err != nil && !strings.Contains(err.Error(), "or, for records of one row, ordered") {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
 	softmax, err := loss.Softmax(3)
 	if err != nil {
 		t.Fatal(err)

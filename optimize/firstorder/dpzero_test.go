@@ -142,7 +142,11 @@ func TestDPZeroNumbersByHand(t *testing.T) {
 			}
 			gap := public.Constants.InitialGap
 			want := int(min(max(math.Ceil(math.Sqrt(2*gap/trace)*(trace+2*public.Smoothness())/noise), 1), optimize.MostSteps))
-			if needs := plan.Needs(); !needs.Seed || needs.Cohorts || needs.Schedule != nil {
+			last, err := firstorder.DPZero{Steps: 3, Output: optimize.Last}.Plan(ctx, public)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if needs := last.Needs(); !needs.Seed || needs.Cohorts || needs.Schedule != nil {
 				t.Errorf("%s: needs %+v: must be a seed alone, from which the directions are drawn", p.Name, needs)
 			}
 			s := plan.Summary()

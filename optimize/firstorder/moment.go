@@ -73,7 +73,7 @@ const (
 // diagonal preconditioner, for an effective size outside [50, 1000), and for n d^2 above mostPairWork.
 func centres(p optimize.Problem) bool {
 	d := float64(p.Shape.Features)
-	return weighs(p) && p.Effective() < mostCentred && !Diagonal(p) && p.Effective() >= leastCentred && p.Records*d*d <= mostPairWork
+	return weighs(p) && p.Beside == 0 && p.Effective() < mostCentred && !Diagonal(p) && p.Effective() >= leastCentred && p.Records*d*d <= mostPairWork
 }
 
 // weighs reports whether the ridge lambda of the preconditioner is raised at least to the value that the
@@ -190,7 +190,11 @@ type released struct {
 // record returns the released second moment in the form that certificates store. ridge is the number
 // added to its eigenvalues in the preconditioner.
 func (r released) record(ridge float64) *optimize.Moment {
-	m := optimize.NewMoment(r.about, len(r.values), r.sigma, ridge)
+	dim := len(r.values)
+	if !r.diagonal {
+		dim = int(math.Sqrt(float64(len(r.about)))) // of the features alone
+	}
+	m := optimize.NewMoment(r.about, dim, r.sigma, ridge)
 	if m.Rows != nil && r.mean != nil {
 		m.Mean, m.MeanSigma, m.MeanWeight = r.mean, r.meanSigma, meanWeight
 	}
@@ -222,15 +226,19 @@ func (g *preconditionedPlan) release(run *optimize.Run) (released, error) {
 		return released{s, edgeOf(p, sigma), s.values, s.matrix, sigma, nil, 0}, nil
 	}
 	if g.centre == nil {
-		answer, err := run.Ask(g.moment, query.SecondMomentOf(run.All(), p.Shape.Features))
+		answer, err := run.Ask(g.moment, query.SecondMomentOf(run.All(), p.Shape.Features-p.Beside))
 		if err != nil {
 			return released{}, err
 		}
-		s, err := spectrumOf(answer.Mean)
+		about, dim, err := query.Symmetric(answer.Mean)
 		if err != nil {
 			return released{}, err
 		}
-		return released{s, edgeOf(p, answer.Sigma), s.values, s.matrix, answer.Sigma, nil, 0}, nil
+		s, err := newSpectrum(bordered(p, about, dim), dim+p.Beside)
+		if err != nil {
+			return released{}, err
+		}
+		return released{s, edgeOf(p, answer.Sigma), s.values, about, answer.Sigma, nil, 0}, nil
 	}
 	mean, err := run.Ask(g.centre.mean, query.RowMeanOf(run.All(), p.Shape.Features))
 	if err != nil {
@@ -256,6 +264,25 @@ func (g *preconditionedPlan) release(run *optimize.Run) (released, error) {
 	about := s.matrix
 	s, err = newSpectrum(s.plus(m, meanWeight, 0), len(m))
 	return released{s, edgeOf(p, answer.Sigma), seen.values, about, answer.Sigma, m, mean.Sigma}, err
+}
+
+// bordered returns the second moment of all parameters for that of the features. Without a base rate that of the
+// thresholds' parameters is taken to be the identity: their curvature is below the bound of the loss.
+func bordered(p optimize.Problem, matrix []float64, dim int) []float64 {
+	switch {
+	case p.Beside == 0:
+		return matrix
+	case p.Beyond != nil:
+		return p.Beyond.Moment(matrix, dim, true)
+	}
+	all := dim + p.Beside
+	out := make([]float64, all*all)
+	for j := range all {
+		if out[j*all+j] = 1; j < dim {
+			copy(out[j*all:], matrix[j*dim:(j+1)*dim])
+		}
+	}
+	return out
 }
 
 // rows returns the released eigenvalues, eigenvectors and mean row in the form that [optimize.Result] has.

@@ -32,6 +32,9 @@ import (
 // K slopes (derivatives of the loss in the margins) and x_i, and P multiplies the gradient of each
 // margin. Below, d is the number of features.
 //
+// For ordered classes Gt is the second moment of all parameters: that of the rows, with what the released base rate tells
+// of the thresholds (optimize.Beyond). What is said below of stable steps holds as long as the thresholds stay near.
+//
 // lambda is the largest eigenvalue of the noise in Gt (its edge): sigma sqrt(2d) for a symmetric
 // matrix whose diagonal has noise of standard deviation sigma. Then G = mean x_i x_i' <= Gt_+ +
 // lambda I, so that P G P <= I. A step of 1/b, with b a bound on the second derivative of the loss in
@@ -236,8 +239,12 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 // Serves returns nil if Preconditioned can solve the problem, and otherwise an error with the reason.
 func (Preconditioned) Serves(p optimize.Problem) error {
 	switch {
-	case !p.RankOne:
-		return errors.New("optimize: preconditioned: loss: must be that of a generalised linear model")
+	case !p.RankOne && p.Beside == 0:
+		return errors.New("optimize: preconditioned: loss: must be that of a generalised linear model, or of ordered classes, " +
+			"with one row a record")
+	case p.Beside > 0 && Diagonal(p):
+		return fmt.Errorf("optimize: preconditioned: %d features: must be at most %d for ordered classes", p.Dim()-p.Beside,
+			query.MaxPairs-p.Beside)
 	case p.Set != nil:
 		return errors.New("optimize: preconditioned: a set of parameters: must be none, since points are projected on it " +
 			"in the metric of space")

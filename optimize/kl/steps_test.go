@@ -40,6 +40,14 @@ func TestStepsFollowTheirRules(t *testing.T) {
 				t.Errorf("%s, strongly-convex with h = %v: %d steps: must be %d", p.Name, h, plan.Summary().Steps, want)
 			}
 		}
+		plan, err := kl.Proximal{Rounds: 3, Steps: 7, Lambda: .3}.Plan(ctx, public)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A part of the budget pays for the last round alone: its noise is at least that of the whole.
+		if got := plan.Summary().Predicted; !(got >= public.Floor()) {
+			t.Errorf("%s, proximal-point: the predicted gradient %v is below the noise %v of the whole budget", p.Name, got, public.Floor())
+		}
 		for _, records := range []float64{30, 400} {
 			public.Records = records
 			plan, err := kl.StronglyConvex{Theorem: true, Lambda: .3}.Plan(ctx, public)

@@ -28,6 +28,10 @@ const (
 	// Relative is for losses of relative residuals with a logarithmic link, such as gamma's: the ratio is at most 1, and
 	// 1 is assumed. The fit begins at the released base rate.
 	Relative
+	// Ordered is for ordered classes by proportional odds: the ratio is that of the model, taken at the mean margin. The fit
+	// begins at the released base rate. Its coefficients are those of the row and the gaps between thresholds, in which the loss is
+	// convex.
+	Ordered
 )
 
 // Intervals is the estimate of a generalised linear model with confidence intervals. The method is
@@ -96,6 +100,7 @@ const (
 	usualRate                     = 1. / 3 // mean rate of counts, over the clip, that Foresee assumes
 	levels                        = 3      // number of the fit's steps that find the mean rate of counts
 	mostRates                     = 4.
+	usualOfOrdered, mostOfOrdered = .3, .5 // mean curvature of ordered classes in the score, and its bound
 )
 
 type plan struct {
@@ -114,6 +119,14 @@ func (c Intervals) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 		return nil, err
 	}
 	g := &plan{Intervals: c}
+	if p.Beyond != nil {
+		last := len(c.Columns) - 1
+		g.Columns = slices.Clone(c.Columns[:last])
+		for j := range p.Beside {
+			g.Columns = append(g.Columns, inference.Column{Feature: c.Features + j, Kept: true, Level: true})
+		}
+		g.Columns = append(g.Columns, c.Columns[last])
+	}
 	moment := query.SecondMoment
 	if p.Grouped {
 		moment = query.WeightedMoment
@@ -142,7 +155,7 @@ func (c Intervals) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 		return nil, err
 	}
 	noise := p.Neighbours() * p.Constants.Lipschitz / (p.Records * p.Mu * math.Sqrt(lastGradient))
-	k := float64(len(c.Columns))
+	k := float64(len(g.Columns))
 	g.Expect(optimize.Forecast{Gradient: noise * math.Sqrt(beta*k), Population: noise * math.Sqrt(beta*k),
 		Excess: noise * noise * beta * k / p.DataSmoothness()})
 	return g, nil
@@ -161,6 +174,9 @@ func (c Intervals) Foresee(p optimize.Problem, n, mu float64) (total, sampling f
 	noise := p.Neighbours() * l0 * c.reach(p, n, mu) / (n * mu * math.Sqrt(lastGradient))
 	curvature := c.usual(p) * p.DataSmoothness()
 	switch c.Curvature {
+	case Ordered:
+		// The information of a record is (1 - sum of the cubes of the shares)/3.
+		square, curvature = usualOfOrdered/n, usualOfOrdered
 	case Flat:
 		curvature = p.DataSmoothness() // the second derivative of the square is the same everywhere
 	case Exponential:
@@ -197,7 +213,9 @@ func (c Intervals) check(p optimize.Problem) error {
 		return err
 	}
 	switch {
-	case !(p.RankOne && p.Shape.Margins == 1 || p.Grouped && p.Dim() == c.Features):
+	case c.Curvature == Ordered && p.Beyond == nil && p.Beside > 0 && p.Dim() == c.Features+p.Beside:
+		return nil // before the base rate is released
+	case !(p.RankOne && p.Shape.Margins == 1 || p.Grouped && p.Dim() == c.Features || p.Beyond != nil):
 		return errors.New("optimize: intervals: loss: must be that of a generalised linear model with one margin")
 	case p.Set != nil:
 		return errors.New("optimize: intervals: a set of parameters: must be none: an estimate on its boundary has no " +
@@ -206,9 +224,9 @@ func (c Intervals) check(p optimize.Problem) error {
 		return errors.New("optimize: intervals: a regularizer: must be none: it moves the coefficients towards 0")
 	case p.Smoothing.On():
 		return errors.New("optimize: intervals: a smoothing: must be none")
-	case c.Features != p.Dim():
+	case c.Features != p.Dim()-p.Beside:
 		return fmt.Errorf("optimize: intervals: %d features: must be as many as the model's weights, %d", c.Features, p.Dim())
-	case c.Features > query.MaxPairs:
+	case p.Dim() > query.MaxPairs:
 		return fmt.Errorf("optimize: intervals: %d features: must be at most %d, of whose pairs there is a sum each",
 			c.Features, query.MaxPairs)
 	case len(c.Columns) == 0 || !(c.Intercept > 0):
@@ -225,6 +243,8 @@ func (c Intervals) usual(p optimize.Problem) float64 {
 		return usualCurvatureOfCounts
 	case Relative:
 		return 1 / p.DataSmoothness()
+	case Ordered:
+		return usualOfOrdered / mostOfOrdered
 	}
 	if c.Curvature == Logistic && p.Base != nil && p.Base.Curvature > 0 {
 		return min(usualCurvature, nearBase*p.Base.Curvature/p.DataSmoothness())
@@ -260,6 +280,9 @@ func (r *state) charge(share float64) float64 { return r.Problem().Charge() * sh
 
 // all makes all releases and returns the estimate with its intervals.
 func (r *state) all() (*inference.Fit, error) {
+	if r.Curvature == Ordered && r.Problem().Beyond == nil {
+		return nil, errors.New("optimize: intervals: the base rate of ordered classes must be released first")
+	}
 	dropped, err := r.begin()
 	if err != nil {
 		return nil, err
@@ -295,13 +318,23 @@ func (r *state) all() (*inference.Fit, error) {
 // times any rate, and would make the noise of the curvature many times larger.
 func (r *state) bound() float64 {
 	b := r.Problem().DataSmoothness()
+	if r.Curvature == Ordered {
+		return mostOfOrdered
+	}
 	if r.rate == 0 {
 		return b
 	}
 	return min(b, max(r.slope(), mostRates*r.rate))
 }
 
-func (r *state) slope() float64 { return r.Problem().Constants.Lipschitz }
+// slope returns the bound on slopes. The two cuts beside a class have slopes of different signs, whose absolute values sum
+// to less than 1.
+func (r *state) slope() float64 {
+	if r.Curvature == Ordered {
+		return 1
+	}
+	return r.Problem().Constants.Lipschitz
+}
 
 // begin releases the second moment of the rows. From it, begin computes the columns that stay in the
 // formula, the metric (preconditioner) and the limit B above which rows get less weight. It returns
@@ -328,6 +361,9 @@ func (r *state) begin() ([]int, error) {
 		MomentSigma: answer.Sigma, Unit: moves / (p.Records * math.Sqrt(r.charge(lastCurvature))), Usual: r.usual(p),
 		Beta: betaTrusted,
 	}
+	if p.Beyond != nil {
+		d, r.moment = p.Dim(), p.Beyond.Moment(r.moment, d, false)
+	}
 	moment := mat.NewSymDense(d, r.moment)
 	shape, dropped, err := inference.Shorten(moment, r.Columns, of)
 	if err != nil {
@@ -345,7 +381,12 @@ func (r *state) begin() ([]int, error) {
 }
 
 // at sets the point of the next releases to the coefficients b.
-func (r *state) at(b []float64) { r.w = r.shape.Weights(b, r.Features) }
+func (r *state) at(b []float64) {
+	r.w = r.shape.Weights(b, r.Problem().Dim())
+	if r.Curvature == Ordered {
+		r.Problem().Beyond.Parameters(r.w)
+	}
+}
 
 // gradient releases the weighted gradient at the coefficients b, multiplied by the metric. It returns the
 // released gradient and the standard deviation of its noise.
@@ -372,7 +413,7 @@ func (r *state) pairs(share float64, t query.Term) (*mat.SymDense, float64, erro
 	if err != nil {
 		return nil, 0, err
 	}
-	return r.shape.ReduceMatrix(all, r.Features), answer.Sigma, nil
+	return r.shape.ReduceMatrix(all, r.Problem().Dim()), answer.Sigma, nil
 }
 
 // fit runs Nesterov's method with the metric P as preconditioner and returns the average of the second half
@@ -427,6 +468,15 @@ func (r *state) start() ([]float64, error) {
 	k := len(r.shape.Columns)
 	b := make([]float64, k)
 	p := r.Problem()
+	if r.Curvature == Ordered {
+		at := p.StartPoint()
+		p.Beyond.Gaps(at)
+		began := mat.NewVecDense(k, r.shape.Reduce(at))
+		if err := began.SolveVec(r.shape.Metric, began); err != nil {
+			return nil, errors.New("optimize: intervals: the metric is singular")
+		}
+		return began.RawVector().Data, nil
+	}
 	if r.Curvature != Exponential && p.Base == nil {
 		return b, nil
 	}
@@ -502,7 +552,7 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 		return nil, err
 	}
 	fit.Halfway = next != nil
-	fit.Absorbed = inference.Absorb(mat.NewSymDense(r.Features, r.moment), r.shape.Columns, dropped, r.momentSigma)
+	fit.Absorbed = inference.Absorb(mat.NewSymDense(p.Dim(), r.moment), r.shape.Columns, dropped, r.momentSigma)
 	if r.Curvature != Flat {
 		fit.Remainders = e.Allowances(r.shape, r.Intercept, r.curvatureBetween, next)
 	}
@@ -512,7 +562,11 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 // curvatureBetween returns the largest ratio of the third derivative's absolute value to the second derivative between
 // two margins.
 func (r *state) curvatureBetween(from, to float64) float64 {
-	if r.Curvature == Exponential || r.Curvature == Relative {
+	switch r.Curvature {
+	case Ordered:
+		b := r.Problem().Beyond
+		return max(b.Bend(r.w, from), b.Bend(r.w, to))
+	case Exponential, Relative:
 		return 1
 	}
 	return math.Tanh(max(math.Abs(from), math.Abs(to)) / 2)
@@ -524,12 +578,15 @@ func (r *state) curvature() float64 {
 	switch r.Curvature {
 	case Exponential, Relative:
 		return 1
-	case Logistic:
+	case Logistic, Ordered:
 		// The intercept's row of the second moment is the mean row times the intercept.
 		var margin float64
 		last := r.Features - 1
-		for j, w := range r.w {
-			margin += w * r.moment[last*r.Features+j] / r.Intercept
+		for j, w := range r.w[:r.Features] {
+			margin += w * r.moment[last*r.Problem().Dim()+j] / r.Intercept
+		}
+		if r.Curvature == Ordered {
+			return r.Problem().Beyond.Bend(r.w, margin)
 		}
 		return math.Abs(math.Tanh(margin / 2))
 	}

@@ -264,6 +264,19 @@ func TestChargesOfUnits(t *testing.T) {
 					term.Reach(), term.Ball().Radius, at, radius)
 			}
 		}
+		asked := map[query.Kind]float64{}
+		for _, q := range o.asked {
+			asked[q.Terms()[0].Kind()]++
+		}
+		for kind, load := range plan.Workload().Kinds {
+			if asked[kind] != load.Queries {
+				t.Errorf("summed %v: %v is asked %v times: the plan says %v", summed, kind, asked[kind], load.Queries)
+			}
+			delete(asked, kind)
+		}
+		if len(asked) > 0 {
+			t.Errorf("summed %v: asked, and not in the plan: %v", summed, asked)
+		}
 		for j, v := range metricOf(o.asked[0].Terms()[0].Metric()) {
 			if v != float64(1-min(1, (j/3-j%3)*(j/3-j%3))) {
 				t.Errorf("entry %d of the moment's metric is %v", j, v)

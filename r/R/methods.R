@@ -225,6 +225,7 @@ predict.dp_fit <- function(object, newdata, type = c("response", "link", "class"
     if (!isTRUE(se.fit)) refuse("se.fit: must be TRUE or FALSE", field = "se.fit")
     if (type == "class" || confidence) refuse("se.fit: must be FALSE where type is class or interval is given", field = "se.fit")
     if (timed && type != "link") refuse("se.fit: must be FALSE: risks have interval = \"confidence\", and type = \"link\" a standard error", field = "se.fit")
+    if (startsWith(object$loss, "ordered") && type != "link") refuse("type: must be link where se.fit is TRUE: interval = \"confidence\" has the probabilities of ordered classes", field = "type")
     interval_terms(object, "se.fit")
     if (missing(newdata)) refuse("newdata: must be given: a private fit keeps no rows", field = "newdata")
     at <- linear(object, design(object, newdata))
@@ -262,6 +263,8 @@ predict.dp_fit <- function(object, newdata, type = c("response", "link", "class"
   if (!any(some)) refuse(sprintf("type: loss %s has no %s: must be link or class", object$loss, what), field = "type")
   # The margins of ordered classes are the logarithms of their probabilities: the terms make the log-odds above the first class.
   if (type == "link" && startsWith(object$loss, "ordered")) return(log(expm1(-p[[which(some)[1L]]])))
+  # Of ordered classes: the ends of the interval of the probability of each class but the first, or a higher one.
+  if (confidence && startsWith(object$loss, "ordered")) return(as.matrix(p[grepl("^(lower|upper)=", names(p))]))
   ends <- if (confidence) cbind(lwr = as.numeric(p$lower), upr = as.numeric(p$upper))
   if (type == "survival") {
     p[some] <- 1 - p[some]

@@ -144,8 +144,8 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 	tiles := e.tiles(members)
 	if q.Facts().Metric {
 		m := q.First().Metric()
-		if m.Dim() != e.layout.Dim() {
-			return Sum{}, fmt.Errorf("engine: metric of dimension %d: must have %d, one a feature", m.Dim(), e.layout.Dim())
+		if err := MetricFits(e.loss, m, e.layout.Dim(), e.Parameters()); err != nil {
+			return Sum{}, err
 		}
 		var err error
 		if tiles.measured, err = e.lengths(ctx, m); err != nil {
@@ -253,7 +253,11 @@ func CentreVector(q query.Question) []float64 {
 // the loss and the loss cannot be smoothed in this way.
 func Answers(l loss.Loss, q query.Question) error {
 	switch f := q.Facts(); {
-	case f.Suits(loss.Count(l), loss.Products(l), loss.UnitOfMargin(l)):
+	case f.Weighted && scored(l) && !parted(l):
+		return fmt.Errorf("curator: %s: loss %s: must tell the parts of a record", q.Name(), l.Name())
+	case f.Metric && scored(l) && q.First().Smoothing().On():
+		return fmt.Errorf("curator: %s: loss %s: smoothing: must be none in a metric", q.Name(), l.Name())
+	case f.Suits(query.Margins(l, loss.Count(l)), loss.Products(l), loss.UnitOfMargin(l)):
 		return smoothable(l, q)
 	case f.Suits(0, true, false):
 		return fmt.Errorf("curator: %s: loss %s: must tell products of its Hessian, as losses of margins do and others by "+

@@ -68,7 +68,7 @@ func (e *Portable) lengths(ctx context.Context, m query.Metric) (*lengths, error
 // the table.
 func (e *Portable) measure(ctx context.Context, m query.Metric) (*lengths, error) {
 	blocks := make([][]float32, e.table.Blocks())
-	r := newRuler(m, e.kernel)
+	r := newRuler(m, e.kernel, e.layout.Dim())
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	unread, readers := make([]error, e.workers), make([]row.Reader, e.workers)
@@ -116,12 +116,13 @@ type ruler struct {
 	diagonal []float64
 }
 
-func newRuler(m query.Metric, by kernel) *ruler {
+// newRuler returns the ruler for rows of the given number of features, which are the first dimensions of the metric.
+func newRuler(m query.Metric, by kernel, features int) *ruler {
 	if m.Diagonal() {
 		return newDiagonalRuler(m)
 	}
 	d := m.Dim()
-	r := &ruler{kernel: by, dim: d, square: make([][]float64, d), step: m.Step()}
+	r := &ruler{kernel: by, dim: features, square: make([][]float64, d), step: m.Step()}
 	rows, entries := make([][]float64, d), make([]int64, d)
 	for j := range rows {
 		m.Row(entries, j)
@@ -156,6 +157,10 @@ func newRuler(m query.Metric, by kernel) *ruler {
 	for _, s := range sums {
 		r.lost = max(r.lost, lostOf(d, s))
 	}
+	for j := range features {
+		r.square[j] = r.square[j][:features-j]
+	}
+	r.square = r.square[:features]
 	return r
 }
 

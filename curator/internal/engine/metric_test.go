@@ -95,7 +95,7 @@ func TestLengthsAreRoundedUp(t *testing.T) {
 		for _, m := range metrics(t, r, d, x) {
 			var got [1]float32
 			f, b := numbers(t, x, d, d)
-			newRuler(m, kernels()[r.IntN(len(kernels()))]).lengths(got[:], f, b)
+			newRuler(m, kernels()[r.IntN(len(kernels()))], m.Dim()).lengths(got[:], f, b)
 			want := exactLength(m, x)
 			if want.Cmp(big.NewFloat(float64(got[0]))) > 0 {
 				t.Fatalf("d = %d: a length of %v, stated as %v", d, want, got[0])
@@ -121,9 +121,9 @@ func TestWhatALengthLoses(t *testing.T) {
 	r := rand.New(rand.NewPCG(51, 2))
 	for _, d := range []int{1, 2, 7, 8, 9, 31, 32, 33, 70, 131} {
 		m := metrics(t, r, d, make([]float32, d))[1]
-		ruler := newRuler(m, portable)
+		ruler := newRuler(m, portable, m.Dim())
 		for _, k := range kernels() {
-			if other := newRuler(m, k); !slices.EqualFunc(other.square, ruler.square, slices.Equal) || other.lost != ruler.lost {
+			if other := newRuler(m, k, m.Dim()); !slices.EqualFunc(other.square, ruler.square, slices.Equal) || other.lost != ruler.lost {
 				t.Fatalf("d = %d: %s: another square", d, k.name)
 			}
 		}

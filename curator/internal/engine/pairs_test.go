@@ -50,7 +50,7 @@ func TestDenseRowsAsOthers(t *testing.T) {
 			}
 		}
 		for _, m := range metrics(t, r, d, x[:d]) {
-			ruler := newRuler(m, portable)
+			ruler := newRuler(m, portable, m.Dim())
 			squares, want := make([]float64, n), make([]float64, n)
 			f.gather(b)
 			for j := range d {

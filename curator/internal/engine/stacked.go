@@ -54,6 +54,7 @@ type stackedPass struct {
 	// value and before hold the records' values at a term's point and at its previous point.
 	value, before []float64
 	clip          stackedClip
+	metric        *inMetric // of the term of a loss with a score; nil without one
 	// square holds the squared norms of the rows of a tile, and scale the number of grid steps in a unit for each
 	// row.
 	square, scale []float64
@@ -96,6 +97,8 @@ func newStackedPass(l loss.Loss, terms []pointedTerm, s shape, rows *row.Layout)
 		st := stackedTerm{pointedTerm: t, first: p.first.pad(t.point[:p.first.parameters()])}
 		switch t.Kind() {
 		case query.Gradient, query.Norm, query.Value:
+		case query.MetricGradient, query.SquaredSlope:
+			p.metric = newInMetric(t.Metric(), p.above, rows, tileRows)
 		case query.Difference, query.ValueChange:
 			st.between, st.before = true, p.first.pad(t.prev[:p.first.parameters()])
 		default:
@@ -134,7 +137,7 @@ func (s *stackedPass) place(j int) int {
 
 // tile adds a tile of at most s.rows rows. It calls the loss for all rows before it adds any row.
 func (s *stackedPass) tile(p *pass, b row.Block) {
-	y, n, stride := b.Targets, len(b.Targets), p.layout.Stride()
+	y, n := b.Targets, len(b.Targets)
 	faulty := p.faulty[:n]
 	for i := range y {
 		faulty[i] = y[i] != y[i]
@@ -143,11 +146,11 @@ func (s *stackedPass) tile(p *pass, b row.Block) {
 		s.values(p, b, faulty)
 		return
 	}
-	squares, scale := s.square[:n], s.scale[:n]
+	scale := s.scale[:n]
 	for i := range y {
-		squares[i] = p.square(square(b.Rows[i*stride:(i+1)*stride]), b, i)
 		scale[i] = p.scale
 	}
+	s.squaresOf(p, b)
 	coef, byRow, rest := s.coef[:n*s.units], s.byRow[:n*s.units], s.rest[:n*s.above]
 	clear(coef)
 	clear(rest)
@@ -174,6 +177,14 @@ func (s *stackedPass) tile(p *pass, b row.Block) {
 	}
 }
 
+// squaresOf computes the squared norms of the rows of a tile.
+func (s *stackedPass) squaresOf(p *pass, b row.Block) {
+	stride := p.layout.Stride()
+	for i := range b.Targets {
+		s.square[i] = p.square(square(b.Rows[i*stride:(i+1)*stride]), b, i)
+	}
+}
+
 // values adds a tile of records that contribute numbers: values of the loss, or differences of values.
 func (s *stackedPass) values(p *pass, b row.Block, faulty []bool) {
 	n := len(b.Targets)
@@ -181,7 +192,11 @@ func (s *stackedPass) values(p *pass, b row.Block, faulty []bool) {
 	clear(coef)
 	for i := range s.terms {
 		t := &s.terms[i]
-		s.forward(p, value, t.first, t.point, b)
+		if t.Kind() == query.SquaredSlope {
+			s.squaredSlopes(p, value, t, b, faulty)
+		} else {
+			s.forward(p, value, t.first, t.point, b)
+		}
 		if t.between {
 			s.forward(p, before, t.before, t.prev, b)
 			simd.Add(value, -1, before)
@@ -202,6 +217,12 @@ func (s *stackedPass) values(p *pass, b row.Block, faulty []bool) {
 func (s *stackedPass) add(p *pass, t *stackedTerm, b row.Block, faulty []bool, coef, rest []float64) {
 	slopes, gradient := s.slopes[:len(coef)], s.gradient[:len(rest)]
 	s.backward(p, slopes, gradient, t.first, t.point, b)
+	if s.metric != nil {
+		s.clipInMetric(p, b, slopes, gradient, t, faulty)
+		simd.Add(coef, t.weight, slopes)
+		simd.Add(rest, t.weight, gradient)
+		return
+	}
 	if t.between {
 		moved, gradient2 := s.moved[:len(coef)], s.gradient2[:len(rest)]
 		s.backward(p, moved, gradient2, t.before, t.prev, b)

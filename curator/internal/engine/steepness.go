@@ -39,7 +39,7 @@ func (e *Portable) steepness(t query.Term) (s *steepness, known bool) {
 	switch {
 	case t.Kind() == query.SquaredSlope && s.of(t):
 		return s, true
-	case t.Kind() != query.MetricGradient || e.layout.Stride() < e.keeps:
+	case t.Kind() != query.MetricGradient || e.layout.Stride() < e.keeps || scored(e.loss):
 		e.keep(s)
 		return nil, false
 	case s == nil:

@@ -17,9 +17,12 @@ import (
 type weightedPass struct {
 	row    loss.RankOne
 	units  loss.Units // the loss of a unit; nil if a record is a row
+	parts  Parted     // the loss of ordered classes, in place of row; nil for others
 	packed targetpair.Rows
 	dim    int
-	term   *pointedTerm
+	// features is the number of features of a row of ordered classes, whose metric has further dimensions.
+	features int
+	term     *pointedTerm
 	// matrix is the metric's matrix R, row after row. Its entries are exact.
 	matrix []float64
 	w      []float64
@@ -48,6 +51,8 @@ func newWeightedPass(l loss.Loss, t *pointedTerm, features int) *weightedPass {
 		p.packed, _ = targetpair.RowsIn(features, u.Rows())
 		p.x = make([]float32, p.dim)
 		most = u.Rows()
+	} else if parts, ok := l.(Parted); ok {
+		p.parts, p.features, most = parts, features, p.dim-features+1
 	} else {
 		p.row = l.(loss.RankOne)
 	}
@@ -84,6 +89,11 @@ func (g *weightedPass) contribution(x []float32, y float64) bool {
 	if y != y {
 		return false
 	}
+	clear(g.sum)
+	clear(g.score)
+	if g.parts != nil {
+		return g.ofParts(x, y) && g.finish()
+	}
 	n, share := 1, 1.
 	g.target[0] = y
 	if g.units != nil {
@@ -102,14 +112,12 @@ func (g *weightedPass) contribution(x []float32, y float64) bool {
 			g.measure(i, g.x)
 			continue
 		}
-		g.measure(i, x)
+		g.measure(i, x[:g.dim])
 	}
 	kind := g.term.Kind()
 	if kind != query.WeightedMoment && !g.scalars(kind, n) {
 		return false
 	}
-	clear(g.sum)
-	clear(g.score)
 	for i := range n {
 		z := g.rows[i*g.dim : (i+1)*g.dim]
 		switch kind {
@@ -124,7 +132,13 @@ func (g *weightedPass) contribution(x []float32, y float64) bool {
 			}
 		}
 	}
-	switch kind {
+	return g.finish()
+}
+
+// finish makes the contribution of the record's weighted gradient, for kinds that are made of it, and multiplies the
+// contribution by the term's weight. It returns true.
+func (g *weightedPass) finish() bool {
+	switch g.term.Kind() {
 	case query.WeightedGradient:
 		copy(g.sum, g.score)
 	case query.ScoreMoment:
@@ -139,10 +153,23 @@ func (g *weightedPass) contribution(x []float32, y float64) bool {
 // measure computes the margin of row x, the record's row i, and the product of the metric's matrix
 // and the row. It shortens the product to the public length limit of the term (its reach).
 func (g *weightedPass) measure(i int, x []float32) {
+	z := g.product(i, x)
+	g.factor[i] = 1
+	reach := g.term.Reach()
+	if n := math.Sqrt(squares(z, 0)); n > reach {
+		g.factor[i] = reach / n
+		for k := range z {
+			z[k] = float64(z[k] * g.factor[i])
+		}
+	}
+}
+
+// product computes the margin of row x, the record's row i, and returns the product of the metric's matrix and the row.
+func (g *weightedPass) product(i int, x []float32) []float64 {
 	z := g.rows[i*g.dim : (i+1)*g.dim]
 	clear(z)
 	margin := 0.
-	for j, v := range x[:g.dim] {
+	for j, v := range x {
 		if v == 0 {
 			continue
 		}
@@ -152,18 +179,8 @@ func (g *weightedPass) measure(i int, x []float32) {
 			z[k] += float64(f * r)
 		}
 	}
-	var square float64
-	for _, v := range z {
-		square += float64(v * v)
-	}
-	g.margin[i], g.factor[i] = margin, 1
-	reach := g.term.Reach()
-	if n := math.Sqrt(square); n > reach {
-		g.factor[i] = reach / n
-		for k := range z {
-			z[k] = float64(z[k] * g.factor[i])
-		}
-	}
+	g.margin[i] = margin
+	return z
 }
 
 // scalars computes the slopes of n rows, or their second derivatives, and clips them to the term's limit. It

@@ -96,10 +96,15 @@ var references = map[query.Kind]slow{
 	}},
 	query.MetricGradient: {scalar: func(l loss.RankOne, t query.Term, x []float32, y float64) float64 {
 		return slope(l, t, t.Point(), x, y)
+	}, vector: func(l loss.General, t query.Term, x []float32, y float64) []float64 {
+		g := gradient(l, t.Point(), x, y)
+		return t.Metric().Times(plus(make([]float64, len(g)), min(1, t.Slope()/max(euclid(g), 1e-300)), g))
 	}},
 	query.SquaredSlope: {scalar: func(l loss.RankOne, t query.Term, x []float32, y float64) float64 {
 		s := slope(l, t, t.Point(), x, y)
 		return math.Pow(s*euclid(times(t.Metric(), x)), 2)
+	}, vector: func(l loss.General, t query.Term, x []float32, y float64) []float64 {
+		return []float64{math.Pow(euclid(t.Metric().Times(gradient(l, t.Point(), x, y))), 2)}
 	}},
 	query.WeightedGradient: {scalar: func(l loss.RankOne, t query.Term, x []float32, y float64) float64 {
 		return slope(l, t, t.Point(), x, y)
@@ -387,6 +392,7 @@ func TestKindsAgainstReferences(t *testing.T) {
 		"logistic": logistic, "tanh": parse(t, "tanh"), "steep": steep{logistic.(loss.RankOne)},
 		"spring": spring{logistic}, "mild": mild{logistic}, "wild": wild{logistic},
 		"softmax": threefold{parse(t, "softmax(3)").(loss.Margins)}, "lever": lever{2}, "pair": pair{logistic},
+		"ordered":         parse(t, "ordered(4)"),
 		"capped-absolute": parse(t, "capped-absolute(0.5)"),
 	}) {
 		k := l.Constants()
@@ -394,6 +400,9 @@ func TestKindsAgainstReferences(t *testing.T) {
 			Features: d}
 		if math.IsInf(bounds.Hi-bounds.Lo, 0) { // the loss's slope jumps
 			bounds.Lo, bounds.Hi, bounds.Smoothing = -1, 2, query.Smoothing{Radius: .4}
+		}
+		if query.Margins(l, 0) == query.Scored {
+			bounds.Beside = loss.Parameters(l, d) - d
 		}
 		for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 			records := randomRecords(r, n, d)
@@ -444,7 +453,8 @@ func TestKindsAgainstReferences(t *testing.T) {
 				facts := kind.Facts()
 				if ref, ok := references[kind]; !ok || (ref.features != nil) != (facts.Losses == query.NoLoss) ||
 					(ref.scalar == nil) != (facts.Losses == query.NoLoss) ||
-					(ref.vector == nil) != (facts.Losses == query.NoLoss || !facts.Suits(0, true, false)) {
+					(ref.vector == nil) != (facts.Losses == query.NoLoss || facts.Weighted || !facts.Suits(0, true, false) &&
+						!facts.Suits(query.Scored, true, false)) {
 					t.Fatalf("%v: has no slow reference", kind)
 				}
 				for _, form := range kind.Forms() {

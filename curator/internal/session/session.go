@@ -312,7 +312,7 @@ func (s *Session) members(q query.Question) ([]int32, error) {
 
 // pointed returns an error unless a query's points and metric fit the session. Points must have one
 // coordinate for each parameter or, if the query needs no loss, for each feature. The metric must
-// have one dimension for each feature.
+// have one dimension for each feature, or for each parameter of a loss with a score.
 func (s *Session) pointed(q query.Question) error {
 	want, each := s.parameters(), "parameter"
 	if q.Facts().Losses == query.NoLoss {
@@ -321,8 +321,8 @@ func (s *Session) pointed(q query.Question) error {
 	if q.PointDim() != want {
 		return fmt.Errorf("curator: question: point has %d coordinates: must have %d, one a %s", q.PointDim(), want, each)
 	}
-	if m := q.First().Metric(); q.Facts().Metric && m.Dim() != s.Dim() {
-		return fmt.Errorf("curator: question: metric of dimension %d: must have %d, one a feature", m.Dim(), s.Dim())
+	if q.Facts().Metric {
+		return engine.MetricFits(s.engine().Loss(), q.First().Metric(), s.Dim(), s.parameters())
 	}
 	return nil
 }

@@ -1,6 +1,9 @@
 package session
 
 import (
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -35,6 +38,9 @@ func weighed(l loss.Loss, t query.Term, x []float32, y float64) []float64 {
 		}
 		l = u.Row()
 	}
+	if parted, ok := l.(engine.Parted); ok {
+		return weighedParts(parted, t, x, y)
+	}
 	d := t.Metric().Dim()
 	score, pairs := make([]float64, d), make([]float64, d*(d+1)/2)
 	for i, x := range xs {
@@ -58,6 +64,63 @@ func weighed(l loss.Loss, t query.Term, x []float32, y float64) []float64 {
 		return svec(1, score)
 	}
 	return pairs
+}
+
+// weighedParts is weighed for ordered classes: from the gradient of the loss in the score's weights and the gaps, and from
+// the parts' second derivatives.
+func weighedParts(l engine.Parted, t query.Term, x []float32, y float64) []float64 {
+	d, features := t.Metric().Dim(), len(x)
+	cut := func(k int) []float32 {
+		q := append(slices.Clone(x), make([]float32, d-features)...)
+		for j := range k {
+			q[features+j] = -1
+		}
+		return q
+	}
+	short := 1.
+	for k := range d - features + 1 {
+		short = min(short, t.Reach()/max(euclid(times(t.Metric(), cut(k))), 1e-300))
+	}
+	class, _, curvatures, ok := l.Parts(t.Point()[features:], inner(t.Point()[:features], x), y)
+	g := gradient(l.(loss.General), t.Point(), x, y)
+	if !ok || math.IsNaN(g[0]) {
+		return nil
+	}
+	at := l.(interface {
+		Thresholds([]float64, int) []float64
+	}).Thresholds(t.Point(), features)
+	for j := features; j < d; j++ { // of a parameter v, whose gap log(1 + e^u), u = unit v, has the derivative unit (1 - e^-gap)
+		g[j] /= (1 - math.Exp(at[j-features]-at[j-features+1])) / (2 * math.Sqrt(float64(d-features)))
+	}
+	score := make([]float64, d)
+	for j, v := range g {
+		one := make([]float32, d)
+		one[j] = 1
+		score = plus(score, short*short*v, times(t.Metric(), one))
+	}
+	score = plus(make([]float64, d), min(1, t.Slope()*t.Reach()/max(euclid(score), 1e-300)), score)
+	switch t.Kind() {
+	case query.WeightedGradient:
+		return score
+	case query.ScoreMoment:
+		return svec(1, score)
+	}
+	pairs, trace := make([]float64, d*(d+1)/2), 0.
+	for i, c := range curvatures {
+		if c == 0 {
+			continue
+		}
+		q := make([]float32, d)
+		if i == 2 {
+			q[features+class-1] = 1
+		} else {
+			q = cut(class - i)
+		}
+		long := times(t.Metric(), q)
+		trace += short * short * c * math.Pow(euclid(long), 2)
+		pairs = plus(pairs, short*short*c, svec(1, long))
+	}
+	return plus(make([]float64, len(pairs)), min(1, t.Ball().Radius/max(trace, 1e-300)), pairs)
 }
 
 // TestWeightedKindsOfUnits tests units with one row and several, whose rows are weighted as a mean

@@ -191,6 +191,8 @@ type heard struct {
 
 func (h *heard) Read(p []byte) (int, error) {
 	n, err := h.Conn.Read(p)
+	h.of.mu.Lock()
+	defer h.of.mu.Unlock()
 	h.b = append(h.b, p[:n]...)
 	return n, err
 }

@@ -580,7 +580,9 @@ class _Estimator(BaseEstimator):
         self.coefficients_ = fit.coefficients()
         self.effects_ = fit.report.get("coefficients")
         self._model = (fit.folder / "model.json").read_bytes()
-        weights = np.asarray(fit.model["weights"], dtype=np.float64).reshape(-1, len(fit.model["features"]))
+        features = len(fit.model["features"])
+        scored = str(fit.model["loss"]).startswith("ordered")  # the weights go on with those of the thresholds
+        weights = np.asarray(fit.model["weights"], dtype=np.float64)[: features if scored else None].reshape(-1, features)
         self.feature_names_out_ = np.asarray(fit.model["features"][:-1], dtype=object)
         self.coef_ = weights[:, :-1]
         self.intercept_ = weights[:, -1]
@@ -591,7 +593,9 @@ class _Estimator(BaseEstimator):
         It is the interval of the mean (the probability of the second class, the rate) of rows with the
         same features, sampling and privacy noise together. Single rows vary around that mean. A row
         without a stated interval has NaN. So has each row with a column or a level that is not in the
-        formula of the fit, and a warning names these columns.
+        formula of the fit, and a warning names these columns. Of ordered classes it is an array of
+        rows, thresholds and the two ends: the intervals of the probabilities of the second class or a
+        higher one, and so on.
         """
         check_is_fitted(self)
         if self.effects_ is None:
@@ -604,6 +608,9 @@ class _Estimator(BaseEstimator):
                 stacklevel=2,
             )
         scores = self._score(X, "", "--intervals")
+        if "lower" not in scores:
+            ends = [np.column_stack([v for k, v in scores.items() if k.startswith(end)]) for end in ("lower=", "upper=")]
+            return np.stack(ends, axis=-1)
         return np.column_stack([scores["lower"], scores["upper"]])
 
     def _read(self, X: Any) -> tuple[Any, list[int]]:
@@ -798,7 +805,7 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         inference: the level of confidence intervals, such as .95; None for none. The fit has
             then a plan of its own, so that ``train``, ``regularizer`` and ``radius`` are
             left out. Losses: logistic, squared(clip), huber(delta), poisson(clip), gamma(clip)
-            and negbinomial(theta,clip).
+            negbinomial(theta,clip) and ordered.
         public_steps: names of steps before this one in a Pipeline that were fitted on
             public data only, or learn nothing from rows; ``transformer`` is that of a
             TransformedTargetRegressor. A ColumnTransformer of encoders whose categories are

@@ -178,6 +178,8 @@ func losses(t testing.TB) map[string]loss.Loss {
 		"general, shaped":    twins{parse(t, "slow-tail").(loss.General)},
 		"network":            parse(t, "network(3,tanh,softmax(3))"),
 		"network, panics":    stops{parse(t, "network(2-3,tanh,huber(0.3))").(engine.Stacked)},
+		"ordered":            parse(t, "ordered(4)"),
+		"ordered, panics":    stops{parse(t, "ordered(5)").(engine.Stacked)},
 		"softmax":            several{Margins: parse(t, "softmax(3)").(loss.Margins)},
 		"softmax, panics":    several{parse(t, "softmax(3)").(loss.Margins), true},
 		"capped absolute":    parse(t, "capped-absolute(0.5)"),
@@ -221,7 +223,11 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 	ball, envelope := query.Smoothing{Radius: .7}, query.Smoothing{Radius: .3, By: query.LasryLions}
 	first := query.Smoothing{Radius: .3, By: query.Gradients, Directions: 3, Seed: 5}
 	zero := query.Smoothing{Radius: .2, By: query.Values, Directions: 4, Seed: 6}
-	m, other := metric(t, places, 7), metric(t, places, 8)
+	of := places // of the metric: the features, or all parameters of a loss with a score
+	if s, ok := l.(engine.Stacked); ok && s.Units() == 1 {
+		of = append(slices.Clone(places), inOrder(dim)[features:]...)
+	}
+	m, other := metric(t, of, 7), metric(t, of, 8)
 	near := make([]float64, features) // a point among the rows
 	for j := range near {
 		near[j] = w[j] / 10 / math.Sqrt(float64(features))
@@ -277,8 +283,8 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 		"in a metric":                   {query.GradientInMetric(on, w, size, 2*size, m)},
 		"in another, clipped":           {query.GradientInMetric(on, prev, size/5, 2*size, other).Weighted(1.5)},
 		"in a diagonal metric": {query.GradientInMetric(on, w, size/2, 2*size,
-			diagonal(t, places, 9)).Weighted(1.5)},
-		"squared slope, diagonal": {query.SquaredSlopeAt(on, w, size*size/5, diagonal(t, places, 9))},
+			diagonal(t, of, 9)).Weighted(1.5)},
+		"squared slope, diagonal": {query.SquaredSlopeAt(on, w, size*size/5, diagonal(t, of, 9))},
 		"in a metric, steep":      {query.GradientInMetric(on, w, 3*size, size/20, m)},
 		"squared slope":           {query.SquaredSlopeAt(on, w, size*size, other)},
 		"squared slope, clipped":  {query.SquaredSlopeAt(on, prev, size*size/50, m).Weighted(3)},
@@ -296,10 +302,11 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 		"change of products, narrow": {query.ProductChangeAt(on, prev, w, w, lo, hi, .01).Weighted(2)},
 		"curvature along, narrow":    {query.CurvatureAlongAt(on, w, prev, lo/7, hi/7).Weighted(3)},
 	} {
-		if terms[0].Kind().Facts().Weighted && dim != features && !loss.UnitOfMargin(l) {
+		_, parted := l.(engine.Parted)
+		if terms[0].Kind().Facts().Weighted && dim != features && !loss.UnitOfMargin(l) && !parted {
 			continue
 		}
-		if terms[0].Kind().Facts().Metric && dim%features != 0 {
+		if terms[0].Kind().Facts().Metric && dim%features != 0 && len(of) != dim {
 			continue // the parameters are not one vector for each margin
 		}
 		q, err := query.New(1, terms...)

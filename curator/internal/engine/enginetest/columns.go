@@ -89,11 +89,11 @@ func coordinateIn(l loss.Loss, q query.Question, places []int, j int) int {
 	case !q.Facts().Pairs:
 		return parameterIn(l, places, j)
 	}
-	d, a := len(places), 0
+	d, a := q.PointDim(), 0
 	for ; j >= d-a; a++ {
 		j -= d - a
 	}
-	a, b := places[a], places[a+j]
+	a, b := parameterIn(l, places, a), parameterIn(l, places, a+j)
 	a, b = min(a, b), max(a, b)
 	return a*d - a*(a-1)/2 + b - a
 }

@@ -287,19 +287,21 @@ func squared(m query.Metric, j, k int) (s int64) {
 // root of x' R^2 x plus a bound on the rounding error.
 func long(m query.Metric, x []float32) float32 {
 	var square, largest float64
-	for j := range x {
+	for j := range m.Dim() {
 		var along, beside float64
-		for k := range x {
+		for k := range m.Dim() {
 			s := float64(squared(m, j, k))
 			along += math.Abs(s)
-			if k > j {
+			if k > j && k < len(x) {
 				beside += float64(s * float64(x[k]))
 			}
 		}
-		largest = max(largest, along)
+		if largest = max(largest, along); j >= len(x) {
+			continue
+		}
 		square += float64(float64(x[j]) * (float64(float64(squared(m, j, j))*float64(x[j])) + 2*beside))
 	}
-	want := math.Sqrt(max(square, 0)+float64(4*len(x)+8)*0x1p-53*largest) * (1 + 0x1p-50) * m.Step()
+	want := math.Sqrt(max(square, 0)+float64(4*m.Dim()+8)*0x1p-53*largest) * (1 + 0x1p-50) * m.Step()
 	got := float32(want)
 	for float64(got) < want {
 		got = math.Nextafter32(got, math.MaxFloat32)

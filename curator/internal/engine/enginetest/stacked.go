@@ -20,6 +20,7 @@ func layered(q query.Question) bool {
 			if t.Ball().Centre != 0 {
 				return false
 			}
+		case query.MetricGradient, query.SquaredSlope:
 		default:
 			return false
 		}
@@ -44,7 +45,9 @@ func stacked(l engine.Stacked, q query.Question, scale float64, r sample) ([]flo
 		return z
 	}
 	if q.Facts().Number {
-		return stackedValue(l, q, scale, r, margins)
+		if q.Terms()[0].Kind() != query.SquaredSlope {
+			return stackedValue(l, q, scale, r, margins)
+		}
 	}
 	at := func(w []float64) (slopes, rest []float64, ok bool) {
 		slopes, rest = make([]float64, units), make([]float64, len(w)-units*d)
@@ -82,12 +85,28 @@ func stacked(l engine.Stacked, q query.Question, scale float64, r sample) ([]flo
 			ofRest += float64(v * v)
 		}
 		norm := math.Sqrt(float64(ofSlopes*square) + ofRest)
+		if t.Kind().Facts().Metric {
+			norm = inMetric(t.Metric(), slopes[0], rest, r)
+		}
+		if t.Kind() == query.SquaredSlope {
+			if math.IsNaN(norm) {
+				return nil, false
+			}
+			v := min(norm, t.Ball().Centre+t.Ball().Radius) - t.Ball().Centre
+			return []float64{float64(float64(t.Weight()*max(v, -t.Ball().Radius)) * scale)}, true
+		}
+		if t.Kind() == query.MetricGradient {
+			norm = math.Sqrt(norm)
+		}
 		if math.IsNaN(norm) || math.IsInf(norm, 0) {
 			return nil, false
 		}
 		factor := 1.
 		if radius := t.Ball().Radius; norm > radius {
 			factor = radius / norm
+		}
+		if plain := math.Sqrt(float64(slopes[0]*slopes[0]) + ofRest); t.Kind() == query.MetricGradient && plain > t.Slope() {
+			factor = min(factor, t.Slope()/plain)
 		}
 		if above == nil {
 			above = make([]float64, len(rest))
@@ -110,6 +129,28 @@ func stacked(l engine.Stacked, q query.Question, scale float64, r sample) ([]flo
 		v = append(v, float64(c*scale))
 	}
 	return v, true
+}
+
+// inMetric returns the squared length in the metric of the gradient (slope x, rest), for the row x of r, with a bound on
+// the rounding errors of its three terms.
+func inMetric(m query.Metric, slope float64, rest []float64, r sample) float64 {
+	d := len(r.X)
+	plain, sum := float64(slope*slope), 0.
+	for j, v := range rest {
+		one := make([]float64, m.Dim())
+		one[d+j] = 1
+		column := m.Times(m.Times(one))
+		plain += float64(v * v)
+		inner := float64(2 * float64(slope*r.inner(column[:d])))
+		for k, u := range rest {
+			inner += float64(column[d+k] * u)
+		}
+		sum += float64(v * inner)
+	}
+	far := float64(slope * float64(long(m, r.X)))
+	norm := float64(m.Norm() * m.Step())
+	lost := float64(m.Dim()) * (2 * float64(2*m.Dim()+4) * 0x1p-53 * float64(norm*norm))
+	return max(float64(far*far)+sum, 0) + float64(lost*plain)
 }
 
 // stackedValue is stacked for queries whose contributions are numbers. margins computes the first layer's margins

@@ -2,7 +2,9 @@ package enginetest
 
 import (
 	"math"
+	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -30,6 +32,9 @@ func weighted(l loss.Loss, t query.Term, scale float64, r sample) (v []float64, 
 		}
 		l = u.Row()
 	}
+	if parted, is := l.(engine.Parted); is {
+		return weightedParts(parted, t, scale, r)
+	}
 	d := t.Metric().Dim()
 	score, pairs := make([]float64, d), make([]float64, d*(d+1)/2)
 	for i, x := range xs {
@@ -52,6 +57,101 @@ func weighted(l loss.Loss, t query.Term, scale float64, r sample) (v []float64, 
 		}
 		for j, e := range outer(float64(share*s), z) {
 			pairs[j] += e
+		}
+	}
+	switch t.Kind() {
+	case query.WeightedGradient:
+		v = score
+	case query.ScoreMoment:
+		v = outer(1, score)
+	default:
+		v = pairs
+	}
+	for j := range v {
+		v[j] = float64(float64(t.Weight()*v[j]) * scale)
+	}
+	return v, true
+}
+
+// weightedParts is weighted for a record of ordered classes: a sum over the parts of its loss.
+func weightedParts(l engine.Parted, t query.Term, scale float64, r sample) (v []float64, ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	features, d := len(r.X), t.Metric().Dim()
+	row := make([]int64, d)
+	column := func(j int) []float64 {
+		t.Metric().Row(row, j)
+		out := make([]float64, d)
+		for k, e := range row {
+			out[k] = float64(float64(e) * t.Metric().Step())
+		}
+		return out
+	}
+	long := func(z []float64) (n float64) {
+		for _, e := range z {
+			n += float64(e * e)
+		}
+		return n
+	}
+	cuts := [][]float64{make([]float64, d)}
+	var margin, longest float64
+	for j, e := range r.X {
+		margin += float64(float64(e) * t.Point()[j])
+		for k, v := range column(j) {
+			cuts[0][k] += float64(float64(e) * v)
+		}
+	}
+	for j := features; j < d; j++ {
+		next := slices.Clone(cuts[len(cuts)-1])
+		for k, v := range column(j) {
+			next[k] -= v
+		}
+		cuts = append(cuts, next)
+	}
+	for _, z := range cuts {
+		longest = max(longest, long(z))
+	}
+	factor := 1.
+	if n := math.Sqrt(longest); n > t.Reach() {
+		factor = t.Reach() / n
+	}
+	u := float64(factor * factor)
+	class, slopes, curvatures, ok := l.Parts(t.Point()[features:], margin, r.Y)
+	if !ok {
+		return nil, false
+	}
+	rows := make([][]float64, 3)
+	if class < len(cuts) {
+		rows[0] = cuts[class]
+	}
+	if class > 0 {
+		rows[1] = cuts[class-1]
+		if class < len(cuts) {
+			rows[2] = column(features + class - 1)
+		}
+	}
+	score, pairs, trace := make([]float64, d), make([]float64, d*(d+1)/2), 0.
+	for i, z := range rows {
+		for k, e := range z {
+			score[k] += float64(float64(u*slopes[i]) * e)
+		}
+		trace += float64(float64(u*curvatures[i]) * long(z))
+	}
+	by := min(1, t.Ball().Radius/max(trace, 1e-300))
+	if trace <= t.Ball().Radius {
+		by = 1
+	}
+	for i, z := range rows {
+		for k, e := range outer(float64(by*float64(u*curvatures[i])), z) {
+			pairs[k] += e
+		}
+	}
+	if n, most := math.Sqrt(long(score)), float64(t.Slope()*t.Reach()); n > most {
+		for k, e := range score {
+			score[k] = float64(e * (most / n))
 		}
 	}
 	switch t.Kind() {
