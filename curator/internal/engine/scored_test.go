@@ -63,3 +63,67 @@ func TestScoredLossHasOneScore(t *testing.T) {
 		}
 	}
 }
+
+// astray is a loss of ordered classes that names a class that there is not.
+type astray struct {
+	engine.Parted
+	class int
+}
+
+func (l astray) Parts(theta []float64, z, y float64) (int, [3]float64, [3]float64, bool) {
+	_, slopes, curvatures, ok := l.Parted.Parts(theta, z, y)
+	return l.class, slopes, curvatures, ok
+}
+
+// TestScoredLossTellsItsParts tests that a loss with a score gets no weighted query unless it tells the parts of a record,
+// and that a record of a class that there is not is faulty: it contributes zero.
+func TestScoredLossTellsItsParts(t *testing.T) {
+	l, err := loss.Parse("ordered(4)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := row.NewTable(3, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table.Append([]float32{.5, -.25, .125}, 2, true)
+	all, err := query.Identity(5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := func(l loss.Loss, term query.Term) ([]int64, error) {
+		e, err := engine.New(table, l, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := query.New(1, term)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := e.Sum(context.Background(), q, 0x1p20, nil)
+		return s.Residual, err
+	}
+	w := make([]float64, 5)
+	for _, term := range []query.Term{
+		query.WeightedGradientAt(query.NewCohort(0, 1), w, 1, 1, all),
+		query.WeightedCurvatureAt(query.NewCohort(0, 1), w, 1, 1, all),
+		query.ScoreMomentAt(query.NewCohort(0, 1), w, 1, 1, all),
+	} {
+		if _, err := sum(struct{ engine.Stacked }{l.(engine.Stacked)}, term); err == nil || !strings.Contains(err.Error(), "parts") {
+			t.Errorf("%v: %v", term.Kind(), err)
+		}
+		for class := -2; class < 7; class++ {
+			got, err := sum(astray{l.(engine.Parted), class}, term)
+			if err != nil {
+				t.Fatal(err)
+			}
+			zero := true
+			for _, v := range got {
+				zero = zero && v == 0
+			}
+			if zero != (class < 0 || class > 3) {
+				t.Errorf("%v: class %d contributes %v", term.Kind(), class, got)
+			}
+		}
+	}
+}
