@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -38,8 +39,8 @@ func objectOf(properties node) node {
 	return node{"type": "object", "additionalProperties": false, "properties": properties}
 }
 
-// decoderOf reads the keys of a part of a schema: from the function of dataset's decoder that reads that part. Each of
-// its cases names a key, and calls a method that reads the key's value.
+// decoderOf reads the keys of a part of a schema: from the function of dataset's decoder that reads that part, in its
+// table of keys. Each row names a key and the method that reads the key's value.
 func decoderOf(t *testing.T, function string) node {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.FromSlash("../../dataset/yaml.go"), nil, 0)
@@ -53,19 +54,21 @@ func decoderOf(t *testing.T, function string) node {
 			continue
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
-			clause, ok := n.(*ast.CaseClause)
-			if !ok || len(clause.List) != 1 {
-				return true
-			}
-			literal, ok := clause.List[0].(*ast.BasicLit)
+			list, ok := n.(*ast.CompositeLit)
 			if !ok {
 				return true
 			}
-			key, err := strconv.Unquote(literal.Value)
-			if err != nil {
-				t.Fatal(err)
+			if array, ok := list.Type.(*ast.ArrayType); !ok || fmt.Sprint(array.Elt) != "key" {
+				return true
 			}
-			properties[key] = valueOf(t, function, key, clause.Body)
+			for _, e := range list.Elts {
+				parts := e.(*ast.CompositeLit).Elts
+				key, err := strconv.Unquote(parts[0].(*ast.BasicLit).Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				properties[key] = valueOf(t, function, key, parts[1])
+			}
 			return false
 		})
 	}
@@ -75,33 +78,28 @@ func decoderOf(t *testing.T, function string) node {
 	return properties
 }
 
-// valueOf returns the JSON Schema of a key's value, by the methods of the decoder that the key's case calls, and the
+// valueOf returns the JSON Schema of a key's value, by the methods of the decoder that the key's row names, and the
 // description from the text that the decoder shows where the value is a placeholder.
-func valueOf(t *testing.T, function, key string, body []ast.Stmt) node {
+func valueOf(t *testing.T, function, key string, row ast.Expr) node {
 	var methods []string
 	description := ""
-	for _, statement := range body {
-		ast.Inspect(statement, func(n ast.Node) bool {
-			switch x := n.(type) {
-			case *ast.CallExpr:
-				switch f := x.Fun.(type) {
-				case *ast.SelectorExpr:
-					if of, ok := f.X.(*ast.Ident); ok && of.Name == "d" {
-						methods = append(methods, f.Sel.Name)
-					}
-				case *ast.Ident:
-					if f.Name == "number" {
-						methods = append(methods, f.Name)
-					}
-				}
-			case *ast.BasicLit:
-				if text, err := strconv.Unquote(x.Value); err == nil && strings.HasPrefix(text, "write ") {
-					description = text
-				}
+	ast.Inspect(row, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.SelectorExpr:
+			if of, ok := x.X.(*ast.Ident); ok && of.Name == "d" {
+				methods = append(methods, x.Sel.Name)
 			}
-			return true
-		})
-	}
+		case *ast.Ident:
+			if x.Name == "number" {
+				methods = append(methods, x.Name)
+			}
+		case *ast.BasicLit:
+			if text, err := strconv.Unquote(x.Value); err == nil && strings.HasPrefix(text, "write ") {
+				description = text
+			}
+		}
+		return true
+	})
 	if len(methods) == 0 {
 		t.Fatalf("dataset/yaml.go: %s: key %s: no method reads it", function, key)
 	}
@@ -115,6 +113,8 @@ func valueOf(t *testing.T, function, key string, body []ast.Stmt) node {
 		value = numberNode()
 	case "numbers":
 		value = listOf(numberNode())
+	case "oneOrMore":
+		value = node{"anyOf": []node{numberNode(), listOf(numberNode())}}
 	case "bounds":
 		value = node{"anyOf": []node{{"enum": []string{"auto"}}, listOf(numberNode())}}
 	case "dates":
@@ -136,9 +136,6 @@ func valueOf(t *testing.T, function, key string, body []ast.Stmt) node {
 		value = objectOf(decoderOf(t, methods[0]))
 	default:
 		t.Fatalf("dataset/yaml.go: %s: key %s is read by %s, of which the JSON Schema has no form", function, key, methods[0])
-	}
-	if slices.Contains(methods[1:], "number") || slices.Contains(methods[:1], "numbers") && len(methods) > 1 {
-		value = node{"anyOf": []node{numberNode(), listOf(numberNode())}}
 	}
 	if description != "" {
 		value["description"] = strings.TrimSpace(strings.TrimPrefix(description, "write "))

@@ -198,7 +198,7 @@ func TestIntervalsAreReplayed(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%q: %v", change, err)
 		}
-		if err := r.Err(); err != nil || r.Summary.Algorithm != "intervals" || r.Answers < 30 {
+		if err := r.Err(); err != nil || r.Summary.Algorithm != "intervals" || r.Answers < 14 {
 			t.Errorf("%q: %v: %d answers of %s", change, err, r.Answers, r.Summary.Algorithm)
 		}
 	}

@@ -215,7 +215,7 @@ var testLocal = map[string][]string{
 	"examples/service": {"account", "curator", "optimize", "optimize/choose", "internal/crashsafe"},
 	"examples/loss":    {"losstest"},
 	"export":           {"account"},
-	"internal/runfolder": {"account/mechanism", "internal/durable/durabletest", "budget/stores", "internal/budgetstore/sqlite", "curator",
+	"internal/runfolder": {"internal/durable/durabletest", "budget/stores", "internal/budgetstore/sqlite", "curator", "account/mechanism",
 		"loss", "model", "query"},
 	"internal/repotest": {"account/mechanism", "dataset", "internal/repotest/face", "internal/repotest/size",
 		"internal/train"},

@@ -65,10 +65,10 @@ By draw, with the share of the caught among those that are faults:
 | commit | seed | drawn | caught | not caught | timed out | no fault | rate |
 |---|---|---|---|---|---|---|---|
 %s
-Four draws were judged by the tests of their own packages alone (-own), which is a lower bound: what the tests of the
-command, of runs in folders or of the stores notice counts as not caught there.
+Four draws were judged by the tests of their own packages alone (-own). Their rates are lower bounds: a defect that only
+the tests of the command, of runs in folders or of the stores notice counts as not caught there.
 
-| seed | of | drawn | caught | rate | what became of the others |
+| seed | of | drawn | caught | rate | the others |
 |---|---|---|---|---|---|
 | 777 | code that was new then | 90 | 69 | 77%% | 4 no faults; tests of the classes of 13 followed |
 | 4242 | code that was new then | 50 | 36 | 72%% | tests of the classes of at least 9 followed |
