@@ -257,7 +257,7 @@ func Answers(l loss.Loss, q query.Question) error {
 		return fmt.Errorf("curator: %s: loss %s: must tell the parts of a record", q.Name(), l.Name())
 	case f.Metric && scored(l) && q.First().Smoothing().On():
 		return fmt.Errorf("curator: %s: loss %s: smoothing: must be none in a metric", q.Name(), l.Name())
-	case f.Suits(query.Margins(l, loss.Count(l)), loss.Products(l), loss.UnitOfMargin(l)):
+	case f.Suits(marginsOf(l), loss.Products(l), loss.UnitOfMargin(l)):
 		return smoothable(l, q)
 	case f.Suits(0, true, false):
 		return fmt.Errorf("curator: %s: loss %s: must tell products of its Hessian, as losses of margins do and others by "+

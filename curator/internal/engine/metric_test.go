@@ -85,18 +85,19 @@ func TestLengthsAreRoundedUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(51, 1))
 	exact, most := 0, 0.
 	for range 150 {
-		d := 1 + r.IntN(30)
-		x := make([]float32, d)
+		d, beside := 1+r.IntN(30), r.IntN(2)*r.IntN(40) // features, and dimensions of the metric beside them
+		all := make([]float32, d+beside)
+		x := all[:d]
 		for j := range x {
 			if r.IntN(3) > 0 {
 				x[j] = float32(r.NormFloat64() / math.Sqrt(float64(d)) / 3)
 			}
 		}
-		for _, m := range metrics(t, r, d, x) {
+		for _, m := range metrics(t, r, d+beside, all) {
 			var got [1]float32
 			f, b := numbers(t, x, d, d)
-			newRuler(m, kernels()[r.IntN(len(kernels()))], m.Dim()).lengths(got[:], f, b)
-			want := exactLength(m, x)
+			newRuler(m, kernels()[r.IntN(len(kernels()))], d).lengths(got[:], f, b)
+			want := exactLength(m, all)
 			if want.Cmp(big.NewFloat(float64(got[0]))) > 0 {
 				t.Fatalf("d = %d: a length of %v, stated as %v", d, want, got[0])
 			}

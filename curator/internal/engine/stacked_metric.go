@@ -24,6 +24,15 @@ func scored(l loss.Loss) bool {
 	return ok && s.Units() == 1 && query.Margins(l, 0) == query.Scored
 }
 
+// marginsOf returns the number of margins of l as Suits takes it. A loss that says that it has no layers has a score only
+// if the engine sees one: no other gradient has a length in a metric.
+func marginsOf(l loss.Loss) int {
+	if scored(l) {
+		return query.Scored
+	}
+	return loss.Count(l)
+}
+
 func parted(l loss.Loss) bool {
 	_, ok := l.(Parted)
 	return ok
