@@ -12,9 +12,9 @@ import (
 
 type coefficientsCommand struct {
 	Dir          string  `arg:"" help:"Output folder of a fit." placeholder:"DIR"`
-	Tests        bool    `help:"Print a joint test of each column in place of its coefficients, after a fit with inference."`
-	Level        float64 `help:"Level of the intervals, after a fit with inference; without it the level of the fit." placeholder:"P"`
-	Simultaneous bool    `help:"Widen the intervals so that all of them hold at once with the level (Bonferroni)."`
+	Tests        bool    `help:"Print a joint test of each column in place of its coefficients, after a fit with inference." xor:"level,at"`
+	Level        float64 `help:"Level of the intervals, after a fit with inference; without it the level of the fit." placeholder:"P" xor:"level"`
+	Simultaneous bool    `help:"Widen the intervals so that all of them hold at once with the level (Bonferroni)." xor:"at"`
 	JSON         bool    `help:"Print JSON, with the covariance of the noise." name:"json"`
 }
 

@@ -20,6 +20,7 @@ type HazardRatio struct {
 	Ratio     float64  `json:"hazard_ratio"`
 	Low       *float64 `json:"low"`
 	High      *float64 `json:"high"`
+	state     string   // of the level's interval, in a fit with intervals
 }
 
 // changing returns the hazard ratios of the changing column; nil if there is none. A level's coefficient is the logarithm
@@ -53,17 +54,18 @@ func (f *Fit) changing(c *Coefficients) (list []HazardRatio) {
 		if at == 0 || term.Value == nil {
 			continue
 		}
-		deviation := term.Deviation
+		deviation, state := term.Deviation, ""
 		if c.Intervals != nil {
-			deviation = nil
-			if of := c.Intervals.List[i]; of.State == inference.Reported {
+			of := c.Intervals.List[i]
+			if deviation, state = nil, string(of.State); of.State == inference.Reported {
 				deviation = &of.Error
 			}
 		}
 		from := 0.
 		for j, to := range t.Cuts {
 			log := *term.Value + math.Log(t.Hazards[at+j]/t.Hazards[j])
-			r := HazardRatio{Term: term.Term, Reference: term.Reference, From: from, To: to, Ratio: math.Exp(log)}
+			r := HazardRatio{Term: term.Term, Reference: term.Reference, From: from, To: to, Ratio: math.Exp(log),
+				state: state}
 			if deviation != nil {
 				e := quantile * math.Sqrt(*deviation**deviation+t.HazardErrors[at+j]*t.HazardErrors[at+j]+
 					t.HazardErrors[j]*t.HazardErrors[j])
@@ -77,6 +79,9 @@ func (f *Fit) changing(c *Coefficients) (list []HazardRatio) {
 
 // between returns the interval of a ratio as text.
 func (r HazardRatio) between() string {
+	if r.Low == nil && r.state != "" {
+		return r.state
+	}
 	if r.Low == nil {
 		return "not stated: inference asks for it"
 	}

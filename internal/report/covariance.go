@@ -124,7 +124,10 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 	}
 	d := g.SymmetricDim()
 	k := len(weights) / d
-	if k*d != len(weights) || k*d > mostCovariance {
+	if k*d != len(weights) {
+		return nil, errors.New("no covariance is worked out beside thresholds")
+	}
+	if k*d > mostCovariance {
 		return nil, fmt.Errorf("of %d weights no covariance is worked out: at most of %d", len(weights), mostCovariance)
 	}
 	reg := m.Regularizer().Convexity()

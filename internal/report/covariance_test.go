@@ -209,6 +209,10 @@ func TestCovarianceIsTheSpread(t *testing.T) {
 func TestCovarianceIsNotStated(t *testing.T) {
 	w := newBowl(t, 0)
 	weights, right := w.fit(rand.New(rand.NewPCG(3, 3)))
+	_, err := right.covariance(nil, append(slices.Clone(weights), 0), nil, 0, 0, nil)
+	if err == nil || err.Error() != "no covariance is worked out beside thresholds" {
+		t.Errorf("a threshold beside the weights of rows: %v", err)
+	}
 	for name, c := range map[string]struct {
 		change func(l *law, m *moment)
 		why    string

@@ -3,10 +3,12 @@ package report
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/model"
@@ -121,6 +123,13 @@ func TestHazardRatiosInNumbers(t *testing.T) {
 		"g=b   g=a      50 to 200  2.47          1.02 to 5.97\n"+
 		"g=c   g=a      0 to 50    0.819         not stated: inference asks for it\n"+ofChanging+"\n"; got != want {
 		t.Errorf("%q: want %q", got, want)
+	}
+	c.Intervals = &model.Coefficients{Level: .95, List: []model.Coefficient{{}, {}, {}, {}}}
+	for i := range c.Intervals.List {
+		c.Intervals.List[i].State = inference.Withheld
+	}
+	if got := HazardText((&Fit{Model: m}).changing(c)); strings.Count(got, "  withheld\n") != 4 || strings.Contains(got, "asks") {
+		t.Errorf("%q: want intervals that are withheld", got)
 	}
 	table := hazardTable(list)
 	if table.check() != nil || len(table.Rows) != 4 {

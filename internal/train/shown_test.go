@@ -56,7 +56,8 @@ func TestBoundOfAClampedTargetIsNamed(t *testing.T) {
 	}
 	list := targetWarnings("logistic", &optimize.Compared{Constant: .0123, ConstantSigma: .0087})
 	if len(list) != 1 || !strings.HasPrefix(list[0].Text,
-		"the mean loss of the best constant is 0 within noise (0.012, noise 0.0087): no row has a target") {
+		"the mean loss of the best constant is 0 within noise (0.012, noise 0.0087): no row has a target that can be read, "+
+			"nearly all have the same, or the noise hides the others;") {
 		t.Errorf("no target: %v", list)
 	}
 }

@@ -115,9 +115,9 @@ func comparisonWarnings(c *optimize.Compared) []Warning {
 }
 
 // preciselyKnown is a limit on the noise in the released loss of the best constant, as a share of F0
-// (loss.Constants.InitialGap). With more noise that loss gives no warning. atBound is the smallest distance
-// of the best constant from the middle of a real target's bounds, in half widths of the bounds, that gives
-// the warning WarnClamped.
+// (loss.Constants.InitialGap), or of 1 if that is less. With more noise that loss gives no warning. atBound is the
+// smallest distance of the best constant from the middle of a real target's bounds, in half widths of the bounds,
+// that gives the warning WarnClamped.
 const (
 	preciselyKnown = 1. / 30
 	atBound        = .97
@@ -131,23 +131,23 @@ func targetWarnings(name string, c *optimize.Compared) []Warning {
 	if c == nil || err != nil {
 		return nil
 	}
-	row, gap := loss.RowLoss(l), l.Constants().InitialGap
+	row := loss.RowLoss(l)
 	_, relative := loss.Unweighted(row).(interface{ LeastMean() float64 })
-	if relative { // near the best constant the loss is of the order of 1, however far the start is
-		gap = min(gap, 1)
-	}
-	if !c.Unresolved && c.ConstantSigma > preciselyKnown*gap {
+	// Near the best constant the loss is of the order of 1 at most, however far the start is.
+	precise := c.ConstantSigma <= preciselyKnown*min(l.Constants().InitialGap, 1)
+	if !c.Unresolved && !precise {
 		return nil
 	}
 	switch {
 	case c.Unresolved && len(c.Margins) == 1 && !loss.Counts(row):
 		return []Warning{{Code: WarnTarget,
-			Text: "the released share of one class is 0 within noise: no row has a target that can be read, or nearly all " +
-				"have the same; stillpoint check shows which, on rows that may be looked at"}}
-	case c.ConstantSigma > 0 && math.Abs(c.Constant) <= clearly*c.ConstantSigma:
+			Text: "the released share of one class is 0 within noise: no row has a target that can be read, nearly all " +
+				"have the same, or the noise hides the others; stillpoint check shows which, on rows that may be looked at"}}
+	case precise && c.ConstantSigma > 0 && math.Abs(c.Constant) <= clearly*c.ConstantSigma:
 		return []Warning{{Code: WarnTarget,
 			Text: fmt.Sprintf("the mean loss of the best constant is 0 within noise (%.2g, noise %.2g): no row has a target "+
-				"that can be read, or nearly all have the same; stillpoint check shows which, on rows that may be looked at",
+				"that can be read, nearly all have the same, or the noise hides the others; stillpoint check shows which, on "+
+				"rows that may be looked at",
 				c.Constant, c.ConstantSigma)}}
 	case row.Target() == loss.Real && !loss.Counts(row) && !relative && !strings.HasPrefix(row.Name(), "pinball") &&
 		len(c.Margins) == 1 && math.Abs(c.Margins[0]) >= atBound:

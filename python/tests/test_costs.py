@@ -43,6 +43,10 @@ def test_rates_are_true(claims, tmp_path, loss, use):
     got = m.predict(new)
     assert got == pytest.approx(np.exp([-1, -0.6, -0.5]), rel=0.12)
     name, bounds = next(iter(column.items()))
+    best = 1 - np.mean((y - rate * X.years) ** 2) / np.var(y)  # of the true rates
+    assert m.score(X, y) == pytest.approx(best, abs=0.02) and best > 0.1
+    with pytest.raises(ValueError, match=f"must have the column '{name}'"):
+        m.score(X[["age", "town"]], y)
     assert json.loads(m._model)["schema"]["target"][use] == {"column": name, "number": list(bounds)}
     assert {t["term"] for t in m.coefficients_["terms"]} <= {"age", "town=b", "town=other", "intercept"}
 

@@ -1020,3 +1020,17 @@ class StillpointRegressor(RegressorMixin, _Estimator):
     def predict(self, X: Any) -> np.ndarray:
         """The prediction for each row, in the target's units and not clamped."""
         return self._score(X, "prediction")["prediction"]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R squared. With an exposure or an offset it is that of the predictions times the exposures, a column of X."""
+        from sklearn.metrics import r2_score
+
+        expected = self.predict(X)
+        for name, (use, bounds) in self._exposed().items():
+            table, names = _rows(X)
+            if name not in (names or self._fitted_columns):
+                raise ValueError(f"X: must have the column {name!r}: the score of a fit with an {use} compares counts")
+            column = _table._place(table, (names or self._fitted_columns).index(name))
+            given = np.clip(np.asarray(column, dtype=np.float64), *map(float, bounds))
+            expected = expected * (np.exp(given) if use == "offset" else given)
+        return r2_score(y, expected, sample_weight=sample_weight)
