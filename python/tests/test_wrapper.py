@@ -89,7 +89,7 @@ def test_all_that_is_given_is_configured(tmp_path):
         (StillpointClassifier, {"classes": [2, 0, 1]}, {"column": "y", "classes": ["2", "0", "1"]}, "softmax"),
         (
             StillpointRegressor,
-            {"target_bounds": (-4, 5), "loss": "welsch(0.5)"},
+            {"target_bounds": (-4, 5), "loss": "welsch(0.5)", "exposure": None, "offset": None},  # see test_costs.py
             {"column": "y", "number": [-4.0, 5.0]},
             "welsch(0.5)",
         ),

@@ -305,7 +305,7 @@ stopifnot(identical(steps$loss, "ordered"), identical(colnames(predict(steps, fe
 b <- coef(steps)
 stopifnot(max(abs(predict(steps, few, "link") - (b[["age"]] * few$age + b[["sex=m"]] * (few$sex == "m") + b[["(Intercept)"]]))) < 1e-4)
 stopifnot(max(abs(predict(steps, few, "link") - qlogis(1 - predict(steps, few)[, "north"]))) < 1e-6)
-refused(go(region ~ age + sex, data = sizes, classes = c("north", "south", "east"), levels = places["sex"], inference = 0.9), "has no validated intervals")
+refused(go(region ~ age + sex, classes = c("north", "south", "east"), levels = places["sex"], inference = 0.9), "has no validated intervals")
 refused(go(region ~ age + sex, data = sizes, classes = c("south", "north", "east"), levels = places["sex"]), "in their order")
 truth <- quietly(go(sick ~ age, data = transform(people, sick = ill == "yes"), classes = c(FALSE, TRUE)))
 stopifnot(truth$report$verdict == "better")
