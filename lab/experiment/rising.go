@@ -154,7 +154,19 @@ func Cosine(d, rows int, seed uint64) (*Family, error) {
 	return f, nil
 }
 
+// exactly draws targets that are the margins; rows with a margin beyond 1 are drawn again.
 func exactly(r *rand.Rand, d int) population {
+	return ofMargins(r, d, .25, func(z float64) (float64, bool) { return z, math.Abs(z) <= 1 })
+}
+
+// squares draws targets that are squared margins, at most 1.
+func squares(r *rand.Rand, d int) population {
+	return ofMargins(r, d, .5, func(z float64) (float64, bool) { return math.Min(z*z, 1), true })
+}
+
+// ofMargins draws rows of norm 1 whose margins with planted weights have the given standard deviation. target returns a
+// row's target for its margin, and whether the row is kept.
+func ofMargins(r *rand.Rand, d int, deviation float64, target func(z float64) (float64, bool)) population {
 	planted := make([]float64, d)
 	for j := range planted {
 		planted[j] = r.NormFloat64()
@@ -169,10 +181,10 @@ func exactly(r *rand.Rand, d int) population {
 			}
 			length, z := stationarity.Norm(x)*(1+0x1p-20), 0.
 			for j := range x {
-				z += float64(float32(x[j]/length)) * planted[j] / norm * .25 * math.Sqrt(float64(d))
+				z += float64(float32(x[j]/length)) * planted[j] / norm * deviation * math.Sqrt(float64(d))
 			}
-			if math.Abs(z) <= 1 {
-				rehearsal.Add(&s, x, length, z)
+			if y, kept := target(z); kept {
+				rehearsal.Add(&s, x, length, y)
 			}
 		}
 		return s
@@ -190,29 +202,6 @@ func PhaseRetrieval(d, rows int, seed uint64) (*Family, error) {
 	}
 	f.Minimum = new(float64)
 	return f, nil
-}
-
-func squares(r *rand.Rand, d int) population {
-	planted := make([]float64, d)
-	for j := range planted {
-		planted[j] = r.NormFloat64()
-	}
-	norm := stationarity.Norm(planted)
-	return func(r *rand.Rand, n int) stationarity.Sample {
-		s := rehearsal.NewSample(n)
-		for range n {
-			x := make([]float64, d)
-			for j := range x {
-				x[j] = r.NormFloat64()
-			}
-			length, z := stationarity.Norm(x)*(1+0x1p-20), 0.
-			for j := range x {
-				z += float64(float32(x[j]/length)) * planted[j] / norm * .5 * math.Sqrt(float64(d))
-			}
-			rehearsal.Add(&s, x, length, math.Min(z*z, 1))
-		}
-		return s
-	}
 }
 
 // rank reads the number in the name of a family low-rank(RANK). The second result reports whether the name

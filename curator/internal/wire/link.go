@@ -80,9 +80,8 @@ func (l *link) refined(ctx context.Context, f *form) error {
 }
 
 // ask sends a query to a worker with some number of rows and returns its answer, a sum of size integers, or a text if
-// size is negative. The error is the
-// worker's, if its answer is one. ask returns errGone if the worker is gone before it has answered,
-// or sends a malformed answer. It returns the context's error if the context ends.
+// size is negative. The error is the worker's, if its answer is one. ask returns errGone if the worker is gone before it
+// has answered, or sends a malformed answer. It returns the context's error if the context ends.
 func (l *link) ask(ctx context.Context, r request, rows, size int) (result, error) {
 	body := r.body(rows)
 	if err := fits(len(body) + len(r.encoded)); err != nil {

@@ -59,18 +59,7 @@ func weighted(l loss.Loss, t query.Term, scale float64, r sample) (v []float64, 
 			pairs[j] += e
 		}
 	}
-	switch t.Kind() {
-	case query.WeightedGradient:
-		v = score
-	case query.ScoreMoment:
-		v = outer(1, score)
-	default:
-		v = pairs
-	}
-	for j := range v {
-		v[j] = float64(float64(t.Weight()*v[j]) * scale)
-	}
-	return v, true
+	return finished(t, scale, score, pairs), true
 }
 
 // weightedParts is weighted for a record of ordered classes: a sum over the parts of its loss.
@@ -154,18 +143,7 @@ func weightedParts(l engine.Parted, t query.Term, scale float64, r sample) (v []
 			score[k] = float64(e * (most / n))
 		}
 	}
-	switch t.Kind() {
-	case query.WeightedGradient:
-		v = score
-	case query.ScoreMoment:
-		v = outer(1, score)
-	default:
-		v = pairs
-	}
-	for j := range v {
-		v[j] = float64(float64(t.Weight()*v[j]) * scale)
-	}
-	return v, true
+	return finished(t, scale, score, pairs), true
 }
 
 // shortened returns three numbers or vectors for a row x and the term t, whose kind weights rows by
@@ -205,6 +183,21 @@ func outer(c float64, z []float64) (v []float64) {
 		for _, b := range z[j+1:] {
 			v = append(v, float64(float64(float64(c*a)*math.Sqrt2)*b))
 		}
+	}
+	return v
+}
+
+// finished returns the contribution of a record to the term t, of its weighted gradient or of its sum of curvatures.
+func finished(t query.Term, scale float64, score, pairs []float64) []float64 {
+	v := pairs
+	switch t.Kind() {
+	case query.WeightedGradient:
+		v = score
+	case query.ScoreMoment:
+		v = outer(1, score)
+	}
+	for j := range v {
+		v[j] = float64(float64(t.Weight()*v[j]) * scale)
 	}
 	return v
 }
