@@ -254,7 +254,7 @@ func TestDefectsAreJudged(t *testing.T) {
 		t.Fatalf("%v, fits %v", err, fits)
 	}
 	for i, d := range list {
-		got, test, err := together.judge(i, d.site, s.importer[d.folder])
+		got, test, err := together.own(i)
 		if !fits[i] || err != nil || got != expects[i] || got == caught && test != "model TestShow" {
 			t.Errorf("together, %s: %v, %s, %v: must be %v", s.describe(d.site), got, test, err, expects[i])
 		}
