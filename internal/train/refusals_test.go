@@ -231,8 +231,8 @@ func readText(path string) string {
 	for j, v := range p.Start {
 		sum += v / float64(j+1)
 	}
-	return fmt.Sprintf("%s: %s, %d, %s, smooth %.6g, bound %.6g, gap %.6g, start %.4g", text, l.Name(), p.Dim(),
-		p.Regularizer.Name(), p.Smoothness(), p.Constants.Lipschitz, p.Constants.InitialGap, math.Abs(sum))
+	return fmt.Sprintf("%s: %s, %d, smooth %.6g, bound %.6g, gap %.6g, start %.4g", text, l.Name(), p.Dim(),
+		p.Smoothness(), p.Constants.Lipschitz, p.Constants.InitialGap, math.Abs(sum))
 }
 
 // compareRecorded compares a text with a file of testdata, line by line, or writes the file with -update.
