@@ -38,14 +38,14 @@ func (f *Fit) survival() (s Section, ok bool) {
 		line := Series{Name: of.name, Style: Line}
 		for i := range steps + 1 {
 			at := t.High * float64(i) / steps
-			line.X, line.Y = append(line.X, at), append(line.Y, math.Exp(-times.Hazard(at)*math.Exp(z)*of.ratio))
+			line.X, line.Y = append(line.X, at), append(line.Y, math.Exp(-times.Cumulative(z+math.Log(of.ratio), at)))
 		}
 		plot.Series = append(plot.Series, line)
 	}
 	var facts Facts
 	mean, from := 0., 0.
 	for _, at := range t.Cuts {
-		before, after := times.Hazard(from)*math.Exp(z), times.Hazard(at)*math.Exp(z)
+		before, after := times.Cumulative(z, from), times.Cumulative(z, at)
 		if rise := after - before; rise > 1e-9 {
 			mean += math.Exp(-before) * -math.Expm1(-rise) / rise * (at - from)
 		} else {

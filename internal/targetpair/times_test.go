@@ -89,7 +89,7 @@ func TestGroupedTimes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		widths := rapid.SliceOfN(rapid.Float64Range(.1, 9), 1, 9).Draw(t, "widths")
 		hazards := rapid.SliceOfN(rapid.Float64Range(.05, 1), len(widths), len(widths)).Draw(t, "hazards")
-		times, whole := targetpair.Times{Increments: hazards, Grouped: true}, 0.
+		times, whole := targetpair.Times{Increments: hazards, Grouped: "cloglog"}, 0.
 		for j, w := range widths {
 			if j > 0 {
 				w += times.Cuts[j-1]

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
@@ -58,8 +59,14 @@ func (c *Config) baseRate(p optimize.Problem, l loss.Loss) (*optimize.BaseRate, 
 // rate returns the base rate of the fit, without a charge.
 func (c *Config) rate(l loss.Loss) optimize.BaseRate {
 	features, _ := c.features(l)
+	t := c.Schema.Target()
+	if of, ok := l.(interface {
+		Timed(targetpair.Times) loss.Loss
+	}); ok && t.Event != "" {
+		l = of.Timed(targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards, Grouped: t.Grouped})
+	}
 	b := optimize.BaseRate{Loss: l, Features: features, Intercept: intercept(c.Model.Reduce, c.Schema)}
-	if t := c.Schema.Target(); t.Grouped {
+	if t.Grouped != "" {
 		for _, h := range t.Hazards { // of events at the hazards
 			b.Interval += h * h
 		}
