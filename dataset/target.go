@@ -126,6 +126,9 @@ func (t Target) validateTimes() error {
 	if t.Grouped != "" && t.Grouped != cloglog && t.Grouped != logit {
 		return &fieldError{"target.grouped", strconv.Quote(t.Grouped), groupedRule}
 	}
+	if t.Grouped == logit && t.Changing != "" {
+		return &fieldError{"target.changing", strconv.Quote(t.Changing), "must be left out with grouped = logit: only hazard ratios can change"}
+	}
 	before := 0.
 	for i, c := range t.Cuts {
 		if !(c > before) || c > t.High || i == len(t.Cuts)-1 && c != t.High {
@@ -168,7 +171,7 @@ func (s *Schema) validateHazards() error {
 const mostIntervals = 64
 
 // Links of times that are known by interval, as Target.Grouped names them.
-const cloglog, logit = "cloglog", "logit"
+const cloglog, logit = "cloglog", targetpair.Logit
 
 const groupedRule = "must be true (complementary log-log), logit or false"
 

@@ -100,12 +100,12 @@ func TestTimesAreWritten(t *testing.T) {
 	}
 	def := s.definition()
 	def.Columns = append(def.Columns, Column{Name: "c", Kind: Category, Categories: []string{"a", "b"}})
-	def.Target.Changing, def.Target.Grouped = "c", "logit"
+	def.Target.Changing, def.Target.Grouped = "c", "cloglog"
 	if s, err = New(def); err != nil {
 		t.Fatal(err)
 	}
 	if text, err = s.MarshalYAML(); err != nil || yaml.Unmarshal(text, again) != nil || again.Refines(s) != nil ||
-		again.Target().Changing != "c" || again.Target().Grouped != "logit" {
+		again.Target().Changing != "c" || again.Target().Grouped != "cloglog" {
 		t.Errorf("%s: %v", text, err)
 	}
 	ungrouped := s.Target()

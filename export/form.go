@@ -67,11 +67,7 @@ func newForm(m *model.Model) (*form, error) {
 	}
 	f.sums = f.margins
 	if t := f.target; t.Grouped == targetpair.Logit {
-		if t.Changing != "" {
-			return nil, fmt.Errorf("export: target.changing %q: must be left out with grouped = logit: the risk depends on more "+
-				"than one score", t.Changing)
-		}
-		for _, h := range (targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards}).Shares(0) {
+		for _, h := range (targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards}).Shares() {
 			if h > 0 {
 				f.odds = append(f.odds, h)
 			}

@@ -8,9 +8,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 )
 
-// odds are the baseline odds of an event in each interval of the time, as shares of their sum, of one level of a column
-// after the other. The zero odds are those of one interval.
-type odds struct{ levels [][]float64 }
+// odds are the baseline odds of an event in each interval of the time, as shares of their sum.
+type odds struct{ shares []float64 }
+
+var oneInterval = &odds{[]float64{1}}
 
 // newLogitHazard returns the loss of a time to an event that is known by its interval alone, under a logit model of the
 // event in each interval for which the record is at risk (Cox 1972, section 6; Singer and Willett 1993). The odds in
@@ -32,13 +33,8 @@ func newLogitHazard(clip, least float64) (Loss, error) {
 		return nil, fmt.Errorf("loss: logit-hazard, whose parameters are those of poisson-rate: %w", err)
 	}
 	p := l.(poisson)
-	p.grouped = true
-	return p.withOdds([][]float64{{1}}), nil
-}
-
-func (p poisson) withOdds(levels [][]float64) poisson {
-	p.odds = &odds{levels}
-	return p
+	p.grouped, p.odds = true, oneInterval
+	return p, nil
 }
 
 // Timed returns the loss with the baseline odds of t. A loss that needs none is returned as it is.
@@ -46,27 +42,22 @@ func (p poisson) Timed(t targetpair.Times) Loss {
 	if p.odds == nil || len(t.Cuts) == 0 {
 		return p
 	}
-	var levels [][]float64
-	for level := range max(1, len(t.Increments)/len(t.Cuts)) {
-		of := append([]float64(nil), t.Shares(level)...)
-		for j, h := range of {
-			if of[j] = min(h, 1); h > 0 {
-				of[j] = max(of[j], p.least)
-			} else {
-				of[j] = 0
-			}
+	of := t.Shares()
+	for j, h := range of {
+		if h > 0 {
+			of[j] = max(h, p.least)
 		}
-		levels = append(levels, of)
 	}
-	return p.withOdds(levels)
+	p.odds = &odds{of}
+	return p
 }
 
-// Odds returns the baseline odds of the first level as shares of their sum; nil for another loss.
+// Odds returns the baseline odds of the intervals as shares of their sum; nil for another loss.
 func (p poisson) Odds() []float64 {
 	if p.odds == nil {
 		return nil
 	}
-	return p.odds.levels[0]
+	return p.odds.shares
 }
 
 // at returns the odds of the intervals in which a record is at risk, and whether the event occurs in the last of them.
@@ -74,8 +65,8 @@ func (p poisson) at(y float64) (at []float64, event, ok bool) {
 	if y, _ = Carried(Real, y); y != y {
 		return nil, false, false
 	}
-	level, from, to, event := targetpair.SplitRisk(y)
-	of := p.odds.levels[min(level, len(p.odds.levels)-1)]
+	from, to, event := targetpair.SplitRisk(y)
+	of := p.odds.shares
 	to = min(to, len(of))
 	at = of[min(from, to):to]
 	return at, event && len(at) > 0 && at[len(at)-1] > 0, true
@@ -123,4 +114,17 @@ func (p poisson) hazards(dst, z, y []float64, order int) {
 			}
 		}
 	}
+}
+
+// hazardChanges returns an interval that contains the loss at a margin in [low, high] minus that at the margin at. A
+// record without an event moves with the margin, by at most a record at risk in all intervals, and an event adds minus
+// the difference of the margins.
+func (p poisson) hazardChanges(low, high, at float64) (least, most float64) {
+	moved := func(z float64) (sum float64) {
+		for _, h := range p.odds.shares {
+			sum += repromath.Log1p(h*repromath.Exp(min(z, highest))) - repromath.Log1p(h*repromath.Exp(min(at, highest)))
+		}
+		return sum + float64(len(p.odds.shares))*(max(z-highest, 0)-max(at-highest, 0))
+	}
+	return min(0, moved(low), at-high), max(0, moved(high), at-low)
 }

@@ -61,11 +61,7 @@ func (m *Metrics) timed(t targetpair.Times, list []observed, horizon float64) {
 	set(&m.Horizon, horizon, true)
 	scored := slices.Clone(list) // by the expected number of events up to the horizon
 	for i, r := range list {
-		if of := t.Of(r.level); t.Grouped == targetpair.Logit {
-			scored[i].z = math.Log(of.Cumulative(r.z, horizon))
-		} else {
-			scored[i].z += math.Log(of.Hazard(horizon))
-		}
+		scored[i].z = math.Log(t.Of(r.level).Cumulative(r.z, horizon))
 	}
 	c, ok := concordance(scored, func(observed) float64 { return 1 })
 	set(&m.Concordance, c, ok)
@@ -210,7 +206,7 @@ func brier(t targetpair.Times, list []observed, watched func(float64) float64, n
 		}
 		s := math.Exp(-hazard * math.Exp(r.z))
 		if t.Grouped == targetpair.Logit {
-			s = 1 - risk(t.Of(r.level), r.z, now*t.End())
+			s = 1 - risk(t, r.z, now*t.End())
 		}
 		switch {
 		case r.event && r.exit <= now:

@@ -314,7 +314,7 @@ func (b BaseRate) rate(ctx context.Context, o Oracle, p Problem) (Base, error) {
 	if err != nil {
 		return Base{}, err
 	}
-	rise, unit, odds := math.Exp(higher)-math.Exp(high), math.Exp(higher)-math.Exp(high), b.odds()
+	rise, unit, odds := math.Exp(higher)-math.Exp(high), math.Exp(higher)-math.Exp(high), oddsOf(b.Loss)
 	if odds != nil {
 		rise, unit = float64(len(odds)), 1 // the number of intervals at risk without the event
 	}
@@ -347,9 +347,9 @@ func (b BaseRate) rate(ctx context.Context, o Oracle, p Problem) (Base, error) {
 	return out, nil
 }
 
-// odds returns the baseline odds of the intervals if the loss is of logit hazards, as shares of their sum.
-func (b BaseRate) odds() []float64 {
-	if of, ok := loss.Unweighted(b.Loss).(interface{ Odds() []float64 }); ok {
+// oddsOf returns the baseline odds of the intervals if the loss is of logit hazards, as shares of their sum.
+func oddsOf(l loss.Loss) []float64 {
+	if of, ok := loss.Unweighted(l).(interface{ Odds() []float64 }); ok {
 		return of.Odds()
 	}
 	return nil

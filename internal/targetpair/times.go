@@ -71,9 +71,9 @@ func (t Times) Of(level int) Times {
 	return t
 }
 
-// Shares returns the increments of a level, as shares of their sum.
-func (t Times) Shares(level int) []float64 {
-	of := t.Of(level).Increments
+// Shares returns the increments as shares of their sum. Without increments all are equal.
+func (t Times) Shares() []float64 {
+	of := t.Increments
 	out, sum := make([]float64, len(t.Cuts)), 0.
 	for _, h := range of {
 		sum += h
@@ -98,7 +98,7 @@ func (t Times) Cumulative(z, time float64) (sum float64) {
 		return time
 	}
 	from := 0.
-	for j, h := range t.Shares(0) {
+	for j, h := range t.Shares() {
 		to := t.Cuts[j]
 		sum += math.Log1p(h*math.Exp(z)) * (min(max(time-from, 0), to-from) / (to - from))
 		from = to
@@ -134,7 +134,7 @@ func (t Times) Hazard(time float64) float64 {
 func (t Times) Carried(joined float64) float64 {
 	entry, exit, event := SplitTimes(joined)
 	if t.Grouped == Logit {
-		return t.risk(Level(joined), entry, exit, event)
+		return t.risk(entry, exit, event)
 	}
 	t = t.Of(Level(joined))
 	y, from, to := -1., t.Hazard(entry*t.End()), t.Hazard(exit*t.End())
@@ -154,7 +154,7 @@ func (t Times) Carried(joined float64) float64 {
 
 // risk returns JoinRisk for a record: it is at risk from the interval in which it is at its entry until that of its event,
 // or until the last that ends by its exit.
-func (t Times) risk(level int, entry, exit float64, event bool) float64 {
+func (t Times) risk(entry, exit float64, event bool) float64 {
 	if exit != exit {
 		return exit
 	}
@@ -171,29 +171,26 @@ func (t Times) risk(level int, entry, exit float64, event bool) float64 {
 	if event {
 		to = t.interval(exit) + 1
 	}
-	return JoinRisk(level, from, max(from, to), event)
+	return JoinRisk(from, max(from, to), event)
 }
 
 // steps is the number of values of JoinRisk.
-const steps = 1 << 20
+const steps = 1 << 15
 
-// JoinRisk encodes as a target in [-1, 1) that a record of a level below 64 is at risk in the intervals from <= j < to <=
-// 64, and whether the event occurs in the last of them.
-func JoinRisk(level, from, to int, event bool) float64 {
-	code := (level*mostLevels+min(from, mostLevels-1))*2*mostLevels + to
-	code *= 2
+// JoinRisk encodes as a target in [-1, 1) that a record is at risk in the intervals from <= j < to, of which there are
+// less than 128, and whether the event occurs in the last of them.
+func JoinRisk(from, to int, event bool) float64 {
+	code := 2 * (128*from + to)
 	if event {
 		code++
 	}
 	return 2*float64(code)/steps - 1
 }
 
-// SplitRisk returns what JoinRisk encoded, and the intervals of the number below for another y in [-1, 1].
-func SplitRisk(y float64) (level, from, to int, event bool) {
+// SplitRisk returns what JoinRisk encoded, and what it encoded as the number below for another y in [-1, 1].
+func SplitRisk(y float64) (from, to int, event bool) {
 	code := int(min(max((y+1)/2*steps, 0), steps-1))
-	event, code = code&1 == 1, code/2
-	to, code = code%(2*mostLevels), code/(2*mostLevels)
-	return code / mostLevels, code % mostLevels, to, event
+	return code / 256, code / 2 % 128, code%2 == 1
 }
 
 // interval returns the index of the interval that ends with or after an exit that JoinTimes encoded. Time 0 belongs to

@@ -103,10 +103,8 @@ func (c *Config) released(ctx context.Context, o optimize.Oracle, h Hazards, p o
 	rate, k := h.marginal, c.cells()
 	rate.Charge /= float64(k)
 	link := c.Schema.Target().Grouped
-	if of, ok := l.(interface {
-		Timed(targetpair.Times) loss.Loss
-	}); ok && link == targetpair.Logit {
-		rate.Loss = of.Timed(targetpair.Times{Cuts: []float64{1}}) // the rows of one interval at a time
+	if link == targetpair.Logit {
+		rate.Loss = withOdds(l, dataset.Target{Event: "one interval at a time", Cuts: []float64{1}})
 	}
 	events, observed := make([]float64, k), make([]float64, k)
 	sigma, all := 0., 0.
