@@ -3,6 +3,8 @@ package loss
 import (
 	"fmt"
 	"math"
+
+	"github.com/stillpoint-dp/stillpoint/internal/repromath"
 )
 
 type softmax struct{ k int }
@@ -44,28 +46,12 @@ func (s softmax) Name() string { return format("softmax", float64(s.k)) }
 func (softmax) Target() Target { return Classes }
 func (s softmax) K() int       { return s.k }
 
-// logarithm returns ln x for a normal x > 0, with the same bits on every machine. Its error is at
-// most 2^-51 max(1, |ln x|). With x = 2^e m and s = (m-1)/(m+1) <= 1/3,
-//
-//	ln x = e ln 2 + 2(s + s^3/3 + s^5/5 + ...)
-//
-// and the first omitted term is below 2^-65.
-func logarithm(x float64) float64 {
-	m, e := math.Frexp(x)
-	s := (2*m - 1) / (2*m + 1)
-	series := 0.0
-	for i := 37.0; i >= 1; i -= 2 {
-		series = math.FMA(float64(s*s), series, 1/i)
-	}
-	return math.FMA(float64(e-1), math.Ln2, float64(2*s*series))
-}
-
 func (s softmax) Constants() Constants {
 	return Constants{
 		Lipschitz:        math.Sqrt2,
 		Curvature:        CurvatureInterval{0, 1.0 / 2},
 		HessianLipschitz: math.Sqrt2 / (3 * sqrt3),
-		InitialGap:       logarithm(float64(s.k)),
+		InitialGap:       repromath.Log(float64(s.k)),
 	}
 }
 
@@ -73,23 +59,30 @@ func (s softmax) Constants() Constants {
 // The relative error of this form is small even if the loss is near 0.
 func (s softmax) Values(dst, z, y []float64) {
 	sameRecords(len(dst), 1, z, y, s.k)
-	var exp block
-	for i := range dst {
-		z := z[i*s.k : (i+1)*s.k]
-		class, top := s.class(y[i]), greatest(z)
-		if class < 0 {
-			dst[i] = math.NaN()
-			continue
-		}
-		rest := 0.0
-		for from := 0; from < s.k; from += len(exp) {
-			for j, e := range exp.expBelow(z[from:], z[top]) {
-				if from+j != top {
-					rest += e
+	var exp, rest, loss block
+	for len(dst) > 0 {
+		n := min(len(dst), len(rest))
+		for i := range n {
+			z := z[i*s.k : (i+1)*s.k]
+			class, top := s.class(y[i]), greatest(z)
+			if class < 0 {
+				loss[i] = math.NaN()
+				continue
+			}
+			loss[i], rest[i] = z[top]-z[class], 0
+			for from := 0; from < s.k; from += len(exp) {
+				for j, e := range exp.expBelow(z[from:], z[top]) {
+					if from+j != top {
+						rest[i] += e
+					}
 				}
 			}
 		}
-		dst[i] = (z[top] - z[class]) + math.Log1p(rest)
+		repromath.CommonLog1ps(rest[:n], rest[:n])
+		for i := range n {
+			dst[i] = loss[i] + rest[i]
+		}
+		dst, z, y = dst[n:], z[n*s.k:], y[n:]
 	}
 }
 
@@ -100,20 +93,26 @@ func (s softmax) Slopes(dst, z, y []float64) {
 	sameRecords(len(dst), s.k, z, y, s.k)
 	for i := range y {
 		z, dst := z[i*s.k:(i+1)*s.k], dst[i*s.k:(i+1)*s.k]
-		class, top := s.class(y[i]), greatest(z)
+		top := z[greatest(z)]
+		for j, v := range z {
+			dst[j] = v - top
+		}
+	}
+	repromath.Exps(dst, dst)
+	for i := range y {
+		dst := dst[i*s.k : (i+1)*s.k]
+		class := s.class(y[i])
 		if class < 0 {
 			dst[0] = math.NaN()
 			continue
 		}
-		others := 0.0
-		expsBelow(dst, z, z[top])
-		for j, e := range dst {
-			if j != class {
-				others += e
-			}
+		own, others := dst[class], 0.0
+		dst[class] = 0
+		for _, e := range dst {
+			others += e
 		}
-		sum := others + dst[class]
 		dst[class] = -others
+		sum := others + own
 		for j := range dst {
 			dst[j] /= sum
 		}
