@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/internal/repromath"
+	"github.com/stillpoint-dp/stillpoint/internal/simd"
 )
 
 type softmax struct{ k int }
@@ -59,31 +60,41 @@ func (s softmax) Constants() Constants {
 // The relative error of this form is small even if the loss is near 0.
 func (s softmax) Values(dst, z, y []float64) {
 	sameRecords(len(dst), 1, z, y, s.k)
-	var exp, rest, loss block
-	for len(dst) > 0 {
-		n := min(len(dst), len(rest))
-		for i := range n {
-			z := z[i*s.k : (i+1)*s.k]
-			class, top := s.class(y[i]), greatest(z)
-			if class < 0 {
-				loss[i] = math.NaN()
-				continue
-			}
-			loss[i], rest[i] = z[top]-z[class], 0
-			for from := 0; from < s.k; from += len(exp) {
-				for j, e := range exp.expBelow(z[from:], z[top]) {
-					if from+j != top {
-						rest[i] += e
-					}
-				}
-			}
-		}
+	var t turned
+	var gap, rest block
+	for from := 0; from < len(y); {
+		margins, class := t.next(s, z[from*s.k:], y[from:])
+		n := len(class)
+		repromath.SoftmaxParts(gap[:n], rest[:n], margins, class)
 		repromath.CommonLog1ps(rest[:n], rest[:n])
-		for i := range n {
-			dst[i] = loss[i] + rest[i]
+		for i, c := range class {
+			if dst[from+i] = gap[i] + rest[i]; c < 0 {
+				dst[from+i] = math.NaN()
+			}
 		}
-		dst, z, y = dst[n:], z[n*s.k:], y[n:]
+		from += n
 	}
+}
+
+// turned is scratch space for margins of at most a block of records, class by class, and for their classes.
+type turned struct {
+	margins [16 * len(block{})]float64
+	class   block
+}
+
+// next returns the margins of the first records class by class, and the classes, of which those below 0 are none.
+func (t *turned) next(s softmax, z, y []float64) (margins, class []float64) {
+	space := t.margins[:]
+	if 8*s.k > len(space) {
+		space = make([]float64, 8*s.k)
+	}
+	class = t.class.take(min(len(y), len(space)/s.k&^7))
+	for i := range class {
+		class[i] = float64(s.class(y[i]))
+	}
+	margins = space[:len(class)*s.k]
+	simd.Turn(margins, z[:len(margins)], s.k)
+	return margins, class
 }
 
 // Slopes computes the derivatives of the loss in the margins z. For a class j other than the true class y
@@ -91,31 +102,17 @@ func (s softmax) Values(dst, z, y []float64) {
 // of the other probabilities, because the subtraction would lose all digits for p_y near 1.
 func (s softmax) Slopes(dst, z, y []float64) {
 	sameRecords(len(dst), s.k, z, y, s.k)
-	for i := range y {
-		z, dst := z[i*s.k:(i+1)*s.k], dst[i*s.k:(i+1)*s.k]
-		top := z[greatest(z)]
-		for j, v := range z {
-			dst[j] = v - top
+	var t turned
+	for from := 0; from < len(y); {
+		slopes, class := t.next(s, z[from*s.k:], y[from:])
+		repromath.Softmaxes(slopes, class)
+		simd.Turn(dst[from*s.k:][:len(slopes)], slopes, len(class))
+		for i, c := range class {
+			if c < 0 {
+				dst[(from+i)*s.k] = math.NaN()
+			}
 		}
-	}
-	repromath.Exps(dst, dst)
-	for i := range y {
-		dst := dst[i*s.k : (i+1)*s.k]
-		class := s.class(y[i])
-		if class < 0 {
-			dst[0] = math.NaN()
-			continue
-		}
-		own, others := dst[class], 0.0
-		dst[class] = 0
-		for _, e := range dst {
-			others += e
-		}
-		dst[class] = -others
-		sum := others + own
-		for j := range dst {
-			dst[j] /= sum
-		}
+		from += len(class)
 	}
 }
 

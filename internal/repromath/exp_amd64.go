@@ -26,6 +26,34 @@ func expsAtOnce(dst, x []float64) (n int) {
 	return n
 }
 
+// softmaxesAtOnce is Softmaxes for the first records by vector instructions, and returns how many these are.
+func softmaxesAtOnce(z, class []float64) (n int) {
+	records := len(class)
+	switch {
+	case has512 && records >= 8:
+		n = records &^ 7
+		softmaxes512(&z[0], &class[0], len(z)/records, n, records)
+	case has256 && records >= 4:
+		n = records &^ 3
+		softmaxes256(&z[0], &class[0], len(z)/records, n, records)
+	}
+	return n
+}
+
+// softmaxPartsAtOnce is SoftmaxParts for the first records by vector instructions, and returns how many these are.
+func softmaxPartsAtOnce(gap, rest, z, class []float64) (n int) {
+	records := len(class)
+	switch {
+	case has512 && records >= 8:
+		n = records &^ 7
+		softmaxParts512(&gap[0], &rest[0], &z[0], &class[0], len(z)/records, n, records)
+	case has256 && records >= 4:
+		n = records &^ 3
+		softmaxParts256(&gap[0], &rest[0], &z[0], &class[0], len(z)/records, n, records)
+	}
+	return n
+}
+
 // logsAtOnce sets the first n elements of dst to logarithms of x by vector instructions, up to a register of numbers of
 // which they do not compute all, and returns n.
 func logsAtOnce(dst, x []float64, of logarithm) (n int) {

@@ -12,7 +12,7 @@ import (
 )
 
 // Predicates of VCMPPD that are false for NaN.
-const less, atMost, atLeast, above = 0x11, 0x12, 0x1d, 0x1e
+const equal, less, atMost, atLeast, above = 0, 0x11, 0x12, 0x1d, 0x1e
 
 // logs emits a loop that computes one logarithm for a register of numbers: body replaces the numbers of v by their
 // logarithms. The loop ends before a register with a number beyond [least, most], or one that body refuses in fits.
@@ -65,15 +65,15 @@ func (l logarithms) within(v VecVirtual, least, most float64) {
 	JNE(LabelRef("done"))
 }
 
-// where returns yes where v is less than limit, or above it, by the predicate, and no elsewhere.
-func (l logarithms) where(v VecVirtual, predicate uint64, limit float64, yes, no VecVirtual) VecVirtual {
+// where returns yes where a and b compare as the predicate says, and no elsewhere.
+func (l logarithms) where(predicate uint64, a, b Op, yes, no VecVirtual) VecVirtual {
 	to := l.Register()
 	if l.Lanes == 8 {
 		k := K()
-		VCMPPD(Imm(predicate), exp.Float(limit), v, k)
+		VCMPPD(Imm(predicate), b, a, k)
 		VBLENDMPD(yes, no, k, to)
 	} else {
-		VCMPPD(Imm(predicate), exp.Float(limit), v, to)
+		VCMPPD(Imm(predicate), b, a, to)
 		VBLENDVPD(to, yes, no, to)
 	}
 	return to
@@ -127,9 +127,9 @@ func (l logarithms) log1p(x VecVirtual) {
 	c := l.do(VSUBPD, l.do(VSUBPD, one, v), x)
 	VDIVPD(v, c, c)
 	m, k := l.split(v)
-	small := math.Sqrt2 / 2
-	k = l.where(m, less, small, l.do(VSUBPD, one, k), k)
-	m = l.where(m, less, small, l.do(VADDPD, m, m), m)
+	small := exp.Float(math.Sqrt2 / 2)
+	k = l.where(less, m, small, l.do(VSUBPD, one, k), k)
+	m = l.where(less, m, small, l.do(VADDPD, m, m), m)
 	s := l.do(VDIVPD, l.do(VADDPD, one, m), l.do(VSUBPD, one, m))
 	square := times(l.Width, s, s)
 	tail := times(l.Width, exp.Float(1./23), square)
@@ -152,15 +152,15 @@ func (l logarithms) common(x VecVirtual) {
 	u := l.do(VADDPD, one, x)
 	away := l.do(VSUBPD, l.do(VSUBPD, x, u), one)
 	near := l.do(VSUBPD, l.do(VSUBPD, one, u), x)
-	c := l.where(u, less, 2, near, away)
+	c := l.where(less, u, exp.Float(2), near, away)
 	VDIVPD(u, c, c)
 	m, k := l.split(u)
-	below := math.Float64frombits(1022<<52 | commonHalf)
-	k = l.where(m, less, below, l.do(VSUBPD, one, k), k)
-	m = l.where(m, less, below, l.do(VADDPD, m, m), m)
-	f := l.where(x, less, commonSmall, x, l.do(VSUBPD, one, m))
+	below := exp.Wide(1022<<52 | commonHalf)
+	k = l.where(less, m, below, l.do(VSUBPD, one, k), k)
+	m = l.where(less, m, below, l.do(VADDPD, m, m), m)
+	f := l.where(less, x, exp.Float(commonSmall), x, l.do(VSUBPD, one, m))
 	zero := l.do(VSUBPD, one, one)
-	k = l.where(x, less, commonSmall, zero, k)
+	k = l.where(less, x, exp.Float(commonSmall), zero, k)
 	size := l.Register()
 	and(l.Width, exp.Wide(1<<63-1), f, size)
 	l.within(size, 0x1p-51, 1)
@@ -183,7 +183,7 @@ func (l logarithms) common(x VecVirtual) {
 	VSUBPD(r, half, r)
 	VSUBPD(f, r, r)
 	moved := l.do(VSUBPD, r, times(l.Width, exp.Float(commonHigh), k))
-	VMOVAPD(l.where(k, above, 0, moved, plain), x)
+	VMOVAPD(l.where(above, k, zero, moved, plain), x)
 }
 
 // Constants of math.Log1p.

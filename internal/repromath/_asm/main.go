@@ -21,6 +21,10 @@ func main() {
 	tanhs("tanhs512", exp.Whole)
 	waves("waves256", exp.Half)
 	waves("waves512", exp.Whole)
+	for _, w := range []exp.Width{exp.Half, exp.Whole} {
+		softmax(w, false)
+		softmax(w, true)
+	}
 	logs("logs", "Log", 0x1p-1022, math.MaxFloat64, logarithms.log)
 	logs("log1ps", "Log1p", -1+0x1p-53, math.MaxFloat64, logarithms.log1p)
 	logs("commonLog1ps", "math.Log1p", 0x1p-29, 0x1p53-1, logarithms.common)
