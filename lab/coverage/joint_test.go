@@ -235,3 +235,102 @@ func (d tested) run(t *testing.T, fits int) (map[string]*pValues, error) {
 	}
 	return out, nil
 }
+
+// TestChecksLong prints how often a private check of a private fit rejects at .05, by hand: -long.fits. A logistic model
+// of x without the group g, and with a line where the truth may bend, is fitted; then its residuals, by g and by bands of
+// the prediction, as docs/how-to/goodness.md does.
+func TestChecksLong(t *testing.T) {
+	if *longFits == 0 {
+		t.Skip("by hand: -long.fits")
+	}
+	fmt.Println("| truth | rows | epsilon of each | fits | group, p < .05 | bands, p < .05 |\n|---|---|---|---|---|---|")
+	for _, d := range []struct {
+		name        string
+		group, bend float64
+		rows        int
+		epsilon     float64
+		share       float64
+	}{
+		{"the model's", 0, 0, 10_000, 1, .1},
+		{"the group's log-odds are .5 higher", .5, 0, 10_000, 1, .1},
+		{"the group's log-odds are 1 higher", 1, 0, 10_000, 1, .1},
+		{"log-odds bend", 0, 1.5, 10_000, 1, .1},
+	} {
+		var p [2][]float64
+		for i := range *longFits {
+			r := rand.New(rand.NewPCG(uint64(i), 0xC4EC))
+			rows := make([]testedRow, d.rows)
+			for k := range rows {
+				rows[k].x = 2*r.Float64() - 1
+				score := -.5 + 1.5*rows[k].x + d.bend*(rows[k].x*rows[k].x-1./3)
+				if r.Float64() < d.share {
+					rows[k].g, score = 1, score+d.group
+				}
+				if r.Float64() < 1/(1+math.Exp(-score)) {
+					rows[k].y = 1
+				}
+			}
+			of := func(target dataset.Target, y stillpoint.Column[testedRow], name string, columns ...dataset.Column) *stillpoint.Result {
+				schema, err := dataset.New(dataset.Definition{Target: target, Columns: columns})
+				if err != nil {
+					t.Fatal(err)
+				}
+				l, err := loss.Parse(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				fields := []stillpoint.Column[testedRow]{y}
+				for _, c := range columns {
+					switch c.Name {
+					case "x":
+						fields = append(fields, stillpoint.Number("x", func(r testedRow) float64 { return r.x }))
+					case "g":
+						fields = append(fields, stillpoint.Text("g", func(r testedRow) string { return strconv.Itoa(r.g) }))
+					case "band":
+						fields = append(fields, stillpoint.Text("band", func(r testedRow) string {
+							return strconv.Itoa(min(int(5/(1+math.Exp(-r.z))), 4))
+						}))
+					}
+				}
+				fit, err := stillpoint.Fit(t.Context(), stillpoint.Spec{Table: stillpoint.Rows(rows, fields...), Schema: schema, Loss: l,
+					Family: "lines", Anyway: true, Inference: &stillpoint.Inference{Level: level},
+					Budget: stillpoint.Budget{Epsilon: d.epsilon, Delta: 1e-6, Relation: account.ReplaceOne}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return fit
+			}
+			fit := of(dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"0", "1"}},
+				stillpoint.Text("y", func(r testedRow) string { return strconv.Itoa(int(r.y)) }), "logistic",
+				dataset.Column{Name: "x", Kind: dataset.Number, Low: -1, High: 1})
+			s := fit.Model.Schema()
+			m, err := s.Bind([]string{"x", "y"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			features := make([]float32, s.Dim())
+			for k, row := range rows { // z is the score, and y the residual
+				m.Encode(features, []string{strconv.FormatFloat(row.x, 'g', -1, 64), "0"})
+				rows[k].z = 0
+				for j, w := range fit.Model.Weights() {
+					rows[k].z += w * float64(features[j])
+				}
+				rows[k].y -= 1 / (1 + math.Exp(-rows[k].z))
+			}
+			check := of(dataset.Target{Column: "y", Kind: dataset.Number, Low: -1, High: 1},
+				stillpoint.Number("y", func(r testedRow) float64 { return r.y }), "squared(1)",
+				dataset.Column{Name: "g", Kind: dataset.Category, Categories: []string{"0", "1"}},
+				dataset.Column{Name: "band", Kind: dataset.Category, Categories: []string{"0", "1", "2", "3", "4"}})
+			list, err := report.Tests(check.Model)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, one := range list {
+				if one.P != nil {
+					p[i] = append(p[i], *one.P)
+				}
+			}
+		}
+		fmt.Printf("| %s | %d | %v | %d, %d | %.3f | %.3f |\n", d.name, d.rows, d.epsilon, len(p[0]), len(p[1]), below(p[0], .05), below(p[1], .05))
+	}
+}
