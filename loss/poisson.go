@@ -103,9 +103,9 @@ func missed(u float64) (p, bend, log float64) {
 		p, log = 1-u/2+float64(u*u/12), float64(u*u/24)-u/2
 	case u <= 700:
 		rest := repromath.OneMinusExp(u)
-		p, log = float64(u*(1-rest))/rest, logarithm(rest/u)
+		p, log = float64(u*(1-rest))/rest, repromath.Log(rest/u)
 	case u > 700:
-		return 0, 0, -logarithm(min(u, math.MaxFloat64))
+		return 0, 0, -repromath.Log(min(u, math.MaxFloat64))
 	default:
 		return u, u, u // NaN
 	}
@@ -186,7 +186,7 @@ func (poisson) Target() Target { return Real }
 func (p poisson) Constants() Constants {
 	c := Constants{
 		Lipschitz: p.clip, Curvature: CurvatureInterval{0, 1 + p.clip}, HessianLipschitz: math.Inf(1),
-		InitialGap: max(1, p.least-1-logarithm(p.least)), Clipped: true,
+		InitialGap: max(1, p.least-1-repromath.Log(p.least)), Clipped: true,
 	}
 	if p.least < 1 {
 		c.Loose = "bounds of records of the least exposure"
