@@ -15,8 +15,11 @@ import (
 type contrastCommand struct {
 	Dir      string   `arg:"" help:"Output folder of a fit with inference: {level: 0.95}, or its model.json." placeholder:"DIR"`
 	Contrast []string `arg:"" help:"Combinations of terms, such as \"region=north - region=south\" or \"10 age\"." placeholder:"CONTRAST"`
-	Level    float64  `help:"Level of the intervals and of the region; without it the level of the fit." placeholder:"P"`
-	JSON     bool     `help:"Print JSON." name:"json"`
+	Level    *float64 `help:"Level of the intervals and of the region; without it the level of the fit." placeholder:"P"`
+
+	Simultaneous bool `help:"Widen the intervals so that all of them hold at once with the level (Bonferroni). The joint region stays."`
+
+	JSON bool `help:"Print JSON." name:"json"`
 }
 
 // model reads the model of a fit's folder, and verifies the folder's certificate and model. If Dir is a file,
@@ -40,12 +43,18 @@ func (k *contrastCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	if m, err = report.AtLevel(m, k.Level, false); err != nil {
+	if m, err = report.AtLevel(m, k.Level, 0); err != nil {
 		return fmt.Errorf("%s: %w", k.Dir, err)
+	}
+	each := m
+	if k.Simultaneous {
+		if each, err = report.AtLevel(m, nil, len(k.Contrast)); err != nil {
+			return fmt.Errorf("%s: %w", k.Dir, err)
+		}
 	}
 	var list []*model.ContrastOf
 	for _, text := range k.Contrast {
-		one, err := m.Contrast(text)
+		one, err := each.Contrast(text)
 		if err != nil {
 			return fmt.Errorf("%s: %w", k.Dir, err)
 		}
@@ -65,7 +74,11 @@ func (k *contrastCommand) Run(ctx context.Context, c *console) error {
 			Joint     *inference.Joint    `json:"joint,omitempty"`
 		}{list, joint})
 	}
-	_, err = fmt.Fprint(c.out, contrastText(list, joint))
+	text := contrastText(list, joint)
+	if k.Simultaneous {
+		text += simultaneous("the level beside it")
+	}
+	_, err = fmt.Fprint(c.out, text)
 	return err
 }
 
@@ -78,10 +91,10 @@ func contrastText(list []*model.ContrastOf, joint *inference.Joint) string {
 		switch v.State {
 		case inference.Reported:
 			fmt.Fprintf(&b,
-				"  %.4g, %g%% interval %.4g to %.4g (%s), standard error %.2g, of which privacy makes %.0f%% of the width\n",
+				"  %.4g, %.5g%% interval %.4g to %.4g (%s), standard error %.2g, of which privacy makes %.0f%% of the width\n",
 				v.Estimate, 100*v.Level, v.Low, v.High, safetext.Text(v.Unit), v.Error, 100*v.Privacy)
 			if r, name := v.Ratio(); r != nil {
-				fmt.Fprintf(&b, "  %s %.4g, %g%% interval %.4g to %.4g\n", name, r.Estimate, 100*v.Level, r.Low, r.High)
+				fmt.Fprintf(&b, "  %s %.4g, %.5g%% interval %.4g to %.4g\n", name, r.Estimate, 100*v.Level, r.Low, r.High)
 			}
 			if v.Reason != "" {
 				b.WriteString(safetext.Lines(safetext.Text(v.Reason), "  ", 100))

@@ -23,8 +23,11 @@ type meansCommand struct {
 	Of      []string `help:"Columns whose means or effects are printed; without it all categories and numbers." sep:"none" placeholder:"COLUMN"`
 	Over    string   `help:"PUBLIC table (CSV or Parquet) that is the reference population." placeholder:"FILE"`
 	Profile []string `help:"A row of the reference population in place of a table: age=40,sex=f. May be given several times." sep:"none" placeholder:"PROFILE"`
-	Level   float64  `help:"Level of the intervals; without it the level of the fit." placeholder:"P"`
-	JSON    bool     `help:"Print JSON." name:"json"`
+	Level   *float64 `help:"Level of the intervals; without it the level of the fit." placeholder:"P"`
+
+	Simultaneous bool `help:"Widen the intervals so that all of them hold at once with the level (Bonferroni)."`
+
+	JSON bool `help:"Print JSON." name:"json"`
 }
 
 func (k *meansCommand) Run(ctx context.Context, c *console) error {
@@ -32,7 +35,7 @@ func (k *meansCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	if m, err = report.AtLevel(m, k.Level, false); err != nil {
+	if m, err = report.AtLevel(m, k.Level, 0); err != nil {
 		return fmt.Errorf("%s: %w", k.Dir, err)
 	}
 	var people means.Population
@@ -47,11 +50,13 @@ func (k *meansCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	answers, err := means.Of(ctx, m, people, k.Of)
-	if err != nil {
-		return err
+	answers, predicted, err := k.answers(ctx, m, people)
+	if err == nil && k.Simultaneous {
+		if m, err = report.AtLevel(m, nil, 1+len(answers.List)+len(predicted)); err != nil {
+			return fmt.Errorf("%s: %w", k.Dir, err)
+		}
+		answers, predicted, err = k.answers(ctx, m, people)
 	}
-	predicted, err := k.predictions(ctx, m, people)
 	if err != nil {
 		return err
 	}
@@ -61,8 +66,22 @@ func (k *meansCommand) Run(ctx context.Context, c *console) error {
 			Profiles []profilePrediction `json:"profiles,omitempty"`
 		}{answers, predicted})
 	}
-	_, err = fmt.Fprint(c.out, meansText(answers, predicted))
+	text := meansText(answers, predicted)
+	if k.Simultaneous {
+		text += simultaneous("the level in the head of the table")
+	}
+	_, err = fmt.Fprint(c.out, text)
 	return err
+}
+
+// answers returns the means and effects, and the predictions for profiles.
+func (k *meansCommand) answers(ctx context.Context, m *model.Model, people means.Population) (*means.Answers, []profilePrediction, error) {
+	answers, err := means.Of(ctx, m, people, k.Of)
+	if err != nil {
+		return nil, nil, err
+	}
+	predicted, err := k.predictions(ctx, m, people)
+	return answers, predicted, err
 }
 
 // publicRows reads a public table.
@@ -156,7 +175,7 @@ func meansText(a *means.Answers, predicted []profilePrediction) string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	head := "interval"
 	if a.Level > 0 {
-		head = fmt.Sprintf("%g%% interval", 100*a.Level)
+		head = fmt.Sprintf("%.5g%% interval", 100*a.Level)
 	}
 	if predicted != nil {
 		fmt.Fprintf(w, "\nprofile\tprediction\t%s\n", head)

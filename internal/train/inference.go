@@ -22,7 +22,7 @@ import (
 // which divides the budget between the estimate and its standard errors.
 type Inference struct {
 	// Level is the nominal coverage of an interval, at least .5 and at most .999; zero means .95.
-	Level float64 `yaml:"level"`
+	Level Positive `yaml:"level"`
 }
 
 // DefaultLevel is the coverage of intervals for which the configuration states no level.
@@ -32,7 +32,7 @@ const DefaultLevel = .95
 // returns an error for a configuration that changes the meaning of a coefficient or for which intervals have
 // not been validated.
 func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
-	level := c.Inference.Level
+	level := float64(c.Inference.Level)
 	if level == 0 {
 		level = DefaultLevel
 	}
