@@ -53,9 +53,11 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 			errors.New("inference: model.radius: must be left out: an estimate on the boundary of a ball has no interval")
 	case c.Model.Reduce != "":
 		return none, errors.New("inference: model.reduce: must be left out: shortened rows have coefficients of their own")
-	case len(c.Model.Weights) > 0 || c.Schema.Target().Weight != "":
-		return none,
-			errors.New("inference: weights of classes or rows: must be left out: intervals with weights are not validated")
+	case len(c.Model.Weights) > 0:
+		return none, errors.New("inference: model.weights: must be left out: intervals with weights of classes are not validated")
+	case c.Schema.Target().Weight != "" && c.Schema.Unit().Column != "":
+		return none, errors.New("inference: schema.target.weight: must be left out beside schema.unit: intervals with weights are " +
+			"validated for records of one row")
 	case c.Schema.Norm() != 0:
 		return none,
 			errors.New("inference: schema.norm: must be left out: it shortens rows, and so changes what a coefficient is")
@@ -94,7 +96,7 @@ const (
 // or Relative. The algorithm optimize/onestep needs it for confidence intervals. For a loss whose intervals
 // have not been validated (lab/results/inference.md) curvatureOf returns an error.
 func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
-	row := loss.RowLoss(l)
+	row := loss.Unweighted(l) // weights of rows multiply each derivative and change no ratio
 	switch {
 	case loss.IsLogistic(row):
 		return onestep.Logistic, nil
