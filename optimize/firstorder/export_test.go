@@ -17,3 +17,6 @@ func STORMCharges(p optimize.Plan) (first, rest float64) {
 	s := p.(*stormPlan)
 	return s.first, s.rest
 }
+
+// Blocks reports whether the metric has a block and columns apart.
+func Blocks(p optimize.Problem) bool { _, _, ok := blockOf(p); return ok }

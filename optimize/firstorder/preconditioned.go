@@ -248,7 +248,7 @@ func (Preconditioned) Serves(p optimize.Problem) error {
 	case p.Set != nil:
 		return errors.New("optimize: preconditioned: a set of parameters: must be none, since points are projected on it " +
 			"in the metric of space")
-	case Diagonal(p) && p.MostFilled() > mostFilled:
+	case Diagonal(p) && together(p) > mostFilled:
 		return fmt.Errorf("optimize: preconditioned: %d features, of which up to %d are not zero in a row: must be at "+
 			"most %d, or at most %d that are not zero",
 			p.Shape.Features, p.MostFilled(), query.MaxPairs, mostFilled)
