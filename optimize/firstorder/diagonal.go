@@ -89,7 +89,8 @@ func together(p optimize.Problem) float64 {
 // momentName returns the name, for the plan's summary, of the release from which the metric is computed.
 func momentName(p optimize.Problem) string {
 	if whole, _, ok := blockOf(p); ok {
-		return fmt.Sprintf("the mean squares of the features and the second moment of %d of them", len(whole))
+		return fmt.Sprintf("the mean squares of the features and the second moment of %d of them (the others are levels of columns "+
+			"with %d or more, whose pairs would be mostly noise)", len(whole), leastLevels)
 	}
 	if Diagonal(p) {
 		return "the mean squares of the features"

@@ -283,6 +283,18 @@ func TestStepsApartAreStable(t *testing.T) {
 	}
 }
 
+// TestWideBlocksHaveTheirEdge: the ridge is at least the largest eigenvalue of the noise in the block, and at least 30
+// standard deviations of the noise in a square.
+func TestWideBlocksHaveTheirEdge(t *testing.T) {
+	p, _ := levels(t, 4, 149)
+	for width, want := range map[int]float64{10: 30, 450: 30, 800: 40} {
+		p := but(p, func(p *optimize.Problem) { p.Shape.Features, p.Groups = width+1000, [][2]int{{width, 1000}} })
+		if got := firstorder.Edge(p, 2); math.Abs(got-2*want) > 1e-9 {
+			t.Errorf("a block of %d features has an edge of %v: want %v", width, got, 2*want)
+		}
+	}
+}
+
 // TestWhichLevelsAreApart: the block follows from the public layout: from 301 features on, for columns of many levels that
 // have half of the features, and neither for counts nor for smoothed losses.
 func TestWhichLevelsAreApart(t *testing.T) {

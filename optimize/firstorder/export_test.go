@@ -20,3 +20,5 @@ func STORMCharges(p optimize.Plan) (first, rest float64) {
 
 // Blocks reports whether the metric has a block and columns apart.
 func Blocks(p optimize.Problem) bool { _, _, ok := blockOf(p); return ok }
+
+func Edge(p optimize.Problem, sigma float64) float64 { return diagonalEdge(p, sigma) }

@@ -134,8 +134,8 @@ func (g *preconditionedPlan) workload(p optimize.Problem) optimize.Workload {
 }
 
 // expectedEdge returns the largest eigenvalue (edge) of the second moment's noise that forecasts assume
-// before the run. For a diagonal preconditioner it returns the ridge that takes the place of the edge,
-// diagonalRidge standard deviations.
+// before the run. For a diagonal preconditioner it returns the ridge that takes the place of the edge
+// (see diagonalEdge).
 func (g *preconditionedPlan) expectedEdge(p optimize.Problem) float64 {
 	sigma := math.Sqrt(p.Neighbours()) / p.Records / math.Sqrt(g.moment)
 	if counted(p) {
