@@ -14,7 +14,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/kl"
 	"github.com/stillpoint-dp/stillpoint/optimize/onepass"
 	"github.com/stillpoint-dp/stillpoint/optimize/recursive"
-	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // Auto plans every algorithm with its default rule, within a limit on passes over the records, and orders
@@ -391,7 +390,7 @@ const leastWide = 450
 // it by the square root of the number of features.
 func leastFor(p optimize.Problem) float64 {
 	switch {
-	case p.Shape.Features > query.MaxPairs:
+	case firstorder.Wide(p):
 		return leastWide / math.Sqrt(float64(p.Dim()))
 	case p.Convex() && p.Shape.Margins == 1 && !p.Real && !p.Constants.Clipped:
 		return leastClasses

@@ -50,8 +50,11 @@ const (
 // Diagonal reports whether the preconditioner of Preconditioned is zero off its diagonal and one block for the problem.
 func Diagonal(p optimize.Problem) bool {
 	_, _, ok := blockOf(p)
-	return ok || p.Shape.Features > query.MaxPairs
+	return ok || Wide(p)
 }
+
+// Wide reports whether there are too many features for a question about all their pairs.
+func Wide(p optimize.Problem) bool { return p.Shape.Features > query.MaxPairs }
 
 // blockOf returns the features of the block, and the number of the block and the columns apart. It returns false
 // if the metric has no block.
