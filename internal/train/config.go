@@ -495,6 +495,11 @@ func (c *Config) Problem(budget account.Budget, records float64) (optimize.Probl
 	}
 	if c.Model.Reduce == "" && p.RankOne {
 		p.Filled = c.Schema.Filled()
+		for _, g := range c.Schema.Groups() {
+			if c.Model.Features == "" {
+				p.Groups = append(p.Groups, [2]int{g.First, g.Width})
+			}
+		}
 		p.Curved = slices.ContainsFunc(c.Schema.Hats(), dataset.Hats.Curve) && c.Model.Features == ""
 	}
 	if m := c.Train.Measure; !(m >= 0 && m < 1) {
