@@ -44,7 +44,7 @@ func (m *Model) Contrast(text string) (*ContrastOf, error) {
 	out := &ContrastOf{Text: text, Formula: m.formula(f), Short: m.short(), Level: f.Level,
 		Interval: m.contrasts()(weights, 0)}
 	out.Unit, out.Multiplied = m.unit(), m.multiplied(out.Interval)
-	out.Reason = m.reason(out.Interval, func(j int) bool { return weights[j] != 0 })
+	out.Reason = wider(m.reason(out.Interval, func(j int) bool { return weights[j] != 0 }), out.Interval)
 	out.Meaning = m.words(out)
 	return out, nil
 }
@@ -103,7 +103,7 @@ func (m *Model) unjoined(state inference.State, texts []string, contrasts [][]fl
 	}
 	for i, weights := range contrasts {
 		if v := m.inference.Contrast(weights, 0); v.State != inference.Reported || state == inference.Withheld && v.Remainder > 0 {
-			return texts[i] + ": " + m.reason(v, nil)
+			return texts[i] + ": " + wider(m.reason(v, func(int) bool { return false }), v)
 		}
 	}
 	return m.unidentified()

@@ -23,12 +23,7 @@ type Reason struct {
 func (m *Model) reason(i inference.Interval, has func(feature int) bool) string {
 	switch i.State {
 	case inference.Reported:
-		why := m.carried(has)
-		if i.Remainder > 0 {
-			why = strings.TrimPrefix(why+"; ", "; ") + fmt.Sprintf("the interval is %s wider, by a bound on the error of the last "+
-				"Newton step", percent(i.Remainder))
-		}
-		return why
+		return m.carried(has)
 	case inference.Withheld:
 		return m.withheld(percent(i.Remainder) + " of the half-width")
 	case inference.Unidentified:
@@ -58,6 +53,15 @@ func (m *Model) carried(has func(feature int) bool) string {
 		return ""
 	}
 	return "also carries " + strings.Join(list, ", ")
+}
+
+// wider adds to the reason of the interval i that it is wider by the error of the last step, if it is.
+func wider(why string, i inference.Interval) string {
+	if i.State != inference.Reported || i.Remainder == 0 {
+		return why
+	}
+	return strings.TrimPrefix(why+"; ", "; ") + fmt.Sprintf("the interval is %s wider, by a bound on the error of the last "+
+		"Newton step", percent(i.Remainder))
 }
 
 // correlation writes a released correlation. That of 1 is cut off there, and the noise hides how far it is from 1.

@@ -117,7 +117,8 @@ func TestFormulaToTheLetter(t *testing.T) {
 	m.inference.Absorbed = []inference.Absorbed{{Feature: 2, By: 0, Correlation: 1}}
 	for share, want := range map[float64]string{0: "", .3456: "; the interval is 35% wider, by a bound on the error of the last " +
 		"Newton step"} {
-		why := m.reason(inference.Interval{State: inference.Reported, Remainder: share}, func(int) bool { return true })
+		i := inference.Interval{State: inference.Reported, Remainder: share}
+		why := wider(m.reason(i, func(int) bool { return true }), i)
 		if why != "also carries "+m.schema.Features()[2]+" (correlation near 1)"+want {
 			t.Error(why)
 		}
