@@ -307,8 +307,8 @@ func (m *Model) changed(names []string, feature int) string {
 	}
 	for _, a := range m.inference.Absorbed {
 		if a.Feature == feature {
-			text += fmt.Sprintf("; %s also carries it (correlation %.2f), and noise may decide which of the two stays",
-				names[a.By], a.Correlation)
+			text += fmt.Sprintf("; %s also carries it (%s), and noise may decide which of the two stays",
+				names[a.By], correlation(a.Correlation))
 		}
 	}
 	return names[feature] + text
