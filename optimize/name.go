@@ -28,3 +28,10 @@ func ParseName(names []string, field, s string) (int, error) {
 	}
 	return 0, fmt.Errorf("optimize: %s = %q: must be one of %v", field, s, list)
 }
+
+// SetName sets a setting to the value whose name is text, as ParseName finds it.
+func SetName[T ~uint8](setting *T, names []string, field string, text []byte) error {
+	i, err := ParseName(names, field, string(text))
+	*setting = T(i)
+	return err
+}

@@ -35,9 +35,7 @@ func (b Batches) String() string { return optimize.NameOf(batchNames[:], "batche
 // UnmarshalText sets b to the rule with the given name: all, theorem or auto. The empty name is the
 // algorithm's own rule (see ruleBatches). Any other name is an error.
 func (b *Batches) UnmarshalText(text []byte) error {
-	i, err := optimize.ParseName(batchNames[:], "batches", string(text))
-	*b = Batches(i)
-	return err
+	return optimize.SetName(b, batchNames[:], "batches", text)
 }
 
 // defaultBatchSlack is the value of SpiderBoost.BatchSlack if it is zero.

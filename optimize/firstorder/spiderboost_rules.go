@@ -1,6 +1,7 @@
 package firstorder
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -34,9 +35,7 @@ func (c SpiderBoost) settle(p optimize.Problem) SpiderBoost {
 	n := p.Effective()
 	if c.Theorem {
 		a := 2 / n
-		if c.StepScale == 0 {
-			c.StepScale = .5
-		}
+		c.StepScale = cmp.Or(c.StepScale, .5)
 		if c.Steps == 0 {
 			t := math.Pow(math.Sqrt(p.Constants.InitialGap*p.Smoothness())/(p.Constants.Lipschitz*a*a), 2./3)
 			c.Steps = int(min(max(t, 1/a, 1), optimize.MostSteps))
@@ -44,28 +43,17 @@ func (c SpiderBoost) settle(p optimize.Problem) SpiderBoost {
 		if c.Period == 0 {
 			c.Period = int(min(max(1/(float64(c.Steps)*a*a), 1), float64(c.Steps)))
 		}
-		if c.AnchorShare == 0 {
-			c.AnchorShare = .5
-		}
-		if c.Batches == ruleBatches {
-			c.Batches = TheoremBatches
-		}
+		c.AnchorShare, c.Batches = cmp.Or(c.AnchorShare, .5), cmp.Or(c.Batches, TheoremBatches)
 		c.Output = c.Output.Or(optimize.Random)
 		return c
 	}
-	if c.StepScale == 0 {
-		c.StepScale = p.StepScale()
-	}
-	if c.Steps == 0 {
-		c.Steps = varianceReducedSteps(p, c.StepScale)
-	}
+	c.StepScale = cmp.Or(c.StepScale, p.StepScale())
+	c.Steps = cmp.Or(c.Steps, varianceReducedSteps(p, c.StepScale))
 	if c.Period == 0 {
 		t := float64(c.Steps)
 		c.Period = int(max(min(.02*n*n/(c.StepScale*c.StepScale*t), t/8), 1))
 	}
-	if c.AnchorShare == 0 {
-		c.AnchorShare = .8
-	}
+	c.AnchorShare = cmp.Or(c.AnchorShare, .8)
 	c.Output = c.Output.Or(optimize.TailAverage)
 	return c
 }

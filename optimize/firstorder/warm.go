@@ -52,9 +52,7 @@ func (f Follower) String() string { return optimize.NameOf(followerNames[:], "th
 
 // UnmarshalText sets f to the follower with the given name; the empty name is ThenSpiderBoost.
 func (f *Follower) UnmarshalText(text []byte) error {
-	i, err := optimize.ParseName(followerNames[:], "then", string(text))
-	*f = Follower(i)
-	return err
+	return optimize.SetName(f, followerNames[:], "then", text)
 }
 
 // warmPlan is the plan of a [Warm]. second is the method's plan from the problem's start, whose numbers the plan

@@ -19,9 +19,7 @@ func (i Inner) String() string { return optimize.NameOf(inners[:], "inner", uint
 
 // UnmarshalText sets i to the solver with the given name; the empty name is strongly-convex.
 func (i *Inner) UnmarshalText(text []byte) error {
-	n, err := optimize.ParseName(inners[:], "inner", string(text))
-	*i = Inner(n)
-	return err
+	return optimize.SetName(i, inners[:], "inner", text)
 }
 
 // solver returns the algorithm of a round with the given number of steps.

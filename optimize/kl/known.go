@@ -96,27 +96,3 @@ func failure(algorithm string, theorem bool, beta float64) (float64, error) {
 }
 
 const defaultFailure = .05
-
-// positiveOr returns the setting x, or its default (the parameter rule) if x is 0. It returns an error that
-// names algorithm and field if the returned value is not finite and > 0.
-func positiveOr(algorithm, field string, x, rule float64) (float64, error) {
-	if x == 0 {
-		x = rule
-	}
-	if !optimize.Positive(x) {
-		return 0, fmt.Errorf("optimize: %s: %s = %v: must be finite and > 0", algorithm, field, x)
-	}
-	return x, nil
-}
-
-// shareOr returns the setting x, or its default (the parameter rule) if x is 0. It returns an error that
-// names algorithm and field if the returned value is not > 0 and < 1.
-func shareOr(algorithm, field string, x, rule float64) (float64, error) {
-	if x == 0 {
-		x = rule
-	}
-	if !(x > 0 && x < 1) {
-		return 0, fmt.Errorf("optimize: %s: %s = %v: must be > 0 and < 1, or left out for the rule's", algorithm, field, x)
-	}
-	return x, nil
-}

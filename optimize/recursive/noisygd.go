@@ -55,11 +55,9 @@ func (p *pull) addGradient(g, w []float64) {
 // query. The run computes the average.
 func (s noisyGD) solve(run *optimize.Run, records query.Cohort, f objective) error {
 	for range s.steps {
-		answer, err := run.Ask(s.charge, query.GradientAt(records, run.W, f.problem.Constants.Lipschitz))
-		if err != nil {
+		if err := run.Follow(s.charge, records, optimize.Use{Weight: 1}); err != nil {
 			return err
 		}
-		run.Descend(run.Estimate(answer), optimize.Use{Weight: 1})
 	}
 	return nil
 }

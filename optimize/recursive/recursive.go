@@ -101,17 +101,9 @@ var innerNames = [...]string{"noisy-gd", "phased-sgd"}
 
 func (i Inner) String() string { return optimize.NameOf(innerNames[:], "inner", uint8(i)) }
 
-// ParseInner reads the name of an inner algorithm; the empty name is NoisyGD. It returns an error
-// for any other name.
-func ParseInner(s string) (Inner, error) {
-	i, err := optimize.ParseName(innerNames[:], "inner", s)
-	return Inner(i), err
-}
-
-// UnmarshalText sets i to the inner algorithm with the given name (see ParseInner).
-func (i *Inner) UnmarshalText(text []byte) (err error) {
-	*i, err = ParseInner(string(text))
-	return err
+// UnmarshalText sets i to the inner algorithm with the given name. No name means NoisyGD.
+func (i *Inner) UnmarshalText(text []byte) error {
+	return optimize.SetName(i, innerNames[:], "inner", text)
 }
 
 // Division selects which records a round of Recursive uses.
@@ -130,17 +122,9 @@ var divisionNames = [...]string{"", "disjoint", "all"}
 
 func (c Division) String() string { return optimize.NameOf(divisionNames[:], "cohorts", uint8(c)) }
 
-// ParseDivision reads "disjoint" or "all"; the empty name is RuleDivision. It returns an error for
-// any other name.
-func ParseDivision(s string) (Division, error) {
-	i, err := optimize.ParseName(divisionNames[:], "cohorts", s)
-	return Division(i), err
-}
-
-// UnmarshalText sets c to the division with the given name (see ParseDivision).
-func (c *Division) UnmarshalText(text []byte) (err error) {
-	*c, err = ParseDivision(string(text))
-	return err
+// UnmarshalText sets c to the division with the given name, disjoint or all. No name means RuleDivision.
+func (c *Division) UnmarshalText(text []byte) error {
+	return optimize.SetName(c, divisionNames[:], "cohorts", text)
 }
 
 // plan is the plan of a [Recursive] for one problem.

@@ -7,7 +7,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-const perturbedName = "perturbed-gd"
+const perturbedName, orRule = "perturbed-gd", ", or left out for the rule"
 
 // anchorShare is the share of the budget that all anchors of a run get together. fewestAnchors is the number of
 // anchors that a period leaves at least.
@@ -27,19 +27,11 @@ func (c Perturbed) settle(p optimize.Problem) (*perturbedPlan, Perturbed, error)
 	if c.Theorem {
 		return c.byTheorem(p)
 	}
-	for _, v := range []struct {
-		key   string
-		value *float64
-		rule  float64
-	}{{"gap", &c.Gap, p.Smoothness() / 10}, {"step scale", &c.StepScale, p.StepScale()}} {
-		if *v.value == 0 {
-			*v.value = v.rule
-		}
-		if !optimize.Positive(*v.value) {
-			return nil, c, fmt.Errorf("optimize: %s: %s = %v: must be finite and > 0, or left out for the rule",
-				perturbedName, v.key,
-				*v.value)
-		}
+	err := optimize.Fill(perturbedName,
+		optimize.Setting{Name: "gap", Value: &c.Gap, Rule: p.Smoothness() / 10, Or: orRule},
+		optimize.Setting{Name: "step scale", Value: &c.StepScale, Rule: p.StepScale(), Or: orRule})
+	if err != nil {
+		return nil, c, err
 	}
 	eta := p.StepSize(c.StepScale)
 	if c.Steps == 0 {
