@@ -1,6 +1,7 @@
 package optimize
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -126,9 +127,7 @@ func Settle(d Draft) (Settled, error) {
 	if s.choice, err = newChoice(d.Output, s.summary.Steps, d.UpdateRule.OnePass, p.PublicCoins(0x0a17, 0)); err != nil {
 		return Settled{}, err
 	}
-	if s.summary.Clip == 0 {
-		s.summary.Clip = p.Constants.Lipschitz
-	}
+	s.summary.Clip = cmp.Or(s.summary.Clip, p.Constants.Lipschitz)
 	if s.summary.Output == "" {
 		s.summary.Output = s.choice.describe()
 		s.properties.Averaged = s.choice.rule == TailAverage || s.choice.rule == Average
@@ -136,9 +135,7 @@ func Settle(d Draft) (Settled, error) {
 	}
 	s.needs.Seed = s.needs.Seed || s.needs.PublicCoins
 	s.summary.Effective, s.summary.Floor = p.Effective(), p.Floor()
-	if s.rule.StepSize == 0 {
-		s.rule.StepSize = s.summary.StepSize
-	}
+	s.rule.StepSize = cmp.Or(s.rule.StepSize, s.summary.StepSize)
 	if s.rule.Importance != nil {
 		s.rule.weights = s.choice.weights(s.rule.Importance)
 		s.properties.Unmoved = s.properties.Unmoved || s.properties.Averaged && s.rule.weights[0] == 1

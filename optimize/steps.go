@@ -1,6 +1,7 @@
 package optimize
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -51,9 +52,7 @@ type Setting struct {
 // 0, or not below its bound, or not finite if it has no bound.
 func Fill(algorithm string, settings ...Setting) error {
 	for _, s := range settings {
-		if *s.Value == 0 {
-			*s.Value = s.Rule
-		}
+		*s.Value = cmp.Or(*s.Value, s.Rule)
 		switch x := *s.Value; {
 		case s.Below == 0 && !Positive(x):
 			return fmt.Errorf("optimize: %s: %s = %v: must be finite and > 0%s", algorithm, s.Name, x, s.Or)

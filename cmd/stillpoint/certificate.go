@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,9 +50,7 @@ func (s *certificateSign) Run(ctx context.Context, c *console) error {
 		return fmt.Errorf("key %s: %w", s.Key, err)
 	}
 	out := s.Out
-	if out == "" {
-		out = s.Certificate + ".sig"
-	}
+	out = cmp.Or(out, s.Certificate+".sig")
 	if err := writeFile(out, []string{s.Certificate, s.Key}, writes(signature)); err != nil {
 		return err
 	}
@@ -77,9 +76,7 @@ func (v *certificateVerify) Run(ctx context.Context, c *console) error {
 		return err
 	}
 	path := v.Signature
-	if path == "" {
-		path = v.Certificate + ".sig"
-	}
+	path = cmp.Or(path, v.Certificate+".sig")
 	signature, err := regularfile.Read(path, sshsig.Most)
 	if err != nil {
 		return err

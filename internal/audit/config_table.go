@@ -111,9 +111,7 @@ func cell(r *rand.Rand, c dataset.Column) string {
 func day(r *rand.Rand, c dataset.Column) string {
 	t := time.Unix(0, 0).UTC().AddDate(0, 0, int(c.Low+math.Floor(1.05*r.Float64()*(c.High-c.Low+1))))
 	layout := c.Layout
-	if layout == "" {
-		layout = "%Y-%m-%d"
-	}
+	layout = cmp.Or(layout, "%Y-%m-%d")
 	return strings.NewReplacer("%Y", t.Format("2006"), "%m", t.Format("01"), "%d", t.Format("02"), "%H", "00", "%M", "00",
 		"%S", "00").Replace(layout)
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -22,9 +23,7 @@ func AtLevel(m *model.Model, level float64, together bool) (*model.Model, error)
 	if err != nil {
 		return nil, err
 	}
-	if level == 0 {
-		level = f.Level
-	}
+	level = cmp.Or(level, f.Level)
 	if err := inference.CheckLevel(level); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -73,9 +74,7 @@ func CountsOf(a optimize.Algorithm, key string) bool {
 // all settings set. It returns an error for an unknown algorithm, and for a setting that the
 // algorithm does not have or whose value is invalid.
 func (t Train) settle() (optimize.Algorithm, error) {
-	if t.Algorithm == "" {
-		t.Algorithm = algorithms[0].name
-	}
+	t.Algorithm = cmp.Or(t.Algorithm, algorithms[0].name)
 	i := slices.IndexFunc(algorithms, func(a algorithm) bool { return a.name == t.Algorithm })
 	if i < 0 {
 		return nil, fmt.Errorf("train.algorithm = %q: must be one of %v", t.Algorithm, Algorithms())

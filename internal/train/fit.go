@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,9 +125,7 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	// for the stated number of records or, if none is stated, for 2^20 records.
 	const enough = 1 << 20
 	likely := max(declared, float64(c.Privacy.Records))
-	if likely == 0 {
-		likely = enough
-	}
+	likely = cmp.Or(likely, enough)
 	_, first, l, err := c.settle(ctx, budget, likely, 0)
 	if err == nil {
 		err = first.Useless()

@@ -36,9 +36,7 @@ func (c Adam) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, erro
 		return nil, err
 	}
 	sgd := SGD{Sampling: c.Sampling, Steps: c.Steps, Output: c.Output}
-	if sgd.Steps == 0 {
-		sgd.Steps = sgd.StepRule(p)
-	}
+	sgd.Steps = cmp.Or(sgd.Steps, sgd.StepRule(p))
 	return sgd.settle(ctx, p, &sampled{adam: true, rate: c.Rate}, optimize.Summary{
 		Algorithm: "dp-adam",
 		Citation:  "Adam (Kingma and Ba 2015) on the gradients of DP-SGD",

@@ -59,9 +59,7 @@ func (c SGD) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error
 	if err != nil {
 		return nil, err
 	}
-	if c.Steps == 0 {
-		c.Steps = c.StepRule(p)
-	}
+	c.Steps = cmp.Or(c.Steps, c.StepRule(p))
 	return c.settle(ctx, p, &sampled{guarded: guarded}, optimize.Summary{
 		Algorithm: "dp-sgd",
 		Citation:  "DP-SGD with Poisson batches (Abadi et al. 2016)",
@@ -72,18 +70,14 @@ func (c SGD) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error
 // StepRule returns the default number of steps for the problem, which is the same as for [GD].
 func (c SGD) StepRule(p optimize.Problem) int {
 	h := c.StepScale
-	if h == 0 {
-		h = p.StepScale()
-	}
+	h = cmp.Or(h, p.StepScale())
 	return p.GradientSteps(4, h)
 }
 
 // settle calibrates the noise of all steps to the budget, completes the plan with its summary, law and
 // forecast, and returns it.
 func (c SGD) settle(ctx context.Context, p optimize.Problem, plan *sampled, s optimize.Summary) (optimize.Plan, error) {
-	if c.Sampling == 0 {
-		c.Sampling = .1
-	}
+	c.Sampling = cmp.Or(c.Sampling, .1)
 	switch {
 	case !(c.Sampling > 0 && c.Sampling <= 1):
 		return nil, fmt.Errorf("optimize: %s: sampling = %v: must be > 0 and <= 1, or left out for the rule's", s.Algorithm,

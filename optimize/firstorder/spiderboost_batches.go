@@ -1,6 +1,7 @@
 package firstorder
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -83,12 +84,8 @@ func (c SpiderBoost) withBatches(p optimize.Problem, anchor, difference float64)
 	default:
 		return c
 	}
-	if c.AnchorBatch == 0 {
-		c.AnchorBatch = anchors
-	}
-	if c.DifferenceBatch == 0 {
-		c.DifferenceBatch = differences
-	}
+	c.AnchorBatch = cmp.Or(c.AnchorBatch, anchors)
+	c.DifferenceBatch = cmp.Or(c.DifferenceBatch, differences)
 	if c.AnchorBatch == 1 && c.DifferenceBatch == 1 {
 		c.AnchorBatch, c.DifferenceBatch = 0, 0
 	}

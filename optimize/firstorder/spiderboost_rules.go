@@ -40,9 +40,7 @@ func (c SpiderBoost) settle(p optimize.Problem) SpiderBoost {
 			t := math.Pow(math.Sqrt(p.Constants.InitialGap*p.Smoothness())/(p.Constants.Lipschitz*a*a), 2./3)
 			c.Steps = int(min(max(t, 1/a, 1), optimize.MostSteps))
 		}
-		if c.Period == 0 {
-			c.Period = int(min(max(1/(float64(c.Steps)*a*a), 1), float64(c.Steps)))
-		}
+		c.Period = cmp.Or(c.Period, int(min(max(1/(float64(c.Steps)*a*a), 1), float64(c.Steps))))
 		c.AnchorShare, c.Batches = cmp.Or(c.AnchorShare, .5), cmp.Or(c.Batches, TheoremBatches)
 		c.Output = c.Output.Or(optimize.Random)
 		return c

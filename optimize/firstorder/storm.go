@@ -80,9 +80,7 @@ func (c STORM) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, err
 		return nil, err
 	}
 	h, k, steps := c.StepScale, c.FrontLoad, c.Steps
-	if h == 0 {
-		h = p.StepScale()
-	}
+	h = cmp.Or(h, p.StepScale())
 	if steps == 0 && optimize.Positive(h) {
 		return c.planSteps(ctx, p, varianceReducedSteps(p, h))
 	}
@@ -95,9 +93,7 @@ func (c STORM) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, err
 	case k != 0 && !(k > 0 && k <= 1):
 		return nil, fmt.Errorf("optimize: storm: front load = %v: must be > 0 and <= 1, or left out for the rule's", k)
 	}
-	if k == 0 {
-		k = c.frontLoad(p, h)
-	}
+	k = cmp.Or(k, c.frontLoad(p, h))
 	load := 1 / (k * (2 - k))
 	rest := p.Charge() / (load + float64(steps-1))
 	plan := &stormPlan{first: load * rest, rest: rest, ball: c.Ball}

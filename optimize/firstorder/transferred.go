@@ -103,9 +103,7 @@ func (c Transferred) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 		return nil, fmt.Errorf("optimize: transferred: intercept = %v: must be finite and > 0", c.Intercept)
 	}
 	steps := c.Steps
-	if steps == 0 {
-		steps = stepsOfTransferred(p)
-	}
+	steps = cmp.Or(steps, stepsOfTransferred(p))
 	c.Preconditioned.Steps = steps
 	settings, err := c.rule(p)
 	if err != nil {

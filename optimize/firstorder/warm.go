@@ -1,6 +1,7 @@
 package firstorder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,9 +68,7 @@ type warmPlan struct {
 // Plan plans GD with its part of the budget, and the method with the rest. It returns an error if p is not valid or a
 // setting is out of range.
 func (c Warm) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if c.Share == 0 {
-		c.Share = .5
-	}
+	c.Share = cmp.Or(c.Share, .5)
 	plan := &warmPlan{method: SpiderBoost{Theorem: c.Theorem, Batches: AllRecords}, rest: p}
 	switch {
 	case !(c.Share > 0 && c.Share < 1):

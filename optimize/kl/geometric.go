@@ -117,9 +117,7 @@ func (c Geometric) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 func (c Geometric) rules(name string, p optimize.Problem, known optimize.KL, h float64) (charges, weights []float64,
 	err error) {
 	stated := c.KL.Known() || p.KL.Known()
-	if c.Shrink == 0 {
-		c.Shrink = 1.02
-	}
+	c.Shrink = cmp.Or(c.Shrink, 1.02)
 	if !(c.Shrink >= 1+0x1p-20 && c.Shrink <= 2) {
 		return nil, nil, fmt.Errorf("optimize: %s: shrink = %v: must be > 1 + 2^-20 and <= 2, or left out for 1.02",
 			name, c.Shrink)

@@ -1,6 +1,7 @@
 package onepass
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
@@ -44,9 +45,7 @@ func (c TreeSpider) validate() error {
 // rounds, unless these are set. It returns an error if a cohort still has less than one record.
 func (c TreeSpider) settlePractical(plan *treePlan, p optimize.Problem) (eta float64, err error) {
 	h := c.StepScale
-	if h == 0 {
-		h = stepScale(p)
-	}
+	h = cmp.Or(h, stepScale(p))
 	steps := stepRule(p.Effective(), h)
 	if plan.depth = c.Depth; plan.depth == 0 {
 		plan.depth = max(bits.Len(uint(steps))-3, 1) // four to eight rounds

@@ -1,6 +1,7 @@
 package onepass
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -28,9 +29,7 @@ func (c TreeSpider) settleTheorem(plan *treePlan, p optimize.Problem) (eta float
 	}
 	D := float64(plan.depth)
 	decay := c.Decay
-	if decay == 0 {
-		decay = 1
-	}
+	decay = cmp.Or(decay, 1)
 	if plan.rounds = c.Rounds; plan.rounds > 0 {
 		if !plan.divide(p, decay) {
 			return 0, fmt.Errorf("optimize: tree-spider: %d rounds of depth %d: must leave every cohort of %v records one",
@@ -53,14 +52,10 @@ func (c TreeSpider) settleTheorem(plan *treePlan, p optimize.Problem) (eta float
 	}
 	alpha := math.Sqrt2 * l0 * max(math.Pow(n, -1./3), math.Sqrt(math.Sqrt(d)/(n*epsilon)))
 	beta := c.Beta
-	if beta == 0 {
-		beta = alpha * min(1, math.Sqrt(b)*epsilon/math.Sqrt(d))
-	}
+	beta = cmp.Or(beta, alpha*min(1, math.Sqrt(b)*epsilon/math.Sqrt(d)))
 	if plan.proved = plan.accuracy == 0; plan.proved {
 		failure := c.Failure
-		if failure == 0 {
-			failure = .05
-		}
+		failure = cmp.Or(failure, .05)
 		leaves := float64(plan.rounds) * math.Exp2(D+1)
 		plan.accuracy = alpha * (256*math.Log(1.25/delta)*math.Log(2*leaves/failure) +
 			8*l1*p.Constants.InitialGap*math.Sqrt(2*D)*(D/2+1)/(2*l0*l0))

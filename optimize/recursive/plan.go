@@ -258,9 +258,7 @@ func (c Recursive) noisyGD(p optimize.Problem, lambda, pulls float64) *noisyGD {
 		most = optimize.MostSteps / rounds
 	}
 	steps := c.Steps
-	if steps == 0 {
-		steps = int(max(min(math.Ceil(k), math.Floor(most)), 1))
-	}
+	steps = cmp.Or(steps, int(max(min(math.Ceil(k), math.Floor(most)), 1)))
 	eta := c.StepScale / (l1 + pulls)
 	// The quadratics and the regularizer may have their full curvature in every direction. The curvature of
 	// the data may be smaller than its bound.

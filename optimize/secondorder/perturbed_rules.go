@@ -1,6 +1,7 @@
 package secondorder
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -76,9 +77,7 @@ func (c Perturbed) byTheorem(p optimize.Problem) (*perturbedPlan, Perturbed, err
 			perturbedName, rho)
 	}
 	alpha := accuracy(p)
-	if c.Steps == 0 {
-		c.Steps = int(max(min(math.Ceil(F*M/(alpha*alpha)), optimize.MostSteps), 1))
-	}
+	c.Steps = cmp.Or(c.Steps, int(max(min(math.Ceil(F*M/(alpha*alpha)), optimize.MostSteps), 1)))
 	c.StepScale, c.Gap, c.Output = 1, math.Sqrt(rho*alpha), c.Output.Or(optimize.Random)
 	path := G * alpha / (M * M)
 	anchors := math.Ceil(F/(M*path)) + 1

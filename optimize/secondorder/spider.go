@@ -1,6 +1,7 @@
 package secondorder
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -231,9 +232,7 @@ func (c Spider) settle(p optimize.Problem, escapes bool) (rules, error) {
 	if err != nil {
 		return r, err
 	}
-	if c.Rounds == 0 {
-		c.Rounds = int(min(max(math.Round(p.Effective()/60), 1), 6))
-	}
+	c.Rounds = cmp.Or(c.Rounds, int(min(max(math.Round(p.Effective()/60), 1), 6)))
 	r.gap, r.eta = c.Gap, p.StepSize(c.StepScale)
 	r.short = r.eta
 	if r.guarded {
