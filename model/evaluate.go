@@ -13,7 +13,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
-	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
 // Evaluate computes measures of the model's accuracy on the table at path. IT IS NOT PRIVATE: the measures
@@ -22,20 +21,20 @@ import (
 //
 // The table must have the schema's columns and no others, as for training. where is a row filter,
 // column=value, and "" keeps every row; the schema's own filter is not applied. It is an error if
-// no row can be scored.
+// no row can be scored. by names a column by whose values predictions are compared with what was observed; "" names none.
 //
 // horizon is at most one time. The measures of a model of the time to an event then say how well it predicts the
 // events up to this time; by default, up to the end of the time that is modelled.
-func (m *Model) Evaluate(ctx context.Context, path, where string, horizon ...float64) (Metrics, error) {
+func (m *Model) Evaluate(ctx context.Context, path, where, by string, horizon ...float64) (Metrics, error) {
 	if m.schema == nil {
 		return Metrics{}, errZero
 	}
-	return m.evaluate(ctx, path, where, horizon, func(record) error { return nil })
+	return m.evaluate(ctx, path, where, by, horizon, func(record) error { return nil })
 }
 
 // evaluate does what [Model.Evaluate] does and also calls keep with every row that is scored. An error of
 // keep ends the evaluation.
-func (m *Model) evaluate(ctx context.Context, path, where string, horizon []float64, keep func(record) error) (Metrics,
+func (m *Model) evaluate(ctx context.Context, path, where, by string, horizon []float64, keep func(record) error) (Metrics,
 	error) {
 	t := newTally(m)
 	err := m.checkHorizons(horizon)
@@ -48,8 +47,11 @@ func (m *Model) evaluate(ctx context.Context, path, where string, horizon []floa
 	for _, h := range horizon {
 		t.horizon = h
 	}
-	err = m.scan(ctx, Source{Path: path}, where, true, func(r record) error {
-		t.add(r)
+	t.by = by
+	err = m.scan(ctx, Source{Path: path}, where, by, true, func(r record) error {
+		if err := t.add(r); err != nil {
+			return err
+		}
 		if !r.kept || !r.ok {
 			return nil
 		}
@@ -85,6 +87,8 @@ type tally struct {
 	pairs      [2][]float64 // for counts and positive numbers: predictions and targets
 	timed      []observed   // for the time to an event: all rows that were scored
 	horizon    float64      // up to which their events are measured
+	agreement  agreement
+	by         string
 
 	y, value [1]float64 // of the current row
 	slope    []float64
@@ -94,6 +98,7 @@ func newTally(m *Model) *tally {
 	t := &tally{model: m, gradient: make([]float64, m.dim()), slope: make([]float64, m.dim()),
 		horizon: m.schema.Target().High}
 	t.predicting, _ = m.predicting()
+	t.agreement.output, _ = m.Output()
 	t.general, _ = m.loss.(loss.General)
 	t.objective, _ = m.loss.(margins)
 	k := len(m.schema.Target().Classes)
@@ -103,13 +108,13 @@ func newTally(m *Model) *tally {
 	return t
 }
 
-func (t *tally) add(r record) {
+func (t *tally) add(r record) error {
 	if !r.kept {
-		return
+		return nil
 	}
 	if !r.ok {
 		t.skipped++
-		return
+		return nil
 	}
 	t.n++
 	t.y[0] = r.joined
@@ -120,13 +125,14 @@ func (t *tally) add(r record) {
 			t.gradient[j] += g
 		}
 	}
-	if t.predicting != nil {
-		t.predicted(r, t.model.margins(r.x))
+	if t.predicting == nil {
+		return nil
 	}
+	return t.predicted(r, t.model.margins(r.x))
 }
 
 // predicted adds the row r, whose margins are z, to the sums of the evaluation.
-func (t *tally) predicted(r record, z []float64) {
+func (t *tally) predicted(r record, z []float64) error {
 	if t.general == nil {
 		t.objective.Values(t.value[:], z, t.y[:])
 		t.objective.Slopes(t.slope[:len(z)], z, t.y[:])
@@ -146,7 +152,12 @@ func (t *tally) predicted(r record, z []float64) {
 	schema := t.model.schema
 	if schema.Target().Event != "" {
 		t.timed = append(t.timed, observed{r.entry, r.exit, r.event, z[0], r.level})
-		return
+		row := agreed{score: z[0]}
+		hazard := t.model.times().Of(r.level)
+		if row.per = hazard.Hazard(r.exit*hazard.End()) - hazard.Hazard(r.entry*hazard.End()); r.event {
+			row.observed = 1
+		}
+		return t.agreement.add(r.group, row)
 	}
 	switch len(t.confusion) {
 	case 0:
@@ -172,6 +183,11 @@ func (t *tally) predicted(r record, z []float64) {
 		if e > 0 {
 			t.below++
 		}
+		row := agreed{predicted, truth(schema, r), 1}
+		if t.agreement.output != Value {
+			row.score = math.Log(predicted)
+		}
+		return t.agreement.add(r.group, row)
 	case 2:
 		class := 0
 		if r.y > 0 {
@@ -182,11 +198,15 @@ func (t *tally) predicted(r record, z []float64) {
 			t.calibrated.add(probability(t.predicting, z[0]), class == 1)
 		}
 		t.rows = append(t.rows, scored{z[0], r.y > 0})
+		if t.agreement.output == Probability {
+			return t.agreement.add(r.group, agreed{z[0], float64(class), 1})
+		}
 	default:
 		class := classOf(z)
 		t.confusion[int(r.y)][class]++
 		t.calibrated.add(probabilities(t.predicting, z)[class], class == int(r.y))
 	}
+	return nil
 }
 
 // deviance returns the Poisson deviance of a count for a predicted rate: 2 (log L(count) - log L(rate)). L(r)
@@ -296,6 +316,10 @@ func (t *tally) metrics() (Metrics, error) {
 			}
 		}
 	}
+	if t.agreement.set(&m, t.by); t.by != "" && m.Groups == nil {
+		return Metrics{}, fmt.Errorf("model: evaluate: by = %s: must be left out: the model predicts neither a number nor the probability "+
+			"of two classes or of an event", strconv.Quote(t.by))
+	}
 	w := t.model.weights
 	m.Objective = new(t.values/n + t.model.regularizer.Value(w))
 	for j := range t.gradient {
@@ -310,67 +334,4 @@ func (t *tally) metrics() (Metrics, error) {
 		}
 	}
 	return m, nil
-}
-
-// mostProducts is the largest number of products of the Hessian and a vector, each of which takes a pass over
-// the rows. If this number is too small for convergence, EigenvalueResidual is large.
-const mostProducts = 300
-
-// mostCells is the largest number of encoded values, of 4 bytes each, that are kept in memory.
-const mostCells = 1 << 30
-
-// noHessian says in words why a loss has no Hessian. It returns "" for a loss with a Hessian.
-func noHessian(l loss.Loss) string {
-	if c := l.Constants().Curvature; math.IsInf(c.Hi-c.Lo, 0) {
-		return fmt.Sprintf("the slope of %s jumps, so that the loss has no second derivative there", l.Name())
-	}
-	if n, ok := loss.RowLoss(l).(loss.Composed); ok {
-		if _, activation := n.Layers(); activation == "relu" {
-			return "the slope of relu jumps where a unit switches on, so that the network has no second derivative there; " +
-				"elsewhere the second derivative leaves these jumps out"
-		}
-	}
-	return ""
-}
-
-// EvaluateStationarity does what [Model.Evaluate] does and also computes the least eigenvalue of the
-// objective's Hessian at the weights. For a loss without a Hessian it sets Metrics.NoEigenvalue to the reason
-// instead. It keeps the encoded rows in memory and returns an error if they have more than mostCells values.
-// IT IS NOT PRIVATE. Adding noise to the eigenvalue alone would not make it private. The curvature along a
-// public direction can be released privately (optimize.ChooseCurved).
-func (m *Model) EvaluateStationarity(ctx context.Context, path, where string, horizon ...float64) (Metrics, error) {
-	if m.schema == nil {
-		return Metrics{}, errZero
-	}
-	if why := noHessian(m.loss); why != "" {
-		out, err := m.Evaluate(ctx, path, where, horizon...)
-		if err != nil {
-			return Metrics{}, err
-		}
-		out.NoEigenvalue = why
-		return out, nil
-	}
-	var rows stationarity.Sample
-	out, err := m.evaluate(ctx, path, where, horizon, func(r record) error {
-		if (len(rows.Rows)+1)*len(r.x) > mostCells {
-			return fmt.Errorf("stationarity: more than %d rows of %d features: must be at most %d cells together, of 4 "+
-				"bytes: where chooses some of the rows", len(rows.Rows), len(r.x), mostCells)
-		}
-		rows.Rows, rows.Targets = append(rows.Rows, slices.Clone(r.x)), append(rows.Targets, r.joined)
-		return nil
-	})
-	if err != nil {
-		return Metrics{}, err
-	}
-	pair, err := stationarity.Lanczos(m.dim(), mostProducts, func(v []float64) ([]float64, error) {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		return stationarity.HessianVector(m.loss, m.regularizer, rows, m.weights, v)
-	})
-	if err != nil {
-		return Metrics{}, fmt.Errorf("model: evaluate: %w", err)
-	}
-	out.LeastEigenvalue, out.EigenvalueResidual = &pair.Value, &pair.Residual
-	return out, nil
 }

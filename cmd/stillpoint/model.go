@@ -1,17 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint"
-	"github.com/stillpoint-dp/stillpoint/internal/report"
-	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -77,6 +73,7 @@ type evaluateCommand struct {
 	Where string `help:"Use only the rows with column=value, for example split=test." placeholder:"COLUMN=VALUE"`
 	JSON  bool   `help:"Print JSON." name:"json"`
 
+	By           string   `help:"Also compare predictions with what was observed by the values of a column." placeholder:"COLUMN"`
 	Horizon      *float64 `help:"Measure events up to TIME, of a model of the time to an event, in place of the end of the time that is modelled." placeholder:"TIME"`
 	Stationarity bool     `help:"Also find the least eigenvalue of the objective's Hessian at the weights. NOT private either."`
 	csvFlags
@@ -96,7 +93,7 @@ func (e *evaluateCommand) Run(ctx context.Context, c *console) error {
 	if e.Horizon != nil {
 		horizon = append(horizon, *e.Horizon)
 	}
-	metrics, err := evaluate(ctx, e.Data, e.Where, horizon...)
+	metrics, err := evaluate(ctx, e.Data, e.Where, e.By, horizon...)
 	if err != nil {
 		return err
 	}
@@ -104,48 +101,5 @@ func (e *evaluateCommand) Run(ctx context.Context, c *console) error {
 		return printJSON(c.out, metrics)
 	}
 	_, err = fmt.Fprint(c.out, metrics)
-	return err
-}
-
-type reportCommand struct {
-	Dir string `arg:"" help:"Output folder of a fit." placeholder:"DIR"`
-	Out string `help:"Write to FILE instead of DIR/report.html." placeholder:"FILE"`
-
-	Public string `help:"Also measure the model on a table that is public or yours to look at, as evaluate --stationarity does. NOT private." placeholder:"DATA"`
-	Where  string `help:"Of that table, use only the rows with column=value." placeholder:"COLUMN=VALUE"`
-}
-
-func (r *reportCommand) Run(ctx context.Context, c *console) error {
-	fit, err := report.ReadFit(ctx, r.Dir)
-	if err != nil {
-		return err
-	}
-	if r.Public == "" && r.Where != "" {
-		return errors.New("where: is for the table of --public")
-	}
-	if r.Public != "" {
-		if fit.Model == nil {
-			return fmt.Errorf("public: %s: the run wrote no model to measure", r.Dir)
-		}
-		metrics, err := fit.Model.EvaluateStationarity(ctx, r.Public, r.Where)
-		if err != nil {
-			return err
-		}
-		fit.Public = &metrics
-	}
-	page, err := fit.Page(ctx)
-	if err != nil {
-		return err
-	}
-	out := r.Out
-	out = cmp.Or(out, filepath.Join(r.Dir, "report.html"))
-	reads := fit.Files()
-	if r.Public != "" {
-		reads = append(reads, r.Public)
-	}
-	if err := writeFile(out, reads, page.Render); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(c.out, "report  %s\n", safetext.Text(out))
 	return err
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize/onestep"
 )
@@ -297,7 +298,7 @@ func TestIntervalsAreEverywhere(t *testing.T) {
 		if _, relative := l.(interface{ LeastMean() float64 }); relative { // users write it without -rate
 			of = strings.TrimSuffix(name, "-rate")
 		}
-		if of == "cloglog" { // a key of the target names it
+		if of == "cloglog" || of == "logit-hazard" { // a key of the target names it
 			of = "times? to an event"
 		}
 		named := regexp.MustCompile(`\b` + of + `(?:[^-\w]|$)`)
@@ -314,6 +315,8 @@ func TestIntervalsAreEverywhere(t *testing.T) {
 		y := []float64{0, 0} // a target whose slope is not clipped
 		if loss.IsLogistic(l) {
 			y = []float64{1, 1}
+		} else if name == "logit-hazard" {
+			y = slices.Repeat([]float64{targetpair.JoinRisk(0, 1, false)}, 2)
 		}
 		second := make([]float64, 2)
 		l.(loss.RankOne).Curvatures(second, []float64{z - h, z + h}, y)
