@@ -66,6 +66,16 @@ func states(c *model.Coefficients) (text string) {
 		}
 		text += fmt.Sprintf(" %s%s (%s): %s.", strings.ToUpper(string(r.State[:1])), r.State[1:], strings.Join(terms, ", "), r.Text)
 	}
+	wider, largest := 0, 0.
+	for _, k := range slices.Concat(c.List, c.Thresholds) {
+		if k.State == inference.Reported && k.Remainder > 0 {
+			wider, largest = wider+1, max(largest, k.Remainder)
+		}
+	}
+	if wider > 0 {
+		text += fmt.Sprintf(" A bound on the error of the last Newton step is part of %s: it makes each wider by %.0f%% at most.",
+			count(wider, "interval", "intervals"), 100*largest)
+	}
 	return text
 }
 
