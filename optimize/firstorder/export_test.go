@@ -17,3 +17,10 @@ func STORMCharges(p optimize.Plan) (first, rest float64) {
 	s := p.(*stormPlan)
 	return s.first, s.rest
 }
+
+// Charges returns the charges of the second moment, of the curvature, of a step, and of all mean squares together.
+func Charges(p optimize.Plan) (moment, curvature, gradient, squares float64) {
+	g := p.(*preconditionedPlan)
+	steps := g.Summary().Steps
+	return g.moment, g.curvature, g.gradient, g.square * float64((steps+g.every-1)/g.every)
+}
