@@ -22,7 +22,7 @@ import (
 // which divides the budget between the estimate and its standard errors.
 type Inference struct {
 	// Level is the nominal coverage of an interval, at least .5 and at most .999; zero means .95.
-	Level float64 `yaml:"level"`
+	Level Positive `yaml:"level"`
 }
 
 // DefaultLevel is the coverage of intervals for which the configuration states no level.
@@ -32,7 +32,7 @@ const DefaultLevel = .95
 // returns an error for a configuration that changes the meaning of a coefficient or for which intervals have
 // not been validated.
 func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
-	level := c.Inference.Level
+	level := float64(c.Inference.Level)
 	if level == 0 {
 		level = DefaultLevel
 	}
@@ -53,9 +53,11 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 			errors.New("inference: model.radius: must be left out: an estimate on the boundary of a ball has no interval")
 	case c.Model.Reduce != "":
 		return none, errors.New("inference: model.reduce: must be left out: shortened rows have coefficients of their own")
-	case len(c.Model.Weights) > 0 || c.Schema.Target().Weight != "":
-		return none,
-			errors.New("inference: weights of classes or rows: must be left out: intervals with weights are not validated")
+	case len(c.Model.Weights) > 0:
+		return none, errors.New("inference: model.weights: must be left out: intervals with weights of classes are not validated")
+	case c.Schema.Target().Weight != "" && c.Schema.Unit().Column != "":
+		return none, errors.New("inference: schema.target.weight: must be left out beside schema.unit: intervals with weights are " +
+			"validated for records of one row")
 	case c.Schema.Norm() != 0:
 		return none,
 			errors.New("inference: schema.norm: must be left out: it shortens rows, and so changes what a coefficient is")
@@ -90,25 +92,31 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 const mostCountClip = 1
 
 // timesLoss is the default loss of the time to an event, whose derivative is the expected number of events minus 0 or
-// 1: a record may be expected to have several. groupedLoss is that of times that are known by their intervals alone.
-const timesLoss, groupedLoss = "poisson-rate(" + hazardClip + ",1.52587890625e-05)", "cloglog(" + hazardClip + ",1.52587890625e-05)"
+// 1: a record may be expected to have several. groupedLoss and logitLoss are those of times that are known by interval.
+const (
+	timesLoss   = "poisson-rate" + timesNumbers
+	groupedLoss = "cloglog" + timesNumbers
+	logitLoss   = "logit-hazard" + timesNumbers
+
+	timesNumbers = "(" + hazardClip + ",1.52587890625e-05)"
+)
 
 // curvatureOf returns the form of the second derivative of a loss in the score: Logistic, Flat (constant), Exponential
 // or Relative. The algorithm optimize/onestep needs it for confidence intervals. For a loss whose intervals
 // have not been validated (lab/results/inference.md) curvatureOf returns an error.
 func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
-	row := loss.RowLoss(l)
+	row := loss.Unweighted(l) // weights of rows multiply each derivative and change no ratio
 	switch {
 	case loss.IsLogistic(row):
 		return onestep.Logistic, nil
 	case loss.IsSquared(row), loss.IsHuber(row):
 		return onestep.Flat, nil
 	case loss.Counts(row):
-		if clip := row.Constants().Lipschitz; clip > mostCountClip && row.Name() != timesLoss && row.Name() != groupedLoss {
+		if clip := row.Constants().Lipschitz; clip > mostCountClip && !strings.HasSuffix(row.Name(), timesNumbers) {
 			return 0, fmt.Errorf("inference: loss %s: clip = %v: must be at most %d, since the clip is in units of the largest "+
 				"count: a larger clip only adds noise", row.Name(), clip, mostCountClip)
 		}
-		if g, _ := row.(interface{ Grouped() bool }); g != nil && g.Grouped() {
+		if g, _ := row.(interface{ Grouped() string }); g != nil && g.Grouped() != "" {
 			return onestep.Relative, nil // the ratio is below 1
 		}
 		return onestep.Exponential, nil
@@ -117,11 +125,15 @@ func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 	if _, relative := row.(interface{ LeastMean() float64 }); relative && !strings.HasPrefix(row.Name(), "tweedie") {
 		return onestep.Relative, nil
 	}
-	if _, several := l.(loss.Units); !several && query.Margins(l, 0) == query.Scored {
+	if query.Margins(row, 0) == query.Scored {
+		if _, several := l.(loss.Units); several {
+			return 0, fmt.Errorf("inference: schema.unit: must be left out with loss %s: what a record contributes to the curvature of "+
+				"ordered classes is bounded for one row, whose cuts share its weight (docs/explanation/decisions/0078)", row.Name())
+		}
 		return onestep.Ordered, nil
 	}
 	const losses = "must be logistic, squared(clip), huber(delta), poisson(clip), poisson-rate(clip,least), gamma(clip), " +
-		"negbinomial(theta,clip), that of a time to an event or, for records of one row, ordered"
+		"negbinomial(theta,clip), that of a time to an event or ordered"
 	if row.Target() == loss.Classes {
 		return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s; for several classes, fit logistic to "+
 			"each class and a reference class (docs/how-to/classes.md)", row.Name(), losses)

@@ -24,3 +24,8 @@ func Charges(p optimize.Plan) (moment, curvature, gradient, squares float64) {
 	steps := g.Summary().Steps
 	return g.moment, g.curvature, g.gradient, g.square * float64((steps+g.every-1)/g.every)
 }
+
+// Blocks reports whether the metric has a block and columns apart.
+func Blocks(p optimize.Problem) bool { _, _, ok := blockOf(p); return ok }
+
+func Edge(p optimize.Problem, sigma float64) float64 { return diagonalEdge(p, sigma) }

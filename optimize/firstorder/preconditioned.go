@@ -1,10 +1,12 @@
 package firstorder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -49,9 +51,10 @@ import (
 // Neither of these two rules applies to losses whose Lipschitz constant is a clip, to smoothed losses or to
 // losses of several margins.
 //
-// For more than query.MaxPairs features the run releases the mean squares of the features in place of Gt,
-// and P is diagonal. The step size is then divided by about the largest number of features that are not
-// zero in a row (see diagonalRidge).
+// For more than query.MaxPairs features, and from 301 on if columns of 50 levels or more have half of them, the run
+// releases the mean squares of the features in place of Gt, and the second moment of features that are no such levels.
+// P is then diagonal but for one block, and the step size is divided by about the number of P's parts in which a row is
+// not zero (see diagonalRidge). Counts, ordered classes, smoothed losses and losses of relative residuals have no block.
 //
 // The clip norm C_t adapts during the run. At regular intervals a step also releases v = mean_i min(||P
 // grad f(y_t; x_i)||^2, B^2) for a fixed bound B, and C_t is kappa (the setting ClipScale) times the square
@@ -76,7 +79,7 @@ type Preconditioned struct {
 	// Lipschitz constant of the loss is a clip, T is at least 48 min(1, sqrt(N/500)): b is then the
 	// curvature of the clip, which is far above the curvature of most records. If smoothing radii fall from
 	// the widest radius r_0 = sqrt(d+2) to the radius r of the problem, zero means min(1, sqrt(N/150))
-	// sqrt(.8 sqrt(d/s)) (4.2 + 3 ln(r_0/r)) rounded up, between 8 and 200. For more than 2000 features T
+	// sqrt(.8 sqrt(d/s)) (4.2 + 3 ln(r_0/r)) rounded up, between 8 and 200. For a diagonal preconditioner T
 	// is multiplied by the square root of 1/h, with h by the rule of StepScale but at most 1. The limits on
 	// T stay the same. If the fit begins at a released base rate of classes with the mean curvature v, zero means at
 	// least 16 sqrt(b/(2v)) for v below b/2, at most 150; N0 is 100, and N is the size there (optimize.Problem.Signal). For
@@ -99,8 +102,9 @@ type Preconditioned struct {
 	// different directions.
 	ClipScale float64 `yaml:"clip_scale"`
 	// StepScale is h in eta = h/b. Zero means 1, the largest value that is stable on every table. For losses of
-	// relative residuals b is at most 10, and a guard shortens steps. For more
-	// than 2000 features zero means 4/3 over the largest number of features that are not zero in a row.
+	// relative residuals b is at most 10, and a guard shortens steps. For a diagonal preconditioner, of more than 2000
+	// features, zero means 4/3 over the largest number of features that are not zero in a row. Where columns of 50 levels or
+	// more are apart, it means 4/3 over one more than their number.
 	StepScale float64 `yaml:"step_scale"`
 	// Output is the rule that chooses the result; zero means TailAverage.
 	Output optimize.Output `yaml:"output"`
@@ -162,10 +166,7 @@ type preconditionedPlan struct {
 // setting. Plan returns an error if p is not valid, a setting is out of range, or the method cannot
 // solve p (see Serves).
 func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if err := p.Validate(); err != nil {
-		return nil, err
-	}
-	if err := c.Serves(p); err != nil {
+	if err := cmp.Or(p.Validate(), c.Serves(p)); err != nil {
 		return nil, err
 	}
 	rare := 0.
@@ -197,10 +198,7 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	if plan.narrow, err = newNarrowing(p, c.StepScale, T, &plan.gradient); err != nil {
 		return nil, err
 	}
-	law := optimize.UpdateRule{Importance: make([]float64, c.Steps), Momentum: momentum}
-	for t := range law.Importance {
-		law.Importance[t] = plan.gradient
-	}
+	law := optimize.UpdateRule{Importance: slices.Repeat([]float64{plan.gradient}, c.Steps), Momentum: momentum}
 	edge := plan.expectedEdge(p)
 	plan.foresee(&law, p, ridgeOf(p, edge), plan.effective(p, ridgeOf(p, edge)))
 	words, first := "", c.StepScale/p.DataSmoothness()
@@ -259,7 +257,7 @@ func (Preconditioned) Serves(p optimize.Problem) error {
 	case p.Set != nil:
 		return errors.New("optimize: preconditioned: a set of parameters: must be none, since points are projected on it " +
 			"in the metric of space")
-	case Diagonal(p) && p.MostFilled() > mostFilled:
+	case Diagonal(p) && together(p) > mostFilled:
 		return fmt.Errorf("optimize: preconditioned: %d features, of which up to %d are not zero in a row: must be at "+
 			"most %d, or at most %d that are not zero",
 			p.Shape.Features, p.MostFilled(), query.MaxPairs, mostFilled)
@@ -270,27 +268,14 @@ func (Preconditioned) Serves(p optimize.Problem) error {
 // rule replaces settings that are zero by the default rule's values. It returns an error for settings
 // out of range.
 func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
-	if err := optimize.CheckSteps("preconditioned", c.Steps); err != nil {
-		return c, err
-	}
 	N := p.Effective()
-	for _, f := range []struct {
-		name       string
-		value      *float64
-		rule, most float64
-	}{
-		{"moment share", &c.MomentShare, .1, 1},
-		{"clip share", &c.ClipShare, .01, 1},
-		{"clip scale", &c.ClipScale, usualClip(p, N), math.Inf(1)},
-		{"step scale", &c.StepScale, usualStep(p), math.Inf(1)},
-	} {
-		if *f.value == 0 {
-			*f.value = f.rule
-		}
-		if !(*f.value > 0 && *f.value < f.most) {
-			return c, fmt.Errorf("optimize: preconditioned: %s = %v: must be > 0 and < %v, or left out for the rule's", f.name,
-				*f.value, f.most)
-		}
+	err := cmp.Or(optimize.CheckSteps("preconditioned", c.Steps), optimize.Fill("preconditioned",
+		optimize.Setting{Name: "moment share", Value: &c.MomentShare, Rule: .1, Below: 1},
+		optimize.Setting{Name: "clip share", Value: &c.ClipShare, Rule: .01, Below: 1},
+		optimize.Setting{Name: "clip scale", Value: &c.ClipScale, Rule: usualClip(p, N), Below: math.Inf(1)},
+		optimize.Setting{Name: "step scale", Value: &c.StepScale, Rule: usualStep(p), Below: math.Inf(1)}))
+	if err != nil {
+		return c, err
 	}
 	if c.Steps == 0 && narrows(p) {
 		c.Steps = narrowingSteps(p, c.MomentShare)
