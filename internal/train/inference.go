@@ -241,7 +241,7 @@ func expected(a onestep.Intervals, p optimize.Problem, share float64) *Expected 
 
 // measuredReported are shares of the coefficients that had an interval in simulations, for sizes below size
 // (lab/results/inference.md, "How much is reported").
-var measuredReported = []struct{ size, share float64 }{{100, .9}, {45, .6}, {25, .3}, {15, .1}, {8, 0}}
+var measuredReported = []struct{ size, share float64 }{{100, .95}, {45, .55}, {25, .25}, {12, .1}, {6, 0}}
 
 // least returns the smallest factor f between 1 and 1000 for which enough(f) is true. enough must be false
 // below some factor and true above it; least finds that factor by bisection. It returns +Inf if enough(1000)

@@ -18,6 +18,13 @@ func STORMCharges(p optimize.Plan) (first, rest float64) {
 	return s.first, s.rest
 }
 
+// Charges returns the charges of the second moment, of the curvature, of a step, and of all mean squares together.
+func Charges(p optimize.Plan) (moment, curvature, gradient, squares float64) {
+	g := p.(*preconditionedPlan)
+	steps := g.Summary().Steps
+	return g.moment, g.curvature, g.gradient, g.square * float64((steps+g.every-1)/g.every)
+}
+
 // Blocks reports whether the metric has a block and columns apart.
 func Blocks(p optimize.Problem) bool { _, _, ok := blockOf(p); return ok }
 
