@@ -11,23 +11,27 @@ import (
 )
 
 type coefficientsCommand struct {
-	Dir          string  `arg:"" help:"Output folder of a fit." placeholder:"DIR"`
-	Tests        bool    `help:"Print a joint test of each column in place of its coefficients, after a fit with inference." xor:"level,at"`
-	Level        float64 `help:"Level of the intervals, after a fit with inference; without it the level of the fit." placeholder:"P" xor:"level"`
-	Simultaneous bool    `help:"Widen the intervals so that all of them hold at once with the level (Bonferroni)." xor:"at"`
-	JSON         bool    `help:"Print JSON, with the covariance of the noise." name:"json"`
+	Dir          string   `arg:"" help:"Output folder of a fit; with --tests also its model.json." placeholder:"DIR"`
+	Tests        bool     `help:"Print a joint test of each column in place of its coefficients, after a fit with inference." xor:"level,at"`
+	Level        *float64 `help:"Level of the intervals, after a fit with inference; without it the level of the fit." placeholder:"P" xor:"level"`
+	Simultaneous bool     `help:"Widen the intervals so that all of them hold at once with the level (Bonferroni)." xor:"at"`
+	JSON         bool     `help:"Print JSON, with the covariance of the noise." name:"json"`
 }
 
 func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
+	if k.Tests {
+		return k.tests(ctx, c)
+	}
 	fit, err := report.ReadFit(ctx, k.Dir)
 	if err != nil {
 		return err
 	}
-	if k.Tests {
-		return k.tests(c, fit)
-	}
 	if fit.Model != nil {
-		if fit.Model, err = report.AtLevel(fit.Model, k.Level, k.Simultaneous); err != nil {
+		together := 0
+		if k.Simultaneous {
+			together = report.Every
+		}
+		if fit.Model, err = report.AtLevel(fit.Model, k.Level, together); err != nil {
 			return fmt.Errorf("%s: %w", k.Dir, err)
 		}
 	}
@@ -42,8 +46,7 @@ func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
 	if list.Intervals != nil {
 		text = report.CoefficientText(list.Intervals)
 		if k.Simultaneous {
-			text += safetext.Lines("Simultaneous: each interval has the level in the head of the table, so that all of them hold "+
-				"at once with the level that was asked for (Bonferroni).", "", 100)
+			text += simultaneous("the level in the head of the table")
 		}
 	} else {
 		text = coefficientTable(list)
@@ -52,12 +55,19 @@ func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
 	return err
 }
 
+// simultaneous says which level intervals have that hold at once.
+func simultaneous(level string) string {
+	return safetext.Lines("Simultaneous: each interval has "+level+", so that all of them hold at once with the level that was asked "+
+		"for (Bonferroni).", "", 100)
+}
+
 // tests prints the joint tests of the columns.
-func (k *coefficientsCommand) tests(c *console, fit *report.Fit) error {
-	if fit.Model == nil {
-		return fmt.Errorf("%s: has no model", k.Dir)
+func (k *coefficientsCommand) tests(ctx context.Context, c *console) error {
+	m, err := (&contrastCommand{Dir: k.Dir}).model(ctx)
+	if err != nil {
+		return err
 	}
-	list, err := report.Tests(fit.Model)
+	list, err := report.Tests(m)
 	if err != nil {
 		return fmt.Errorf("%s: %w", k.Dir, err)
 	}

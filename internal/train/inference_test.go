@@ -14,9 +14,29 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize/onestep"
 )
+
+// TestInferenceWithWeights tests that a fit with weights of rows has intervals, whose meaning names the weights, and that
+// weights beside a unit are refused.
+func TestInferenceWithWeights(t *testing.T) {
+	weighed := []string{`"1"]}`, `"1"], weight: note}`, "    note: ignore\n", ""}
+	cfg := config(t, 500, append(weighed, "model: {loss: logistic}\n", "model: {loss: logistic}\ninference: {level: 0.9}\n")...)
+	f, err := cfg.Fit(t.Context(), Options{Software: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := f.Model.Coefficients()
+	if err != nil || !strings.Contains(c.Meaning, "weights of note") {
+		t.Errorf("%v, %v: must name the weights", c, err)
+	}
+	cfg = config(t, 500, append(weighed, "  target:", "  unit: {column: age, rows: 2}\n  target:", "    age: {number: [0, 100]}\n", "", "model: {loss: logistic}\n",
+		"model: {loss: logistic}\ninference: {level: 0.9}\n")...)
+	_, err = cfg.Plan(t.Context())
+	wantError(t, err, "schema.target.weight: must be left out beside schema.unit")
+}
 
 // TestInferenceRefuses tests configurations that request confidence intervals. Plan and Fit must
 // refuse each key that would change the meaning of a coefficient, and name it.
@@ -70,7 +90,7 @@ func TestInferenceRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := curvatureOf(l); taken != (err == nil && got == onestep.Ordered) ||
-			err != nil && !strings.Contains(err.Error(), "or, for records of one row, ordered") {
+			err != nil && !strings.Contains(err.Error(), "schema.unit: must be left out with loss ordered(4)") {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
@@ -297,7 +317,7 @@ func TestIntervalsAreEverywhere(t *testing.T) {
 		if _, relative := l.(interface{ LeastMean() float64 }); relative { // users write it without -rate
 			of = strings.TrimSuffix(name, "-rate")
 		}
-		if of == "cloglog" { // a key of the target names it
+		if of == "cloglog" || of == "logit-hazard" { // a key of the target names it
 			of = "times? to an event"
 		}
 		named := regexp.MustCompile(`\b` + of + `(?:[^-\w]|$)`)
@@ -314,6 +334,8 @@ func TestIntervalsAreEverywhere(t *testing.T) {
 		y := []float64{0, 0} // a target whose slope is not clipped
 		if loss.IsLogistic(l) {
 			y = []float64{1, 1}
+		} else if name == "logit-hazard" {
+			y = slices.Repeat([]float64{targetpair.JoinRisk(0, 1, false)}, 2)
 		}
 		second := make([]float64, 2)
 		l.(loss.RankOne).Curvatures(second, []float64{z - h, z + h}, y)
