@@ -169,7 +169,7 @@ func definition(s *dataset.Schema, columns []dataset.Column, t dataset.Target) d
 // the kind of target. They were chosen on half of the tables of lab/results/families.md and confirmed on the others, with 25 for effects of numbers,
 // but a fit below optimize.SmallSize is refused.
 var leastSizes = map[string]map[string]float64{
-	Curves:       {"numbers": 40, "classes": 100, "counts": 500},
+	Curves:       {"numbers": 40, "classes": 40, "counts": 500},
 	Interactions: {"numbers": optimize.SmallSize, "classes": 230, "counts": 470},
 }
 

@@ -17,3 +17,9 @@ func STORMCharges(p optimize.Plan) (first, rest float64) {
 	s := p.(*stormPlan)
 	return s.first, s.rest
 }
+
+// Least returns the ridge of a plan for an edge of 0 and a forecast excess that is the same for every ridge.
+func Least(p optimize.Plan, excess float64) float64 {
+	return p.(*preconditionedPlan).least(0, func(float64) float64 { return 1 },
+		func(optimize.Problem, optimize.UpdateRule) float64 { return excess })
+}
