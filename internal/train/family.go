@@ -173,9 +173,18 @@ var leastSizes = map[string]map[string]float64{
 	Interactions: {"numbers": optimize.SmallSize, "classes": 230, "counts": 470},
 }
 
+// leastCurvesOfMany is the least size of curves of three or more classes: below it lines were better on the one such
+// table.
+const leastCurvesOfMany = 100
+
 // leastSize returns the least effective size of a plan from which on FamilyAuto takes a family for a loss. It
 // returns 0 for Lines.
-func leastSize(family string, l loss.Loss) float64 { return leastSizes[family][kindOf(l)] }
+func leastSize(family string, l loss.Loss) float64 {
+	if family == Curves && loss.RowLoss(l).Target() == loss.Classes {
+		return leastCurvesOfMany
+	}
+	return leastSizes[family][kindOf(l)]
+}
 
 // kindOf returns the kind of target of a loss, by which leastSizes and measuredGains differ.
 func kindOf(l loss.Loss) string {

@@ -271,6 +271,13 @@ func TestGainsOfFamilies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	several, err := loss.Softmax(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if leastSize(Curves, several) != 100 || leastSize(Interactions, several) != 230 {
+		t.Errorf("three classes: %v and %v", leastSize(Curves, several), leastSize(Interactions, several))
+	}
 	if leastSize(Curves, counts) != 500 || leastSize(Curves, loss.Logistic()) != 40 || leastSize(Interactions, counts) != 470 ||
 		measuredGain(Curves, counts, 130) != .60 {
 		t.Errorf("counts: %v, gain %v", leastSize(Curves, counts), measuredGain(Curves, counts, 130))
