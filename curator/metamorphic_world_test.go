@@ -182,7 +182,7 @@ func (w *world) aim(t *rapid.T, of subject) {
 	case "time":
 		target.Event = rapid.SampledFrom([]string{event, event + "=no"}).Draw(t, "event")
 		target.Entry = rapid.SampledFrom([]string{"", entry}).Draw(t, "entry")
-		target.Kind, target.High, target.Grouped = dataset.Number, 2, rapid.Bool().Draw(t, "grouped")
+		target.Kind, target.High, target.Grouped = dataset.Number, 2, rapid.SampledFrom([]string{"", "cloglog", "logit"}).Draw(t, "grouped")
 		if rapid.Bool().Draw(t, "hazards") {
 			target.Cuts, target.Hazards = []float64{.5, 1.5, 2}, []float64{.25, 0, .75}
 			for _, c := range w.def.Columns {

@@ -45,7 +45,7 @@ type rawTarget struct {
 	Entry   string    `json:"entry,omitempty"`
 	Cuts    []float64 `json:"cuts,omitempty"`
 	Hazards []float64 `json:"hazards,omitempty"`
-	Grouped bool      `json:"grouped,omitempty"`
+	Grouped string    `json:"grouped,omitempty"`
 	timed   bool      // the YAML key was time
 
 	Changing     string    `json:"changing,omitempty"`

@@ -100,16 +100,16 @@ func TestTimesAreWritten(t *testing.T) {
 	}
 	def := s.definition()
 	def.Columns = append(def.Columns, Column{Name: "c", Kind: Category, Categories: []string{"a", "b"}})
-	def.Target.Changing, def.Target.Grouped = "c", true
+	def.Target.Changing, def.Target.Grouped = "c", "cloglog"
 	if s, err = New(def); err != nil {
 		t.Fatal(err)
 	}
 	if text, err = s.MarshalYAML(); err != nil || yaml.Unmarshal(text, again) != nil || again.Refines(s) != nil ||
-		again.Target().Changing != "c" || !again.Target().Grouped {
+		again.Target().Changing != "c" || again.Target().Grouped != "cloglog" {
 		t.Errorf("%s: %v", text, err)
 	}
 	ungrouped := s.Target()
-	ungrouped.Grouped = false
+	ungrouped.Grouped = ""
 	if other, err := New(Definition{Columns: def.Columns, Target: ungrouped}); err != nil || other.Refines(s) == nil {
 		t.Error("a schema whose times are not grouped refines one of grouped times")
 	}
@@ -152,7 +152,7 @@ func TestTimesAreChecked(t *testing.T) {
 		"{time: t, event: d, cuts: [1, 2], changing: w}":                        "target.changing",
 		"{time: t, event: d, cuts: [2], changing: c}":                           "target.changing",
 		"{column: y, number: [0, 1], grouped: true}":                            "are for the time to an event",
-		"{time: t, event: d, cuts: [1], grouped: perhaps}":                      "target.grouped = \"perhaps\": must be true or false",
+		"{time: t, event: d, cuts: [1], grouped: perhaps}":                      "target.grouped = \"perhaps\": must be true (complementary",
 		"{column: y, number: [0, 1], changing: c}":                              "are for the time to an event",
 		"{time: t, event: d, classes: [a, b]}":                                  "target",
 		"{time: t, event: \"=2\", cuts: [1]}":                                   "target.event",

@@ -88,7 +88,7 @@ func TestManyClasses(t *testing.T) {
 		t.Errorf("rows %q", rows[25:])
 	}
 
-	got, err := m.Evaluate(t.Context(), path, "")
+	got, err := m.Evaluate(t.Context(), path, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}

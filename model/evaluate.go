@@ -21,20 +21,20 @@ import (
 //
 // The table must have the schema's columns and no others, as for training. where is a row filter,
 // column=value, and "" keeps every row; the schema's own filter is not applied. It is an error if
-// no row can be scored.
+// no row can be scored. by names a column by whose values predictions are compared with what was observed; "" names none.
 //
 // horizon is at most one time. The measures of a model of the time to an event then say how well it predicts the
 // events up to this time; by default, up to the end of the time that is modelled.
-func (m *Model) Evaluate(ctx context.Context, path, where string, horizon ...float64) (Metrics, error) {
+func (m *Model) Evaluate(ctx context.Context, path, where, by string, horizon ...float64) (Metrics, error) {
 	if m.schema == nil {
 		return Metrics{}, errZero
 	}
-	return m.evaluate(ctx, path, where, horizon, func(record) error { return nil })
+	return m.evaluate(ctx, path, where, by, horizon, func(record) error { return nil })
 }
 
 // evaluate does what [Model.Evaluate] does and also calls keep with every row that is scored. An error of
 // keep ends the evaluation.
-func (m *Model) evaluate(ctx context.Context, path, where string, horizon []float64, keep func(record) error) (Metrics,
+func (m *Model) evaluate(ctx context.Context, path, where, by string, horizon []float64, keep func(record) error) (Metrics,
 	error) {
 	t := newTally(m)
 	err := m.checkHorizons(horizon)
@@ -47,8 +47,11 @@ func (m *Model) evaluate(ctx context.Context, path, where string, horizon []floa
 	for _, h := range horizon {
 		t.horizon = h
 	}
-	err = m.scan(ctx, Source{Path: path}, where, true, func(r record) error {
-		t.add(r)
+	t.by = by
+	err = m.scan(ctx, Source{Path: path}, where, by, true, func(r record) error {
+		if err := t.add(r); err != nil {
+			return err
+		}
 		if !r.kept || !r.ok {
 			return nil
 		}
@@ -84,6 +87,8 @@ type tally struct {
 	pairs      [2][]float64 // for counts and positive numbers: predictions and targets
 	timed      []observed   // for the time to an event: all rows that were scored
 	horizon    float64      // up to which their events are measured
+	agreement  agreement
+	by         string
 
 	y, value [1]float64 // of the current row
 	slope    []float64
@@ -93,6 +98,7 @@ func newTally(m *Model) *tally {
 	t := &tally{model: m, gradient: make([]float64, m.dim()), slope: make([]float64, m.dim()),
 		horizon: m.schema.Target().High}
 	t.predicting, _ = m.predicting()
+	t.agreement.output, _ = m.Output()
 	t.general, _ = m.loss.(loss.General)
 	t.objective, _ = m.loss.(margins)
 	k := len(m.schema.Target().Classes)
@@ -102,13 +108,13 @@ func newTally(m *Model) *tally {
 	return t
 }
 
-func (t *tally) add(r record) {
+func (t *tally) add(r record) error {
 	if !r.kept {
-		return
+		return nil
 	}
 	if !r.ok {
 		t.skipped++
-		return
+		return nil
 	}
 	t.n++
 	t.y[0] = r.joined
@@ -119,13 +125,14 @@ func (t *tally) add(r record) {
 			t.gradient[j] += g
 		}
 	}
-	if t.predicting != nil {
-		t.predicted(r, t.model.margins(r.x))
+	if t.predicting == nil {
+		return nil
 	}
+	return t.predicted(r, t.model.margins(r.x))
 }
 
 // predicted adds the row r, whose margins are z, to the sums of the evaluation.
-func (t *tally) predicted(r record, z []float64) {
+func (t *tally) predicted(r record, z []float64) error {
 	if t.general == nil {
 		t.objective.Values(t.value[:], z, t.y[:])
 		t.objective.Slopes(t.slope[:len(z)], z, t.y[:])
@@ -145,7 +152,12 @@ func (t *tally) predicted(r record, z []float64) {
 	schema := t.model.schema
 	if schema.Target().Event != "" {
 		t.timed = append(t.timed, observed{r.entry, r.exit, r.event, z[0], r.level})
-		return
+		row := agreed{score: z[0]}
+		hazard := t.model.times().Of(r.level)
+		if row.per = hazard.Hazard(r.exit*hazard.End()) - hazard.Hazard(r.entry*hazard.End()); r.event {
+			row.observed = 1
+		}
+		return t.agreement.add(r.group, row)
 	}
 	switch len(t.confusion) {
 	case 0:
@@ -171,6 +183,11 @@ func (t *tally) predicted(r record, z []float64) {
 		if e > 0 {
 			t.below++
 		}
+		row := agreed{predicted, truth(schema, r), 1}
+		if t.agreement.output != Value {
+			row.score = math.Log(predicted)
+		}
+		return t.agreement.add(r.group, row)
 	case 2:
 		class := 0
 		if r.y > 0 {
@@ -181,11 +198,15 @@ func (t *tally) predicted(r record, z []float64) {
 			t.calibrated.add(probability(t.predicting, z[0]), class == 1)
 		}
 		t.rows = append(t.rows, scored{z[0], r.y > 0})
+		if t.agreement.output == Probability {
+			return t.agreement.add(r.group, agreed{z[0], float64(class), 1})
+		}
 	default:
 		class := classOf(z)
 		t.confusion[int(r.y)][class]++
 		t.calibrated.add(probabilities(t.predicting, z)[class], class == int(r.y))
 	}
+	return nil
 }
 
 // deviance returns the Poisson deviance of a count for a predicted rate: 2 (log L(count) - log L(rate)). L(r)
@@ -294,6 +315,10 @@ func (t *tally) metrics() (Metrics, error) {
 				m.RankCorrelation = new(r)
 			}
 		}
+	}
+	if t.agreement.set(&m, t.by); t.by != "" && m.Groups == nil {
+		return Metrics{}, fmt.Errorf("model: evaluate: by = %s: must be left out: the model predicts neither a number nor the probability "+
+			"of two classes or of an event", strconv.Quote(t.by))
 	}
 	w := t.model.weights
 	m.Objective = new(t.values/n + t.model.regularizer.Value(w))

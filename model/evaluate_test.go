@@ -19,7 +19,7 @@ import (
 
 func evaluate(t testing.TB, m *Model, path, where string) Metrics {
 	t.Helper()
-	got, err := m.Evaluate(t.Context(), path, where)
+	got, err := m.Evaluate(t.Context(), path, where, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,18 +238,18 @@ func TestEvaluateFaults(t *testing.T) {
 		{"no file", filepath.Join(t.TempDir(), "none"), "", "no such file"},
 		{"bad filter", writeFile(t, header, "1,1,1,x,yes"), "label=yes", "where"},
 	} {
-		_, err := m.Evaluate(t.Context(), test.path, test.where)
+		_, err := m.Evaluate(t.Context(), test.path, test.where, "")
 		if err == nil || !strings.HasPrefix(err.Error(), "model: evaluate: ") || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := m.Evaluate(ctx, writeFile(t, header, "1,1,1,x,yes"), ""); !errors.Is(err, context.Canceled) {
+	if _, err := m.Evaluate(ctx, writeFile(t, header, "1,1,1,x,yes"), "", ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	huge := makeModel(t, delay, "huber(0.5)", "none", 2, 0, 0, 0)
-	if _, err := huge.Evaluate(t.Context(), writeFile(t, "a,b,c,split,delay", "0,0,0,x,1e200"), ""); err == nil ||
+	if _, err := huge.Evaluate(t.Context(), writeFile(t, "a,b,c,split,delay", "0,0,0,x,1e200"), "", ""); err == nil ||
 		!strings.Contains(err.Error(), "rmse = +Inf") {
 		t.Errorf("overflow: %v", err)
 	}

@@ -62,7 +62,7 @@ func Example() {
 	if err := os.WriteFile(labelled, []byte("age,readmitted\n90,yes\n20,no\n40,yes\n70,\n"), 0o600); err != nil {
 		log.Fatal(err)
 	}
-	metrics, err := m.Evaluate(context.Background(), labelled, "")
+	metrics, err := m.Evaluate(context.Background(), labelled, "", "")
 	if err != nil {
 		log.Fatal(err)
 	}

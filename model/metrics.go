@@ -62,6 +62,16 @@ type Metrics struct {
 	Brier *float64 `json:"brier,omitempty"`
 	// IntegratedBrier is the mean of such scores over times up to the horizon, or up to the last time of a row.
 	IntegratedBrier *float64 `json:"integrated_brier,omitempty"`
+	// Predicted and Observed are calibration in the large: the mean of what was predicted of rows and of what was observed.
+	// For two classes this is the second one's share, for numbers the number, for the time to an event the number of events
+	// while a row was observed. Slope is the calibration slope (Cox 1958): that of a regression of what was observed on the
+	// score, with the link of the model. It is below 1 if predictions are too extreme, and is not set if all are equal. The
+	// three are set for two classes with a probability, numbers and the time to an event.
+	Predicted *float64 `json:"predicted,omitempty"`
+	Observed  *float64 `json:"observed,omitempty"`
+	Slope     *float64 `json:"calibration_slope,omitempty"`
+	// Groups are the means by the values of a column; nil without one.
+	Groups []group `json:"groups,omitempty"`
 	// Objective is the mean loss over the rows scored plus the regularizer. GradientNorm is the Euclidean
 	// norm of the objective's gradient at the weights. Both are computed on encoded rows and targets, as in
 	// training.
@@ -110,6 +120,9 @@ func (m Metrics) String() string {
 	if m.Calibration != nil {
 		b.WriteString(m.Calibration.String())
 	}
+	if m.Groups != nil {
+		b.WriteString(groupText(m.Groups))
+	}
 	return b.String()
 }
 
@@ -135,6 +148,9 @@ func (m Metrics) measures() []measure {
 		{"share_below", m.ShareBelow},
 		{"rank_correlation", m.RankCorrelation},
 		{"deviance", m.Deviance},
+		{"predicted", m.Predicted},
+		{"observed", m.Observed},
+		{"calibration_slope", m.Slope},
 		{"horizon", m.Horizon},
 		{"concordance", m.Concordance},
 		{"concordance_uno", m.UnoConcordance},

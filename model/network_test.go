@@ -62,7 +62,7 @@ func TestNetworkPredicts(t *testing.T) {
 				t.Errorf("%s: row %d is %v, want %v", name, i, rows[i+1], p)
 			}
 		}
-		measured, err := m.Evaluate(t.Context(), path, "")
+		measured, err := m.Evaluate(t.Context(), path, "", "")
 		if err != nil {
 			t.Fatal(err)
 		}

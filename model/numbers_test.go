@@ -124,7 +124,7 @@ func TestRegressionInNumbers(t *testing.T) {
 			t.Errorf("%+v: predicted %s: must be %v", people[i], line, want)
 		}
 	}
-	got, err := m.Evaluate(t.Context(), path, "")
+	got, err := m.Evaluate(t.Context(), path, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestClassesInNumbers(t *testing.T) {
 			t.Errorf("%+v: predicted %s: must be %v", people[i], line, want)
 		}
 	}
-	got, err := m.Evaluate(t.Context(), path, "")
+	got, err := m.Evaluate(t.Context(), path, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestClassesInNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	flat, err := zero.Evaluate(t.Context(), path, "")
+	flat, err := zero.Evaluate(t.Context(), path, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}

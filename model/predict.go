@@ -78,7 +78,7 @@ func (m *Model) PredictFrom(ctx context.Context, from Source, out io.Writer, opt
 	if len(columns) == 1 {
 		empty = "\"\"\n"
 	}
-	err = m.scan(ctx, from, opts.Where, false, func(r record) error {
+	err = m.scan(ctx, from, opts.Where, "", false, func(r record) error {
 		if !r.kept || !r.ok {
 			_, err := w.WriteString(empty)
 			return err

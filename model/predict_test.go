@@ -229,7 +229,7 @@ func TestGeneralLossesPredictNothing(t *testing.T) {
 		!strings.Contains(err.Error(), `loss = "network(3)": must be a function of margins`) {
 		t.Errorf("predict: %v", err)
 	}
-	measured, err := m.Evaluate(t.Context(), path, "")
+	measured, err := m.Evaluate(t.Context(), path, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}

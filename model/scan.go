@@ -2,9 +2,10 @@ package model
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"strings"
 
-	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
@@ -25,15 +26,16 @@ type record struct {
 	event       bool
 	level       int    // of the column whose hazard ratios change
 	label       string // text of the target's cell; "" if targets are not read or ok is false
+	group       string // text of the cell of the column by; "" without one
 }
 
 // checkEvery is the number of rows between two checks of the context.
 const checkEvery = 1024
 
 // scan encodes the rows of a table and calls visit for each, in order. where is a row filter; "" keeps every
-// row. If labelled is true, scan also encodes targets, and the table must have the target's column. An error
+// row. by names a column of groups, "" none. If labelled is true, scan also encodes targets, and the table must have the target's column. An error
 // of visit, or a cancelled context, ends the scan.
-func (m *Model) scan(ctx context.Context, from Source, where string, labelled bool,
+func (m *Model) scan(ctx context.Context, from Source, where, by string, labelled bool,
 	visit func(record) error) (err error) {
 	schema, err := m.schema.Where(where)
 	if err != nil {
@@ -53,10 +55,16 @@ func (m *Model) scan(ctx context.Context, from Source, where string, labelled bo
 	if err != nil {
 		return err
 	}
-	if err := rows.For(rowMap); err != nil {
-		return err
+	group := cellOf(by, header)
+	if by != "" && group < 0 {
+		return fmt.Errorf("by = %s: must be a column of the table", strconv.Quote(by))
 	}
-	target := targetCell(schema, header)
+	if by == "" { // a reader for the map leaves out other columns
+		if err := rows.For(rowMap); err != nil {
+			return err
+		}
+	}
+	target := cellOf(schema.Target().Column, header)
 	t := schema.Target()
 	times := m.times()
 	carries := labelled && (schema.Target().Weight != "" || schema.Target().Least() > 0)
@@ -104,16 +112,19 @@ func (m *Model) scan(ctx context.Context, from Source, where string, labelled bo
 		if labelled && r.ok {
 			r.label = strings.TrimSpace(cells[target])
 		}
+		if group >= 0 && group < len(cells) {
+			r.group = strings.TrimSpace(cells[group])
+		}
 		if err := visit(r); err != nil {
 			return err
 		}
 	}
 }
 
-// targetCell returns the index of the target's column in a table's header, or -1 if the header lacks it.
-func targetCell(schema *dataset.Schema, header []string) int {
+// cellOf returns the index of a column in a table's header, or -1 if the header lacks it.
+func cellOf(column string, header []string) int {
 	for i, name := range header {
-		if strings.TrimSpace(name) == schema.Target().Column {
+		if strings.TrimSpace(name) == column {
 			return i
 		}
 	}

@@ -145,7 +145,7 @@ func TestDevianceOfPositiveNumbers(t *testing.T) {
 		y := []float64{2, 5, 16, 1}[i]
 		want += (y/mean - 1 - math.Log(y/mean)) / 2
 	}
-	got, err := m.Evaluate(t.Context(), path, "")
+	got, err := m.Evaluate(t.Context(), path, "", "")
 	if err != nil || got.Deviance == nil || math.Abs(*got.Deviance-want) > 1e-9 {
 		t.Errorf("%+v, %v: the deviance must be %v", got.Deviance, err, want)
 	}

@@ -117,7 +117,7 @@ func (m *Model) Predictions(ctx context.Context, from Source) iter.Seq2[Predicti
 			interval = func([]float32) []*Interval { return nil }
 		}
 		stopped := errors.New("stopped")
-		err = m.scan(ctx, from, "", false, func(r record) error {
+		err = m.scan(ctx, from, "", "", false, func(r record) error {
 			p := Prediction{OK: r.ok}
 			if r.ok {
 				p = m.prediction(o, l, m.margins(r.x))

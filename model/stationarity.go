@@ -36,12 +36,12 @@ func noHessian(l loss.Loss) string {
 // instead. It keeps the encoded rows in memory and returns an error if they have more than mostCells values.
 // IT IS NOT PRIVATE. Adding noise to the eigenvalue alone would not make it private. The curvature along a
 // public direction can be released privately (optimize.ChooseCurved).
-func (m *Model) EvaluateStationarity(ctx context.Context, path, where string, horizon ...float64) (Metrics, error) {
+func (m *Model) EvaluateStationarity(ctx context.Context, path, where, by string, horizon ...float64) (Metrics, error) {
 	if m.schema == nil {
 		return Metrics{}, errZero
 	}
 	if why := noHessian(m.loss); why != "" {
-		out, err := m.Evaluate(ctx, path, where, horizon...)
+		out, err := m.Evaluate(ctx, path, where, by, horizon...)
 		if err != nil {
 			return Metrics{}, err
 		}
@@ -49,7 +49,7 @@ func (m *Model) EvaluateStationarity(ctx context.Context, path, where string, ho
 		return out, nil
 	}
 	var rows stationarity.Sample
-	out, err := m.evaluate(ctx, path, where, horizon, func(r record) error {
+	out, err := m.evaluate(ctx, path, where, by, horizon, func(r record) error {
 		if (len(rows.Rows)+1)*len(r.x) > mostCells {
 			return fmt.Errorf("stationarity: more than %d rows of %d features: must be at most %d cells together, of 4 "+
 				"bytes: where chooses some of the rows", len(rows.Rows), len(r.x), mostCells)

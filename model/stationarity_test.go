@@ -23,7 +23,7 @@ func TestEvaluateStationarity(t *testing.T) {
 	curvature := -2 * math.Tanh(1) * (1 - math.Tanh(1)*math.Tanh(1)) / 2 / 2
 	for regularizer, more := range map[string]float64{"none": 0, "l2(0.25)": .25} {
 		m := makeModel(t, classes, "tanh", regularizer, 2, 0, 0, 0)
-		got, err := m.EvaluateStationarity(t.Context(), path, "split=test")
+		got, err := m.EvaluateStationarity(t.Context(), path, "split=test", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestEvaluateStationarity(t *testing.T) {
 	weighted.Weight = "w"
 	m := makeModel(t, weighted, "weighted(tanh,2,3,row)", "none", 2, 0, 0, 0)
 	got, err := m.EvaluateStationarity(t.Context(),
-		writeFile(t, "a,b,c,split,label,w", "1,0,0,test,no,0.25", "0,1,0,test,yes,1"), "")
+		writeFile(t, "a,b,c,split,label,w", "1,0,0,test,no,0.25", "0,1,0,test,yes,1"), "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestNoEigenvalueWithoutAHessian(t *testing.T) {
 		{delay, "absolute", []float64{2, 0, 0, 0}, delays, "the slope of absolute jumps"},
 	} {
 		m := makeModel(t, c.target, c.loss, "none", c.weights...)
-		got, err := m.EvaluateStationarity(t.Context(), c.path, "")
+		got, err := m.EvaluateStationarity(t.Context(), c.path, "", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,11 +97,11 @@ func TestEvaluateStationarityFaults(t *testing.T) {
 	path := writeFile(t, "a,b,c,split,delay", "1,0,0,x,10")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := makeModel(t, delay, "huber(0.5)", "none", 2, 0, 0, 0).EvaluateStationarity(ctx, path, ""); !errors.Is(err,
+	if _, err := makeModel(t, delay, "huber(0.5)", "none", 2, 0, 0, 0).EvaluateStationarity(ctx, path, "", ""); !errors.Is(err,
 		context.Canceled) {
 		t.Error(err)
 	}
-	if _, err := new(Model).EvaluateStationarity(t.Context(), path, ""); !errors.Is(err, errZero) {
+	if _, err := new(Model).EvaluateStationarity(t.Context(), path, "", ""); !errors.Is(err, errZero) {
 		t.Error(err)
 	}
 }

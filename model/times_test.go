@@ -189,19 +189,19 @@ func TestHorizonIsChecked(t *testing.T) {
 	m := timed(t)
 	path := writeFile(t, "x,days,died", "1,5,1", "0,9,0")
 	for _, horizon := range [][]float64{{0}, {-1}, {11}, {math.NaN()}, {1, 2}} {
-		if _, err := m.Evaluate(t.Context(), path, "", horizon...); err == nil || !strings.Contains(err.Error(), "horizon") ||
+		if _, err := m.Evaluate(t.Context(), path, "", "", horizon...); err == nil || !strings.Contains(err.Error(), "horizon") ||
 			len(horizon) == 1 && !strings.Contains(err.Error(), "up to 10, the end") {
 			t.Errorf("horizon %v: %v", horizon, err)
 		}
 	}
-	got, err := m.Evaluate(t.Context(), path, "", 6)
+	got, err := m.Evaluate(t.Context(), path, "", "", 6)
 	if err != nil || *got.Horizon != 6 || *got.Concordance != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err = m.EvaluateStationarity(t.Context(), path, "", 4); err != nil || *got.Horizon != 4 || got.Concordance != nil {
+	if got, err = m.EvaluateStationarity(t.Context(), path, "", "", 4); err != nil || *got.Horizon != 4 || got.Concordance != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err = m.Evaluate(t.Context(), path, ""); err != nil || *got.Horizon != 10 {
+	if got, err = m.Evaluate(t.Context(), path, "", ""); err != nil || *got.Horizon != 10 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

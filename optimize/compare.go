@@ -125,7 +125,7 @@ func (c Compare) Ask(ctx context.Context, o Oracle, p Problem, w []float64, f Fo
 		base = *p.Base
 	}
 	constant := c.Constant(base.Margins, len(w))
-	out := Compared{Margins: base.Margins, Unresolved: !base.Resolved, Clamped: loss.LeastExposure(c.Loss) > 0}
+	out := Compared{Margins: base.Margins, Unresolved: !base.Resolved, Clamped: loss.LeastExposure(c.Loss) > 0 && oddsOf(c.Loss) == nil}
 	if _, other := c.weights(base.Margins); other && (p.Base == nil || base.Public) {
 		out.LowerBound = true // another constant may be better
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 type coefficientsCommand struct {
-	Dir          string  `arg:"" help:"Output folder of a fit." placeholder:"DIR"`
+	Dir          string  `arg:"" help:"Output folder of a fit; with --tests also its model.json." placeholder:"DIR"`
 	Tests        bool    `help:"Print a joint test of each column in place of its coefficients, after a fit with inference." xor:"level,at"`
 	Level        float64 `help:"Level of the intervals, after a fit with inference; without it the level of the fit." placeholder:"P" xor:"level"`
 	Simultaneous bool    `help:"Widen the intervals so that all of them hold at once with the level (Bonferroni)." xor:"at"`
@@ -19,12 +19,12 @@ type coefficientsCommand struct {
 }
 
 func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
+	if k.Tests {
+		return k.tests(ctx, c)
+	}
 	fit, err := report.ReadFit(ctx, k.Dir)
 	if err != nil {
 		return err
-	}
-	if k.Tests {
-		return k.tests(c, fit)
 	}
 	if fit.Model != nil {
 		if fit.Model, err = report.AtLevel(fit.Model, k.Level, k.Simultaneous); err != nil {
@@ -53,11 +53,12 @@ func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
 }
 
 // tests prints the joint tests of the columns.
-func (k *coefficientsCommand) tests(c *console, fit *report.Fit) error {
-	if fit.Model == nil {
-		return fmt.Errorf("%s: has no model", k.Dir)
+func (k *coefficientsCommand) tests(ctx context.Context, c *console) error {
+	m, err := (&contrastCommand{Dir: k.Dir}).model(ctx)
+	if err != nil {
+		return err
 	}
-	list, err := report.Tests(fit.Model)
+	list, err := report.Tests(m)
 	if err != nil {
 		return fmt.Errorf("%s: %w", k.Dir, err)
 	}

@@ -73,6 +73,7 @@ type evaluateCommand struct {
 	Where string `help:"Use only the rows with column=value, for example split=test." placeholder:"COLUMN=VALUE"`
 	JSON  bool   `help:"Print JSON." name:"json"`
 
+	By           string   `help:"Also compare predictions with what was observed by the values of a column." placeholder:"COLUMN"`
 	Horizon      *float64 `help:"Measure events up to TIME, of a model of the time to an event, in place of the end of the time that is modelled." placeholder:"TIME"`
 	Stationarity bool     `help:"Also find the least eigenvalue of the objective's Hessian at the weights. NOT private either."`
 	csvFlags
@@ -92,7 +93,7 @@ func (e *evaluateCommand) Run(ctx context.Context, c *console) error {
 	if e.Horizon != nil {
 		horizon = append(horizon, *e.Horizon)
 	}
-	metrics, err := evaluate(ctx, e.Data, e.Where, horizon...)
+	metrics, err := evaluate(ctx, e.Data, e.Where, e.By, horizon...)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (r *reportCommand) Run(ctx context.Context, c *console) error {
 		if fit.Model == nil {
 			return fmt.Errorf("public: %s: the run wrote no model to measure", r.Dir)
 		}
-		metrics, err := fit.Model.EvaluateStationarity(ctx, r.Public, r.Where)
+		metrics, err := fit.Model.EvaluateStationarity(ctx, r.Public, r.Where, "")
 		if err != nil {
 			return err
 		}

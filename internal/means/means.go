@@ -129,9 +129,9 @@ func newAsker(m *model.Model, people Population) (*asker, error) {
 	of, ordered := m.Loss().(interface {
 		Thresholds(w []float64, features int) []float64
 	})
-	if !m.Linear() && !ordered || !ordered && output != model.Probability && output != model.Rate && output != model.Value {
+	if !m.Linear() && !ordered || !ordered && (output == model.Score || output == model.Probabilities) {
 		return nil, fmt.Errorf("means: loss %s: must be that of a linear model of a number, a count, the probability of two "+
-			"classes or ordered classes", m.Loss().Name())
+			"classes, ordered classes or the time to an event", m.Loss().Name())
 	}
 	a := &asker{m: m, output: output, people: people, at: map[string]int{}, weights: m.Weights()}
 	if ordered {
@@ -184,6 +184,8 @@ func (a *asker) quantity() string {
 			len(target.Classes)-1, target.Classes[len(target.Classes)-1])
 	case a.output == model.Probability:
 		return "the probability of " + target.Column + " = " + target.Classes[1]
+	case a.output == model.Risk:
+		return fmt.Sprintf("the risk of %s by %s %v", target.Event, target.Column, target.High)
 	case a.output == model.Rate && target.Offset:
 		return "the expected " + target.Column + " at " + target.Exposure.Column + " = 0"
 	case a.output == model.Rate && target.Exposure.Column != "":
@@ -268,6 +270,9 @@ func (a *asker) predicted(z float64) (value, slope float64) {
 	case model.Probability:
 		p := 1 / (1 + math.Exp(-z))
 		return p, p * (1 - p)
+	case model.Risk:
+		e := math.Exp(z)
+		return -math.Expm1(-e), e * math.Exp(-e)
 	case model.Rate:
 		value = math.Exp(z) * target.Rate()
 		slope = value
@@ -363,7 +368,7 @@ func (a *asker) answer(out Answer, m mean, link bool, feature string) Answer {
 	low, high := m.value-half, m.value+half
 	most := float64(max(len(a.thresholds), 1)) // the largest value of a probability or of a class's number
 	switch {
-	case link && (a.output == model.Probability || most > 1) && m.value > 0 && m.value < most:
+	case link && (a.output == model.Probability || a.output == model.Risk || most > 1) && m.value > 0 && m.value < most:
 		p := m.value / most
 		z, d := math.Log(p/(1-p)), half/most/(p*(1-p))
 		low, high = most/(1+math.Exp(d-z)), most/(1+math.Exp(-d-z))

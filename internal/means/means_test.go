@@ -111,6 +111,11 @@ func TestMeansByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	cost := dataset.Target{Column: "cost", Kind: dataset.Number, Low: 0, High: 100}
+	rate, err := loss.Parse("poisson-rate(4,1.52587890625e-05)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := dataset.Target{Column: "years", Kind: dataset.Number, High: 3, Event: "died", Cuts: []float64{1, 3}}
 	for _, c := range []struct {
 		name   string
 		m      *model.Model
@@ -118,6 +123,7 @@ func TestMeansByHand(t *testing.T) {
 		logits bool
 	}{
 		{"logistic", withIntervals(t, classes, loss.Logistic()), logistic, true},
+		{"time to an event", withIntervals(t, times, rate), func(z float64) float64 { return 1 - math.Exp(-math.Exp(z)) }, true},
 		{"squared", withIntervals(t, cost, squared), func(z float64) float64 { return 50*z + 50 }, false},
 	} {
 		ages, regions := []float64{1, 4, 9}, []string{"north", "south", "east"}

@@ -105,6 +105,8 @@ func (f *Fit) axisOf() (label string, shown func(float64) float64, log bool) {
 		of := "odds of the class, against the mean of all classes, times"
 		if len(target.Classes) == 2 {
 			of = "odds of “" + target.Classes[1] + "”, times"
+		} else if target.Event != "" {
+			of = strings.TrimPrefix(unit, "log-") + ", times"
 		}
 		return of, math.Exp, true
 	case "rate":

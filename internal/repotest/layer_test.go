@@ -131,7 +131,7 @@ var layers = map[string]struct {
 		"dataset"},
 		others: []string{"github.com/gofrs/flock"}},
 	"export": {local: []string{"loss", "dataset", "model", "internal/safetext",
-		"internal/effects", "internal/repromath", "internal/spline"}},
+		"internal/effects", "internal/repromath", "internal/spline", "internal/targetpair"}},
 	"cmd/stillpoint": {local: []string{"account/mechanism", "", "internal/columnname", "internal/fitting", "internal/means", "internal/yamltext", "internal/inference", "internal/regularfile",
 		"export", "internal/crashsafe", "budget", "budget/stores", "internal/train", "internal/runfolder", "internal/audit",
 		"internal/rehearsal", "internal/report", "model",
@@ -220,6 +220,7 @@ var testLocal = map[string][]string{
 	"internal/repotest": {"account/mechanism", "dataset", "internal/repotest/face", "internal/repotest/size",
 		"internal/train"},
 	"internal/durable": {"internal/durable/durabletest"},
+	"internal/train":   {"curator/simulate"},
 	"internal/audit":   {"internal/audit/testdata/naive", "internal/testloss", "optimize/firstorder"},
 }
 

@@ -72,6 +72,7 @@ func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, h Header, 
 		return nil, err
 	}
 	plan := *f.Compare
+	plan.Loss = withOdds(plan.Loss, h.Schema.Target())
 	if h.Reduce == "" {
 		plan.Reach = h.Schema.MarginRange // the schema with its knots and effects, which the plan did not know
 	}
@@ -110,7 +111,7 @@ func (h Header) published(c *Compared, w []float64) ([]float64, error) {
 // empty), the last feature is the intercept, and its value is 1/s.Scale() in every row. Rows after a
 // projection have no intercept.
 func comparing(l loss.Loss, features int, reduce string, s *dataset.Schema) optimize.Compare {
-	return optimize.Compare{Loss: l, Features: features, Intercept: intercept(reduce, s)}
+	return optimize.Compare{Loss: withOdds(l, s.Target()), Features: features, Intercept: intercept(reduce, s)}
 }
 
 // intercept returns the value of the last feature of every row, or 0 if a projection shortens the rows.

@@ -19,6 +19,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/strictyaml"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
@@ -382,10 +383,13 @@ func (c *Config) loss() (loss.Loss, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model.loss: %w", err)
 	}
-	g, counts := loss.Unweighted(l).(interface{ Grouped() bool })
+	g, counts := loss.Unweighted(l).(interface{ Grouped() string })
 	if target.Event != "" && !counts || counts && g.Grouped() != target.Grouped {
 		return nil, fmt.Errorf("model.loss: schema.target %q: loss %s: is not that of the target: the time to an event has a "+
-			"loss of counts and, if it is grouped, cloglog: leave model.loss out", target.Column, l.Name())
+			"loss of counts and, if it is grouped, cloglog or logit-hazard: leave model.loss out", target.Column, l.Name())
+	}
+	if unit := c.Schema.Unit(); target.Grouped == targetpair.Logit && unit != (dataset.Unit{}) {
+		return nil, fmt.Errorf("schema.unit %q: must be left out: with target.grouped = logit a record is one row", unit.Column)
 	}
 	if of, ok := loss.Unweighted(l).(interface{ LeastValue() float64 }); ok && of.LeastValue() != target.Low/target.High {
 		return nil, fmt.Errorf("model.loss: schema.target %q: loss %s is for numbers of at least %v of the largest: leave "+

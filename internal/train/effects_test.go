@@ -71,7 +71,7 @@ func TestEffectsFindInteractions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := f.Model.Evaluate(context.Background(), table, "")
+		e, err := f.Model.Evaluate(context.Background(), table, "", "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -202,7 +202,7 @@ func TestRareEventsCount(t *testing.T) {
 	if err := os.WriteFile(path, []byte(table.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m, err := fitted.Model.Evaluate(t.Context(), path, "")
+	m, err := fitted.Model.Evaluate(t.Context(), path, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestTimesUnderEveryFamily(t *testing.T) {
 		if err := os.WriteFile(path, []byte(table.String()), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		m, err := f.Model.Evaluate(t.Context(), path, "")
+		m, err := f.Model.Evaluate(t.Context(), path, "", "")
 		if err != nil || !(*m.Concordance > .68) {
 			t.Errorf("%s: %v, %v: must have a concordance above .68", name, err, m)
 		}

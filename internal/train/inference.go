@@ -81,8 +81,14 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 const mostCountClip = 1
 
 // timesLoss is the default loss of the time to an event, whose derivative is the expected number of events minus 0 or
-// 1: a record may be expected to have several. groupedLoss is that of times that are known by their intervals alone.
-const timesLoss, groupedLoss = "poisson-rate(" + hazardClip + ",1.52587890625e-05)", "cloglog(" + hazardClip + ",1.52587890625e-05)"
+// 1: a record may be expected to have several. groupedLoss and logitLoss are those of times that are known by interval.
+const (
+	timesLoss   = "poisson-rate" + timesNumbers
+	groupedLoss = "cloglog" + timesNumbers
+	logitLoss   = "logit-hazard" + timesNumbers
+
+	timesNumbers = "(" + hazardClip + ",1.52587890625e-05)"
+)
 
 // curvatureOf returns the form of the second derivative of a loss in the score: Logistic, Flat (constant), Exponential
 // or Relative. The algorithm optimize/onestep needs it for confidence intervals. For a loss whose intervals
@@ -95,11 +101,11 @@ func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 	case loss.IsSquared(row), loss.IsHuber(row):
 		return onestep.Flat, nil
 	case loss.Counts(row):
-		if clip := row.Constants().Lipschitz; clip > mostCountClip && row.Name() != timesLoss && row.Name() != groupedLoss {
+		if clip := row.Constants().Lipschitz; clip > mostCountClip && !strings.HasSuffix(row.Name(), timesNumbers) {
 			return 0, fmt.Errorf("inference: loss %s: clip = %v: must be at most %d, since the clip is in units of the largest "+
 				"count: a larger clip only adds noise", row.Name(), clip, mostCountClip)
 		}
-		if g, _ := row.(interface{ Grouped() bool }); g != nil && g.Grouped() {
+		if g, _ := row.(interface{ Grouped() string }); g != nil && g.Grouped() != "" {
 			return onestep.Relative, nil // the ratio is below 1
 		}
 		return onestep.Exponential, nil

@@ -297,7 +297,7 @@ func TestIntervalsAreEverywhere(t *testing.T) {
 		if _, relative := l.(interface{ LeastMean() float64 }); relative { // users write it without -rate
 			of = strings.TrimSuffix(name, "-rate")
 		}
-		if of == "cloglog" { // a key of the target names it
+		if of == "cloglog" || of == "logit-hazard" { // a key of the target names it
 			of = "times? to an event"
 		}
 		named := regexp.MustCompile(`\b` + of + `(?:[^-\w]|$)`)

@@ -151,7 +151,7 @@ func (d Design) spec(of []row) (stillpoint.Spec, error) {
 		}))
 	}
 	if d.Cuts != nil {
-		def.Target = dataset.Target{Column: "y", Kind: dataset.Number, High: d.Most, Event: "q", Cuts: d.Cuts, Grouped: true}
+		def.Target = dataset.Target{Column: "y", Kind: dataset.Number, High: d.Most, Event: "q", Cuts: d.Cuts, Grouped: "cloglog"}
 	}
 	if d.Exposed {
 		def.Target.Exposure = dataset.Exposure{Column: "q", Low: .1, High: 1}

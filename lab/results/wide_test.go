@@ -60,7 +60,7 @@ func TestWide(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				m, err := f.Model.Evaluate(t.Context(), path, "split=test")
+				m, err := f.Model.Evaluate(t.Context(), path, "split=test", "")
 				if err != nil {
 					t.Fatal(err)
 				}

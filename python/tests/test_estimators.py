@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import stillpoint
-from stillpoint import ConfigurationError, NewTableWarning, SpentWarning, StillpointClassifier, StillpointRegressor
+from stillpoint import ConfigurationError, Fit, NewTableWarning, SpentWarning, StillpointClassifier, StillpointRegressor
 from stillpoint._command import run
 
 coin = np.random.default_rng(1)
@@ -348,3 +348,30 @@ def test_means(tmp_path):
     assert {a["column"] for a in model.means(public, of=["a"])["answers"]} == {"a"}
     with pytest.raises(ValueError, match="feature names"):
         model.means(public[["a"]])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_saved(tmp_path, library):
+    """Means and joint tests of a saved model, without an estimator, are those of the estimator and of the command."""
+    pandas = pytest.importorskip("pandas")
+    made = pytest.importorskip(library)
+    X = pandas.DataFrame({"a": A, "word": WORD})
+    facts = {"bounds": {"a": (-2, 2)}, "categories": {"word": NAMED["categories"]["word"]}}
+    model = StillpointClassifier(classes=["no", "yes"], inference=0.9, **facts, **{**given(tmp_path, family="lines"), "epsilon": 20, "train": None}).fit(X, SICK)
+    public = X[:200].assign(more="unused")
+    table = {"pandas": lambda: public, "polars": lambda: made.from_pandas(public), "pyarrow": lambda: made.Table.from_pandas(public)}[library]()
+    want = model.means(public)
+    assert want["level"] == 0.9
+    copied = tmp_path / "copied.json"
+    copied.write_bytes(model._model)
+    fit = Fit(model.folder_, {}, {}, {})
+    for place in (model.folder_, str(model.folder_), copied, fit):
+        assert stillpoint.means(place, table) == want
+        assert stillpoint.tests(place) == model.tests()
+    assert fit.means(table, of=["a"]) == model.means(public, of=["a"]) and fit.tests() == model.tests()
+    assert model.tests() == json.loads(run(["coefficients", model.folder_, "--tests", "--json"]))
+    assert [t["column"] for t in model.tests()] == ["a", "word"]
+    with pytest.raises(TypeError, match="population: must be a table"):
+        stillpoint.means(copied, public.to_numpy())
+    with pytest.raises(ValueError, match="\"word\" of the schema is not in"):
+        stillpoint.means(copied, public[["a"]])

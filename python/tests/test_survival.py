@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import subprocess
 
 import numpy as np
@@ -114,3 +115,48 @@ def test_grouped(people, tmp_path):
     assert effects[False][0] < 0.42 and effects[False][1] < 0.62
     with pytest.raises(ValueError, match="grouped = 'yes': must be True or False"):
         StillpointSurvival(grouped="yes", **of).fit(X, y)
+
+
+def test_entry(tmp_path):
+    """Delayed entry: the survival is the true one with ``entry``, and too high without; the measures are the command's."""
+    r = np.random.default_rng(4)
+    n = 40_000
+    age, start = r.uniform(30, 90, n).round(1), r.uniform(0, 2, n).round(3)
+    at = r.exponential(1, n) / (0.4 * np.exp(0.02 * (age - 60)))
+    seen = at > start  # who had died before is in no table
+    X = pd.DataFrame({"start": start, "age": age})[seen].reset_index(drop=True)
+    y = np.empty(len(X), dtype=[("died", bool), ("years", float)])
+    until = np.minimum(start[seen] + 1, 3)
+    y["died"], y["years"] = at[seen] < until, np.minimum(at[seen], until)
+    of = {"cuts": [0.5, 1, 1.5, 2, 2.5, 3], "epsilon": 20, "delta": 1e-6, "relation": "replace-one", "folder": tmp_path / "fits",
+          "table": "people", "family": "lines", "bounds": {"age": (18, 100)}, "progress": False}  # fmt: skip
+    m = StillpointSurvival(entry="start", **of).fit(X, y)
+    new = pd.DataFrame({"age": [60.0]})  # predictions need no entry
+    true = np.exp(-0.4 * m.event_times_)
+    assert m.predict_survival_function(new)[0] == pytest.approx(true, abs=0.04)
+    without = StillpointSurvival(ignore=["start"], **of).fit(X, y)
+    assert without.predict_survival_function(new)[0, -1] > true[-1] + 0.08
+    measured = m.evaluate(X, y)
+    assert "brier" not in measured and "concordance_uno" not in measured
+    X.assign(event=y["died"].astype(int), y=y["years"]).to_csv(tmp_path / "people.csv", index=False)
+    printed = subprocess.run([command(), "evaluate", str(m.folder_ / "model.json"), str(tmp_path / "people.csv"), "--json"], check=True,
+                             capture_output=True, text=True).stdout  # fmt: skip
+    assert measured == json.loads(printed)
+    assert m.score(X.to_numpy(), y) == measured["concordance"]
+    with pytest.raises(ValueError, match="feature names.*start"):
+        m.evaluate(X[["age"]], y)
+    with pytest.raises(ValueError, match="entry = 'begin': must be a column of X"):
+        StillpointSurvival(entry="begin", **of).fit(X, y)
+    with pytest.raises(ValueError, match="entry = 'age': must not be in bounds"):
+        StillpointSurvival(entry="age", **of).fit(X, y)
+
+
+def test_means_and_tests(people, tmp_path):
+    """Adjusted hazards and joint tests of the time to an event are the command's."""
+    X, y = people
+    m = model(tmp_path / "fits", inference=0.95).fit(X, y)
+    X[:50].to_csv(tmp_path / "public.csv", index=False)
+    said = [json.loads(subprocess.run([command(), *of, "--json"], check=True, capture_output=True, text=True).stdout) for of in (
+        ["means", str(m.folder_), "--over", str(tmp_path / "public.csv")], ["coefficients", str(m.folder_), "--tests"])]  # fmt: skip
+    assert [m.means(X[:50]), m.tests()] == said
+    assert [t["column"] for t in m.tests()] == ["age", "sex"] and max(t["p_holm"] for t in m.tests()) < 1e-6

@@ -99,3 +99,13 @@ dp_means <- function(object, over, of = NULL) {
   for (name in c("of", "rows", "level", "short")) attr(out, name) <- said[[name]]
   out
 }
+
+# The joint Wald test of each column of a fit with intervals. All numbers are those of stillpoint coefficients --tests --json.
+dp_tests <- function(object) {
+  if (!inherits(object, "dp_fit")) refuse("object: must be a fit of dp_fit", field = "object")
+  interval_terms(object, "dp_tests")
+  said <- json_of(c("coefficients", object$folder, "--tests", "--json"))
+  number <- function(name) optional(said[[name]], nrow(said))
+  data.frame(column = one_name(said$column), terms = said$terms, statistic = number("statistic"), p.value = number("p"),
+    p.holm = number("p_holm"), reason = if (is.null(said$reason)) "" else ifelse(is.na(said$reason), "", said$reason))
+}

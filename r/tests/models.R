@@ -159,6 +159,12 @@ stopifnot(identical(m$level, c("", "", "f", "m", "m")), identical(m$against, c("
 stopifnot(attr(m, "rows") == 500L, attr(m, "level") == 0.95)
 close_to(m$estimate[c(1, 3, 4)], c(mean(predict(ill, public)), mean(predict(ill, transform(public, sex = "f"))), mean(predict(ill, transform(public, sex = "m")))), 1e-5)
 stopifnot(identical(dp_means(ill, public, of = "sex")$column, c("", "sex", "sex", "sex")))
+tests <- dp_tests(ill)
+said <- json("coefficients", ill$folder, "--tests")
+stopifnot(identical(tests$column, vapply(said, `[[`, "", "column")), identical(tests$terms, vapply(said, `[[`, 0L, "terms")),
+  identical(tests$p.value, vapply(said, `[[`, 0, "p")), identical(tests$p.holm, vapply(said, `[[`, 0, "p_holm")),
+  identical(tests$statistic, vapply(said, `[[`, 0, "statistic")), all(tests$reason == ""), all(tests$p.value <= tests$p.holm))
+refused(dp_tests(plain), "dp_tests: must be asked of a fit with inference")
 refused(dp_means(ill), "over: must be a data frame")
 refused(dp_means(ill, public["age"]), "over: must have the column sex")
 refused(dp_means(ill, public, of = "height"), "height")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from stillpoint._answers import means, tests
 from stillpoint._command import ConfigurationError, StillpointError, version
 from stillpoint._curves import plot_curves
 from stillpoint._fit import Fit, FitWarning, describe, fit, spent
@@ -32,8 +33,10 @@ __all__ = [
     "StillpointSurvival",
     "describe",
     "fit",
+    "means",
     "plot_curves",
     "spent",
+    "tests",
     "version",
 ]
 

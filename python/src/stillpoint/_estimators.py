@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from stillpoint import _checks, _formula, _importance, _score, _summary, _table
+from stillpoint import _answers, _checks, _formula, _importance, _score, _summary, _table
 from stillpoint._cells import amount, text
 from stillpoint._command import ConfigurationError, StillpointError, run
 from stillpoint._fit import Fit, _fit, spent, _released
@@ -227,7 +227,7 @@ class _Estimator(BaseEstimator):
         file = out / "configuration.yaml"
         words = json.dumps(config, ensure_ascii=False, indent=2, default=_plain)
         file.write_text(words, encoding="utf-8")
-        written = [*used, *(c for c in (beside.column, self.weight, *self._exposed()) if c in columns)]
+        written = [*used, *(c for c in (beside.column, *self._named().values()) if c in columns)]
         places = [columns.index(c) for c in written]
         listed = frozenset([*(self.categories or {}), *([beside.column] if beside.column else ())])
         if spread:
@@ -266,11 +266,7 @@ class _Estimator(BaseEstimator):
     def _beside(self, X: Any, persons: Any, taken: list[str], spread: bool, inside: bool) -> _Unit:
         """The unit, checked by the names of columns and shapes alone; taken are the names there are."""
         columns = taken[:-1]
-        if self.weight is not None and self.weight not in columns:
-            raise ValueError(f"weight = {self.weight!r}: must be a column of X")
-        for name in self._exposed():
-            if name not in columns:
-                raise ValueError(f"exposure, offset: {name!r}: must be a column of X")
+        self._check_named(columns)
         if self.unit is None:
             if persons is not None:
                 raise ValueError("unit: was given to fit alone: must be given to the estimator, too: unit={'rows': 8}")
@@ -423,10 +419,18 @@ class _Estimator(BaseEstimator):
         """
         X, places = self._read(population)
         feed = _table.writer(X, places, self._used, self.categories or {}, "", np.full(X.shape[0], "x"))
-        with tempfile.TemporaryDirectory() as folder:
-            model = Path(folder) / "model.json"
-            model.write_bytes(self._model)
-            return json.loads(run(["means", model, "--over", "-", "--json", *(f"--of={c}" for c in of)], feed))
+        return _answers.of_bytes(self._model, "means", "--over", "-", *(f"--of={c}" for c in of), feed=feed)
+
+    def tests(self) -> list[dict[str, Any]]:
+        """The joint Wald test of each column, of a fit with ``inference``, without a cost of privacy.
+
+        A column's hypothesis is that all its coefficients are 0: all levels of a category, or the line and all knots of a curve.
+
+        Returns:
+            what :func:`stillpoint.tests` returns.
+        """
+        check_is_fitted(self)
+        return _answers.of_bytes(self._model, "coefficients", "--tests")
 
     def tidy(self) -> Any:
         """The terms as a pandas data frame, one a row.
@@ -450,10 +454,7 @@ class _Estimator(BaseEstimator):
         """Contrasts with their confidence intervals, of a fit that has them."""
         if self.effects_ is None:
             return found
-        with tempfile.TemporaryDirectory() as folder:
-            model = Path(folder) / "model.json"
-            model.write_bytes(self._model)
-            said = json.loads(run(["contrast", "--json", model, *map(_summary.contrast_text, weights)]))
+        said = _answers.of_bytes(self._model, "contrast", *map(_summary.contrast_text, weights))
         return [_summary.with_interval(c, one) for c, one in zip(found, said["contrasts"])]
 
     def _classes(self) -> Sequence[Any] | None:
@@ -478,6 +479,15 @@ class _Estimator(BaseEstimator):
         if None not in given.values():
             raise ValueError("offset: must not be given beside an exposure")
         return {str(name): (use, bounds) for use, of in given.items() if of for name, bounds in of.items()}
+
+    def _named(self) -> dict[str, Any]:
+        """The columns of X that say more of the target, by their use; None where a use has no column."""
+        return {"weight": self.weight, **{use: name for name, (use, _) in self._exposed().items()}}
+
+    def _check_named(self, columns: list[str]) -> None:
+        for use, name in self._named().items():
+            if name is not None and name not in columns:
+                raise ValueError(f"{use} = {name!r}: must be a column of X")
 
     def _schema(self, columns: list[str], target: str, beside: _Unit) -> dict[str, Any]:
         """The schema."""
@@ -510,8 +520,7 @@ class _Estimator(BaseEstimator):
     def _columns(self, columns: list[str], unit: str = "") -> dict[str, Any]:
         """The schema's columns. A column of X that is neither described nor ignored is an error."""
         categories, dates = dict(self.categories or {}), dict(self.dates or {})
-        stated = {"outcome": self.outcome, "unit": unit or None, "weight": self.weight}
-        stated.update((use, name) for name, (use, _) in self._exposed().items())
+        stated = {"outcome": self.outcome, "unit": unit or None, **self._named()}
         left = {*stated.values(), *(() if self._ignores_others() else self.ignore)}
         numbers = [c for c in columns if c not in categories and c not in dates and c not in left]
         bounds = self.bounds
@@ -613,9 +622,10 @@ class _Estimator(BaseEstimator):
             return np.stack(ends, axis=-1)
         return np.column_stack([scores["lower"], scores["upper"]])
 
-    def _read(self, X: Any) -> tuple[Any, list[int]]:
-        """A table with the columns of the fit, and their places."""
+    def _read(self, X: Any, used: Sequence[str] | None = None) -> tuple[Any, list[int]]:
+        """A table with the columns of the fit, or those that are used, and their places."""
         check_is_fitted(self)
+        used = self._used if used is None else used
         if _spread(X):
             raise TypeError("X: must be one table: X.map_partitions(model.predict, meta=...) predicts a Dask DataFrame")
         X, names = _rows(X)
@@ -625,10 +635,10 @@ class _Estimator(BaseEstimator):
             )
         if names is not None:
             _checks.refuse_twice(names)
-        absent = [c for c in self._used if names is not None and c not in names]
+        absent = [c for c in used if names is not None and c not in names]
         if absent:
             raise ValueError(f"The feature names should match those that were passed during fit: {absent} are absent")
-        places = [(names or self._fitted_columns).index(c) for c in self._used]
+        places = [(names or self._fitted_columns).index(c) for c in used]
         _checks.refuse_cells({c: _checks.type_of(_table._place(X, j)) for c, j in zip(self._used, places)}, self._described)
         return X, places
 

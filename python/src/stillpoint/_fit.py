@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,18 @@ class Fit:
         it is estimated, the ``covariance`` of the noise in the terms. A network has none.
         """
         return json.loads(run(["coefficients", self.folder, "--json"]))
+
+    def means(self, population: Any, of: Sequence[str] = ()) -> dict[str, Any]:
+        """Adjusted means and average marginal effects over a public population: see :func:`stillpoint.means`."""
+        from stillpoint._answers import means
+
+        return means(self, population, of)
+
+    def tests(self) -> list[dict[str, Any]]:
+        """The joint Wald test of each column, of a fit with inference: see :func:`stillpoint.tests`."""
+        from stillpoint._answers import tests
+
+        return tests(self)
 
 
 def fit(

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from stillpoint import _checks, _table
+from stillpoint import _answers, _checks, _table
 from stillpoint._cells import amount
-from stillpoint._command import run
 from stillpoint._estimators import EVERY_ROW, _Estimator, _shared, _Unit
 from stillpoint._fit import Fit
 
@@ -24,8 +21,11 @@ class StillpointSurvival(_Estimator):
         cuts: the public ends of the intervals in each of which the baseline hazard is constant. The
             last is the end of the time that is modelled: later times count as observed until then.
         grouped: the time of an event is known by its interval alone, as where times are whole years and the cuts are, too.
+            With "logit" the model is one of logit hazards, whose coefficients are log odds ratios.
         changing: a column of ``categories`` whose hazard ratios change between the intervals; ``coefficients_`` then has
             ``hazard_ratios``.
+        entry: a column of X with the time at which each row came under observation (delayed entry, ``time_enter`` of
+            scikit-survival); None if it is 0 for all. A row whose entry is not before its time contributes nothing.
 
     The other arguments are those of :class:`StillpointClassifier`. ``y`` is a structured array with a
     field of truth values, whether the event occurred, and one of times, as scikit-survival's.
@@ -33,7 +33,7 @@ class StillpointSurvival(_Estimator):
     Attributes:
         event_times_: the cuts, with time 0 before them.
         cumulative_baseline_hazard_: the baseline hazard summed up to each of them, as a share of the last sum; of each
-            level of ``changing`` if there is one.
+            level of ``changing`` if there is one. With ``grouped="logit"`` it is the sum of the baseline odds.
     """
 
     def __init__(
@@ -42,6 +42,7 @@ class StillpointSurvival(_Estimator):
         cuts,
         grouped=False,
         changing=None,
+        entry=None,
         epsilon,
         delta,
         relation,
@@ -71,6 +72,7 @@ class StillpointSurvival(_Estimator):
         self.cuts = cuts
         self.grouped = grouped
         self.changing = changing
+        self.entry = entry
         super().__init__(**_shared(locals()))
 
     def fit(self, X: Any, y: Any):
@@ -91,10 +93,13 @@ class StillpointSurvival(_Estimator):
         return self.loss
 
     def _target(self) -> dict[str, Any]:
-        if not isinstance(self.grouped, bool):
-            raise ValueError(f"grouped = {self.grouped!r}: must be True or False")
+        if not isinstance(self.grouped, bool) and self.grouped != "logit":
+            raise ValueError(f"grouped = {self.grouped!r}: must be True, False or 'logit'")
         changing = {} if self.changing is None else {"changing": self.changing}
-        return {"cuts": [float(c) for c in self.cuts], **({"grouped": True} if self.grouped else {}), **changing}
+        return {"cuts": [float(c) for c in self.cuts], **({"grouped": self.grouped} if self.grouped else {}), **changing}
+
+    def _named(self) -> dict[str, Any]:
+        return {"entry": self.entry}
 
     def _of(self) -> Callable[[Any], str]:
         return amount
@@ -103,6 +108,7 @@ class StillpointSurvival(_Estimator):
         """The column of events, which is written before the times."""
         if spread:
             raise TypeError("X: must be one table: a Dask DataFrame has no estimator of the time to an event")
+        self._check_named(taken[:-1])
         column = "event"
         while column in taken:
             column += "_"
@@ -111,6 +117,8 @@ class StillpointSurvival(_Estimator):
     def _configuration(self, rows: int | None, columns: list[str], target: str, beside: _Unit = EVERY_ROW) -> dict[str, Any]:
         config = super()._configuration(rows, columns, target)
         config["schema"]["target"]["event"] = beside.column
+        if self.entry is not None:
+            config["schema"]["target"]["entry"] = self.entry
         return config
 
     def _sum(self, unit: str) -> None:
@@ -128,7 +136,10 @@ class StillpointSurvival(_Estimator):
         self.cumulative_baseline_hazard_ = sums[0] if self.changing is None else sums
 
     def predict(self, X: Any) -> np.ndarray:
-        """The risk score of each row: the logarithm of the expected number of events up to the last cut."""
+        """The risk score of each row: the logarithm of the expected number of events up to the last cut.
+
+        With ``grouped="logit"`` it is the logarithm of the sum of the odds of the intervals.
+        """
         return self._score(X, "score")["score"]
 
     def predict_survival_function(self, X: Any, times: Sequence[float] | None = None) -> np.ndarray:
@@ -140,6 +151,10 @@ class StillpointSurvival(_Estimator):
 
     def _expected(self, X: Any, times: np.ndarray) -> np.ndarray:
         """The expected number of events until each of the times (columns), for each row."""
+        if self.grouped == "logit":
+            odds = np.exp(self.predict(X))[:, None] * np.diff(self.cumulative_baseline_hazard_)
+            sums = np.concatenate([np.zeros((len(odds), 1)), np.cumsum(np.log1p(odds), axis=1)], axis=1)
+            return np.array([np.interp(times, self.event_times_, row) for row in sums]).reshape(len(sums), len(times))
         if self.changing is None:
             hazard = np.interp(times, self.event_times_, self.cumulative_baseline_hazard_)
             return np.exp(self.predict(X))[:, None] * hazard
@@ -160,16 +175,15 @@ class StillpointSurvival(_Estimator):
 
         Returns:
             the output of ``stillpoint evaluate --json``: ``concordance`` (Harrell's), ``concordance_uno``, ``brier`` at
-            the horizon, ``integrated_brier``, and ``calibration`` in tenths of the rows.
+            the horizon, ``integrated_brier``, and ``calibration`` in tenths of the rows. With ``entry`` X has its
+            column, too, and ``concordance_uno`` and the Brier scores are absent.
         """
         events, times = _outcome(y)
-        X, places = self._read(X)
+        used = self._used if self.entry is None else [*self._used, self.entry]
+        X, places = self._read(X, used)
         target = json.loads(self._model)["schema"]["target"]
-        feed = _table.writer(X, places, self._used, self.categories or {}, target["column"], times, amount, (target["event"], events))
-        with tempfile.TemporaryDirectory() as folder:
-            model = Path(folder) / "model.json"
-            model.write_bytes(self._model)
-            return json.loads(run(["evaluate", model, "-", "--json", *([] if horizon is None else [f"--horizon={horizon}"])], feed))
+        feed = _table.writer(X, places, used, self.categories or {}, target["column"], times, amount, (target["event"], events))
+        return _answers.of_bytes(self._model, "evaluate", "-", *([] if horizon is None else [f"--horizon={horizon}"]), feed=feed)
 
     def score(self, X: Any, y: Any) -> float:
         """Harrell's concordance index. It is not private: it is computed from the rows."""

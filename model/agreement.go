@@ -1,0 +1,137 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
+)
+
+// agreement compares what was predicted of rows with what was observed: in the mean, in groups, and by the slope of a
+// regression of what was observed on the score, whose slope is 1 if predictions are neither too extreme nor too timid.
+// Observed is 1 for the second of two classes and for an event, else 0, or is a number. Predicted is its expectation: of an
+// event the expected number of events while the row was observed.
+type agreement struct {
+	output Output
+	list   []agreed
+	groups map[string]*[4]float64 // rows, and sums of predicted, observed and squared difference
+}
+
+// agreed is a row: the score on the scale of the link, what was observed, and what is predicted per e^score, of a
+// logarithmic link.
+type agreed struct{ score, observed, per float64 }
+
+// mostGroups is the largest number of groups.
+const mostGroups = 100
+
+// add adds a row of a group.
+func (a *agreement) add(group string, row agreed) error {
+	a.list = append(a.list, row)
+	g := a.groups[group]
+	if g == nil {
+		if len(a.groups) == mostGroups {
+			return fmt.Errorf("by: the column has more than %d values: must have few", mostGroups)
+		}
+		if a.groups == nil {
+			a.groups = map[string]*[4]float64{}
+		}
+		g = new([4]float64)
+		a.groups[group] = g
+	}
+	predicted, _ := a.mean(row, 0, 1)
+	for i, v := range []float64{1, predicted, row.observed, (row.observed - predicted) * (row.observed - predicted)} {
+		g[i] += v
+	}
+	return nil
+}
+
+// mean returns what is predicted of a row for the score start + slope * score, and the derivative in start.
+func (a *agreement) mean(row agreed, start, slope float64) (value, change float64) {
+	z := start + slope*row.score
+	switch a.output {
+	case Probability:
+		p := 1 / (1 + math.Exp(-z))
+		return p, p * (1 - p)
+	case Value:
+		return z, 1
+	}
+	value = row.per * math.Exp(z)
+	return value, value
+}
+
+// slope returns the slope of the regression of what was observed on the score, by Newton's method; NaN if there is none.
+func (a *agreement) slope() float64 {
+	start, slope := 0., 1.
+	for range 50 {
+		var g, h [3]float64
+		for _, r := range a.list {
+			value, change := a.mean(r, start, slope)
+			g[0] += r.observed - value
+			g[1] += (r.observed - value) * r.score
+			h[0] += change
+			h[1] += change * r.score
+			h[2] += change * r.score * r.score
+		}
+		det := h[0]*h[2] - h[1]*h[1]
+		if !(det > 1e-12*h[0]*h[2]) {
+			return math.NaN() // all predictions are equal
+		}
+		along := (h[0]*g[1] - h[1]*g[0]) / det
+		start, slope = start+(h[2]*g[0]-h[1]*g[1])/det, slope+along
+		if math.Abs(along) < 1e-9 {
+			return slope
+		}
+	}
+	return math.NaN()
+}
+
+// set states the agreement in m. by is the column of the groups; "" leaves them out.
+func (a *agreement) set(m *Metrics, by string) {
+	var all [4]float64
+	for name, g := range a.groups {
+		for i, v := range g {
+			all[i] += v
+		}
+		if n := g[0]; by != "" {
+			of := group{name, int64(n), g[1] / n, g[2] / n, 0}
+			bias := of.Observed - of.Predicted
+			of.Error = math.Sqrt(max(g[3]/n-bias*bias, 0) / n)
+			m.Groups = append(m.Groups, of)
+		}
+	}
+	if all[0] == 0 {
+		return
+	}
+	slices.SortFunc(m.Groups, func(x, y group) int { return cmp.Compare(x.Group, y.Group) })
+	m.Predicted, m.Observed = new(all[1]/all[0]), new(all[2]/all[0])
+	if s := a.slope(); !math.IsNaN(s) {
+		m.Slope = &s
+	}
+}
+
+// group is the type of the elements of Metrics.Groups.
+type group = struct {
+	Group     string  `json:"group"`
+	N         int64   `json:"n"`
+	Predicted float64 `json:"predicted"`
+	Observed  float64 `json:"observed"`
+	// Error is the standard error of Observed - Predicted by the sampling of rows.
+	Error float64 `json:"standard_error"`
+}
+
+// groupText shows groups as a table, one a line.
+func groupText(list []group) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "group\trows\tpredicted\tobserved\tdifference\tits standard error")
+	for _, g := range list {
+		fmt.Fprintf(w, "%s\t%d\t%.4g\t%.4g\t%.2g\t%.2g\n", safetext.Text(g.Group), g.N, g.Predicted, g.Observed,
+			g.Observed-g.Predicted, g.Error)
+	}
+	_ = w.Flush() // writing to a strings.Builder never fails
+	return b.String()
+}
