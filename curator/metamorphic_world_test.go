@@ -150,7 +150,7 @@ var losses = func() map[string][]string {
 			if l, err = loss.PoissonRate(3, targetpair.Least); err != nil {
 				panic(err)
 			}
-			list["time"] = append(list["time"], l.Name())
+			list["time"] = append(list["time"], l.Name(), "logit-hazard(3,1.52587890625e-05)")
 		}
 	}
 	return list
@@ -187,7 +187,7 @@ func (w *world) aim(t *rapid.T, of subject) {
 			target.Cuts, target.Hazards = []float64{.5, 1.5, 2}, []float64{.25, 0, .75}
 			for _, c := range w.def.Columns {
 				n := len(c.Categories)
-				if c.Kind != dataset.Category || n < 2 || n > 20 || !rapid.Bool().Draw(t, "changing") {
+				if c.Kind != dataset.Category || target.Grouped == targetpair.Logit || n < 2 || n > 20 || !rapid.Bool().Draw(t, "changing") {
 					continue
 				}
 				target.Changing, target.Hazards = c.Name, nil

@@ -127,8 +127,11 @@ func (c *Config) released(ctx context.Context, o optimize.Oracle, h Hazards, p o
 	if err == nil {
 		err = refine(schema)
 	}
-	rounds := 1.
-	if all > manyEvents {
+	rounds, steepest := 1., 0.
+	for j, e := range events {
+		steepest = max(steepest, e/max(observed[j], sigma))
+	}
+	if all > manyEvents && steepest < mostHazard {
 		rounds = 2
 	}
 	rate.Loss = l
@@ -193,7 +196,11 @@ func (c *Config) released(ctx context.Context, o optimize.Oracle, h Hazards, p o
 
 // manyEvents is the share of records with an event above which the budget of the pilot fit is divided between two.
 // After one the baseline hazard has up to a third of the fall of that of all records (lab/results/survival.md).
-const manyEvents = .65
+const manyEvents = .45
+
+// mostHazard is the hazard or the odds of an interval from which on there is one pilot fit: where nearly all at risk have
+// the event, such as where observation never reaches the end of an interval, a second would let the estimate run off.
+const mostHazard = 1.5
 
 // cloglog is the link of grouped times by default (dataset.Target.Grouped).
 const cloglog = "cloglog"

@@ -14,9 +14,29 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize/onestep"
 )
+
+// TestInferenceWithWeights tests that a fit with weights of rows has intervals, whose meaning names the weights, and that
+// weights beside a unit are refused.
+func TestInferenceWithWeights(t *testing.T) {
+	weighed := []string{`"1"]}`, `"1"], weight: note}`, "    note: ignore\n", ""}
+	cfg := config(t, 500, append(weighed, "model: {loss: logistic}\n", "model: {loss: logistic}\ninference: {level: 0.9}\n")...)
+	f, err := cfg.Fit(t.Context(), Options{Software: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := f.Model.Coefficients()
+	if err != nil || !strings.Contains(c.Meaning, "weights of note") {
+		t.Errorf("%v, %v: must name the weights", c, err)
+	}
+	cfg = config(t, 500, append(weighed, "  target:", "  unit: {column: age, rows: 2}\n  target:", "    age: {number: [0, 100]}\n", "", "model: {loss: logistic}\n",
+		"model: {loss: logistic}\ninference: {level: 0.9}\n")...)
+	_, err = cfg.Plan(t.Context())
+	wantError(t, err, "schema.target.weight: must be left out beside schema.unit")
+}
 
 // TestInferenceRefuses tests configurations that request confidence intervals. Plan and Fit must
 // refuse each key that would change the meaning of a coefficient, and name it.
@@ -314,6 +334,8 @@ func TestIntervalsAreEverywhere(t *testing.T) {
 		y := []float64{0, 0} // a target whose slope is not clipped
 		if loss.IsLogistic(l) {
 			y = []float64{1, 1}
+		} else if name == "logit-hazard" {
+			y = slices.Repeat([]float64{targetpair.JoinRisk(0, 1, false)}, 2)
 		}
 		second := make([]float64, 2)
 		l.(loss.RankOne).Curvatures(second, []float64{z - h, z + h}, y)

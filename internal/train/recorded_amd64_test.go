@@ -5,14 +5,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"flag"
 	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -20,8 +17,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
-
-var update = flag.Bool("update", false, "write testdata/settings.golden anew")
 
 // TestSettingsAreWhatTheyWere tests that each algorithm, with each of its settings changed alone, makes the plan and,
 // on a small table, the questions, charges and result, to the bit, that testdata/settings.golden has. The file is
@@ -52,25 +47,7 @@ func TestSettingsAreWhatTheyWere(t *testing.T) {
 			fmt.Fprintln(&got, recordedRun(t, next, losses[i/2%2], relation, 3, 160))
 		}
 	}
-	const path = "testdata/settings.golden"
-	if *update {
-		if err := os.WriteFile(path, got.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	then, now := strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")
-	if len(then) != len(now) {
-		t.Errorf("%d lines: must be %d: go test -update adds new algorithms and settings", len(now), len(then))
-	}
-	for i := range min(len(then), len(now)) {
-		if then[i] != now[i] {
-			t.Errorf("now  %s\nthen %s", now[i], then[i])
-		}
-	}
+	compareRecorded(t, "settings.golden", got.String())
 }
 
 // recordedRun returns a line about a plan and its run on a table of random records.

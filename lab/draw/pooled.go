@@ -219,10 +219,13 @@ func (p *pooled) own(i int) (outcome, string, error) {
 }
 
 // others runs, for about the time of patience, the tests of other packages that reach the function of a defect, the
-// quickest first, and returns the test that fails.
-func (p *pooled) others(i int, folders []string, patience time.Duration) (outcome, string, error) {
+// quickest first, and returns the test that fails. After until no more is found out about tests.
+func (p *pooled) others(i int, folders []string, patience time.Duration, until time.Time) (outcome, string, error) {
 	var all []unit
 	for _, folder := range folders {
+		if _, known := p.known[folder]; !known && time.Now().After(until) {
+			continue
+		}
 		list, err := p.in(folder, p.list[i].site)
 		if err != nil {
 			return "", "", err

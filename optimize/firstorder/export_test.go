@@ -23,3 +23,8 @@ func Least(p optimize.Plan, excess float64) float64 {
 	return p.(*preconditionedPlan).least(0, func(float64) float64 { return 1 },
 		func(optimize.Problem, optimize.UpdateRule) float64 { return excess })
 }
+
+// Blocks reports whether the metric has a block and columns apart.
+func Blocks(p optimize.Problem) bool { _, _, ok := blockOf(p); return ok }
+
+func Edge(p optimize.Problem, sigma float64) float64 { return diagonalEdge(p, sigma) }
