@@ -1,6 +1,7 @@
 package stillpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -196,9 +197,7 @@ func (s Spec) options() train.Options {
 	if s.Step != nil {
 		o.Step = func(step train.Step) { s.Step(Step(step)) }
 	}
-	if o.Software == "" {
-		o.Software = "a Go program"
-	}
+	o.Software = cmp.Or(o.Software, "a Go program")
 	return o
 }
 

@@ -1,10 +1,12 @@
 package firstorder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -164,10 +166,7 @@ type preconditionedPlan struct {
 // setting. Plan returns an error if p is not valid, a setting is out of range, or the method cannot
 // solve p (see Serves).
 func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if err := p.Validate(); err != nil {
-		return nil, err
-	}
-	if err := c.Serves(p); err != nil {
+	if err := cmp.Or(p.Validate(), c.Serves(p)); err != nil {
 		return nil, err
 	}
 	rare := 0.
@@ -199,10 +198,7 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	if plan.narrow, err = newNarrowing(p, c.StepScale, T, &plan.gradient); err != nil {
 		return nil, err
 	}
-	law := optimize.UpdateRule{Importance: make([]float64, c.Steps), Momentum: momentum}
-	for t := range law.Importance {
-		law.Importance[t] = plan.gradient
-	}
+	law := optimize.UpdateRule{Importance: slices.Repeat([]float64{plan.gradient}, c.Steps), Momentum: momentum}
 	edge := plan.expectedEdge(p)
 	plan.foresee(&law, p, ridgeOf(p, edge), plan.effective(p, ridgeOf(p, edge)))
 	words, first := "", c.StepScale/p.DataSmoothness()
@@ -272,27 +268,14 @@ func (Preconditioned) Serves(p optimize.Problem) error {
 // rule replaces settings that are zero by the default rule's values. It returns an error for settings
 // out of range.
 func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
-	if err := optimize.CheckSteps("preconditioned", c.Steps); err != nil {
-		return c, err
-	}
 	N := p.Effective()
-	for _, f := range []struct {
-		name       string
-		value      *float64
-		rule, most float64
-	}{
-		{"moment share", &c.MomentShare, .1, 1},
-		{"clip share", &c.ClipShare, .01, 1},
-		{"clip scale", &c.ClipScale, usualClip(p, N), math.Inf(1)},
-		{"step scale", &c.StepScale, usualStep(p), math.Inf(1)},
-	} {
-		if *f.value == 0 {
-			*f.value = f.rule
-		}
-		if !(*f.value > 0 && *f.value < f.most) {
-			return c, fmt.Errorf("optimize: preconditioned: %s = %v: must be > 0 and < %v, or left out for the rule's", f.name,
-				*f.value, f.most)
-		}
+	err := cmp.Or(optimize.CheckSteps("preconditioned", c.Steps), optimize.Fill("preconditioned",
+		optimize.Setting{Name: "moment share", Value: &c.MomentShare, Rule: .1, Below: 1},
+		optimize.Setting{Name: "clip share", Value: &c.ClipShare, Rule: .01, Below: 1},
+		optimize.Setting{Name: "clip scale", Value: &c.ClipScale, Rule: usualClip(p, N), Below: math.Inf(1)},
+		optimize.Setting{Name: "step scale", Value: &c.StepScale, Rule: usualStep(p), Below: math.Inf(1)}))
+	if err != nil {
+		return c, err
 	}
 	if c.Steps == 0 && narrows(p) {
 		c.Steps = narrowingSteps(p, c.MomentShare)
