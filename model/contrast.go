@@ -44,7 +44,7 @@ func (m *Model) Contrast(text string) (*ContrastOf, error) {
 	out := &ContrastOf{Text: text, Formula: m.formula(f), Short: m.short(), Level: f.Level,
 		Interval: m.contrasts()(weights, 0)}
 	out.Unit, out.Multiplied = m.unit(), m.multiplied(out.Interval)
-	out.Reason = m.reason(out.Interval, func(j int) bool { return weights[j] != 0 })
+	out.Reason = wider(m.reason(out.Interval, func(j int) bool { return weights[j] != 0 }), out.Interval)
 	out.Meaning = m.words(out)
 	return out, nil
 }
@@ -94,15 +94,16 @@ func (m *Model) Joint(texts []string) (contrast.Joint, error) {
 }
 
 // unjoined says in words why several contrasts have no joint confidence region. state is the state of the
-// joint region. If a contrast alone has no interval, unjoined returns the reason of the first such contrast.
+// joint region. If a contrast alone has no interval, or one that is wider by the error of the last step, unjoined returns the
+// reason of the first such contrast.
 // Otherwise it returns the reason why the method states no region.
 func (m *Model) unjoined(state inference.State, texts []string, contrasts [][]float64) string {
 	if state == inference.Dependent {
 		return "one of the contrasts follows from the others in the formula"
 	}
 	for i, weights := range contrasts {
-		if v := m.inference.Contrast(weights, 0); v.State != inference.Reported {
-			return texts[i] + ": " + m.reason(v, nil)
+		if v := m.inference.Contrast(weights, 0); v.State != inference.Reported || state == inference.Withheld && v.Remainder > 0 {
+			return texts[i] + ": " + wider(m.reason(v, func(int) bool { return false }), v)
 		}
 	}
 	return m.unidentified()

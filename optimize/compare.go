@@ -32,6 +32,11 @@ import (
 // difference is at least the number released: the model can be called worse than the constant, but not better
 // (runrecord.Compared.LowerBound).
 //
+// A loss of relative residuals with a cap above usualCap, such as tweedie(1.5,50,10), has an interval that is wide because of
+// numbers more than usualCap times above their mean, which few records have. The differences of all records are then cut to
+// the interval that the loss with the cap usualCap would have, on both sides (runrecord.Compared.Cut). The verdict is about
+// these.
+//
 // # The constant's own noise
 //
 // The base rate has noise, so that its constant is not the best one. Its mean loss exceeds the smallest possible one
@@ -110,6 +115,9 @@ const (
 	hopeless = .5
 	// usualRange is the radius of an interval of differences, in units of F0, that plans assume.
 	usualRange = 1.5
+	// usualCap is the largest cap of relative residuals with which all of a record's difference counts. A larger one widens
+	// the range of differences by numbers that few records have.
+	usualCap = 5
 	// leastRange is the smallest radius of an interval of differences. It is above the rounding of losses.
 	leastRange = 1e-9
 )
@@ -180,12 +188,17 @@ func (c Compare) difference(ctx context.Context, o Oracle, p Problem, base Base,
 	if c.valued() {
 		charge *= compareShare
 	}
+	of := loss.Unweighted(c.Loss)
+	if _, relative := of.(interface{ LeastMean() float64 }); relative && ok && of.Constants().Lipschitz > usualCap {
+		most = usualCap / of.Constants().Lipschitz * max(-least, most)
+		least, out.Cut = -most, true
+	}
 	centre, radius := (least+most)/2, (most-least)/2
 	gap := out.Constant + 2*out.ConstantSigma
 	if !(gap > 0) || gap > p.Constants.InitialGap {
 		gap = p.Constants.InitialGap
 	}
-	if 2*c.sigma(p, radius, charge) > hopeless*gap && least < 0 && most > -2*least {
+	if 2*c.sigma(p, radius, charge) > hopeless*gap && !out.Cut && least < 0 && most > -2*least {
 		most, centre, radius, out.LowerBound = -least, 0, -least, true
 	}
 	if p.Relation == account.AddOrRemove {

@@ -234,6 +234,8 @@ type Workload struct {
 	// Metrics is the number of metrics in which gradients are measured. The first query in a metric computes the
 	// length of every row in it, in a further pass.
 	Metrics float64
+	// Block is the number of features in the block of such a metric if queries for squares of features precede it.
+	Block int
 	// Samples is the number of Poisson samples that are drawn, each with a coin for every record.
 	Samples float64
 	// Smoothing is the smoothing of the loss in queries of kinds that allow one. If radii fall during a run, its
@@ -252,8 +254,8 @@ func (w Workload) Count(k query.Kind, count, share float64) Workload {
 
 // Plus returns the workload of both runs, w and v. It has the smoothing of w, or of v if w has none.
 func (w Workload) Plus(v Workload) Workload {
-	sum := Workload{Kinds: maps.Clone(w.Kinds), Metrics: w.Metrics + v.Metrics, Samples: w.Samples + v.Samples,
-		Smoothing: w.Smoothing}
+	sum := Workload{Kinds: maps.Clone(w.Kinds), Metrics: w.Metrics + v.Metrics, Block: max(w.Block, v.Block),
+		Samples: w.Samples + v.Samples, Smoothing: w.Smoothing}
 	if !sum.Smoothing.On() {
 		sum.Smoothing = v.Smoothing
 	}

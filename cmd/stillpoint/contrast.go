@@ -23,8 +23,11 @@ import (
 type contrastCommand struct {
 	Dir      string   `arg:"" help:"Output folder of a fit with inference: {level: 0.95}, or its model.json." placeholder:"DIR"`
 	Contrast []string `arg:"" help:"Combinations of terms, such as \"region=north - region=south\" or \"10 age\"." placeholder:"CONTRAST"`
-	Level    float64  `help:"Level of the intervals and of the region; without it the level of the fit." placeholder:"P"`
-	JSON     bool     `help:"Print JSON." name:"json"`
+	Level    *float64 `help:"Level of the intervals and of the region; without it the level of the fit." placeholder:"P"`
+
+	Simultaneous bool `help:"Widen the intervals so that all of them hold at once with the level (Bonferroni). The joint region stays."`
+
+	JSON bool `help:"Print JSON." name:"json"`
 }
 
 // model reads the model of a fit's folder, and verifies the folder's certificate and model. If Dir is a file,
@@ -48,12 +51,18 @@ func (k *contrastCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	if m, err = report.AtLevel(m, k.Level, false); err != nil {
+	if m, err = report.AtLevel(m, k.Level, 0); err != nil {
 		return fmt.Errorf("%s: %w", k.Dir, err)
+	}
+	each := m
+	if k.Simultaneous {
+		if each, err = report.AtLevel(m, nil, len(k.Contrast)); err != nil {
+			return fmt.Errorf("%s: %w", k.Dir, err)
+		}
 	}
 	var list []*model.ContrastOf
 	for _, text := range k.Contrast {
-		one, err := m.Contrast(text)
+		one, err := each.Contrast(text)
 		if err != nil {
 			return fmt.Errorf("%s: %w", k.Dir, err)
 		}
@@ -73,7 +82,11 @@ func (k *contrastCommand) Run(ctx context.Context, c *console) error {
 			Joint     *inference.Joint    `json:"joint,omitempty"`
 		}{list, joint})
 	}
-	_, err = fmt.Fprint(c.out, contrastText(list, joint))
+	text := contrastText(list, joint)
+	if k.Simultaneous {
+		text += simultaneous("the level beside it")
+	}
+	_, err = fmt.Fprint(c.out, text)
 	return err
 }
 
@@ -86,10 +99,10 @@ func contrastText(list []*model.ContrastOf, joint *inference.Joint) string {
 		switch v.State {
 		case inference.Reported:
 			fmt.Fprintf(&b,
-				"  %.4g, %g%% interval %.4g to %.4g (%s), standard error %.2g, of which privacy makes %.0f%% of the width\n",
+				"  %.4g, %.5g%% interval %.4g to %.4g (%s), standard error %.2g, of which privacy makes %.0f%% of the width\n",
 				v.Estimate, 100*v.Level, v.Low, v.High, safetext.Text(v.Unit), v.Error, 100*v.Privacy)
 			if r, name := v.Ratio(); r != nil {
-				fmt.Fprintf(&b, "  %s %.4g, %g%% interval %.4g to %.4g\n", name, r.Estimate, 100*v.Level, r.Low, r.High)
+				fmt.Fprintf(&b, "  %s %.4g, %.5g%% interval %.4g to %.4g\n", name, r.Estimate, 100*v.Level, r.Low, r.High)
 			}
 			if v.Reason != "" {
 				b.WriteString(safetext.Lines(safetext.Text(v.Reason), "  ", 100))
@@ -124,8 +137,11 @@ type meansCommand struct {
 	Of      []string `help:"Columns whose means or effects are printed; without it all categories and numbers." sep:"none" placeholder:"COLUMN"`
 	Over    string   `help:"PUBLIC table (CSV or Parquet) that is the reference population." placeholder:"FILE"`
 	Profile []string `help:"A row of the reference population in place of a table: age=40,sex=f. May be given several times." sep:"none" placeholder:"PROFILE"`
-	Level   float64  `help:"Level of the intervals; without it the level of the fit." placeholder:"P"`
-	JSON    bool     `help:"Print JSON." name:"json"`
+	Level   *float64 `help:"Level of the intervals; without it the level of the fit." placeholder:"P"`
+
+	Simultaneous bool `help:"Widen the intervals so that all of them hold at once with the level (Bonferroni)."`
+
+	JSON bool `help:"Print JSON." name:"json"`
 }
 
 func (k *meansCommand) Run(ctx context.Context, c *console) error {
@@ -133,7 +149,7 @@ func (k *meansCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	if m, err = report.AtLevel(m, k.Level, false); err != nil {
+	if m, err = report.AtLevel(m, k.Level, 0); err != nil {
 		return fmt.Errorf("%s: %w", k.Dir, err)
 	}
 	var people means.Population
@@ -148,11 +164,13 @@ func (k *meansCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	answers, err := means.Of(ctx, m, people, k.Of)
-	if err != nil {
-		return err
+	answers, predicted, err := k.answers(ctx, m, people)
+	if err == nil && k.Simultaneous {
+		if m, err = report.AtLevel(m, nil, 1+len(answers.List)+len(predicted)); err != nil {
+			return fmt.Errorf("%s: %w", k.Dir, err)
+		}
+		answers, predicted, err = k.answers(ctx, m, people)
 	}
-	predicted, err := k.predictions(ctx, m, people)
 	if err != nil {
 		return err
 	}
@@ -162,8 +180,22 @@ func (k *meansCommand) Run(ctx context.Context, c *console) error {
 			Profiles []profilePrediction `json:"profiles,omitempty"`
 		}{answers, predicted})
 	}
-	_, err = fmt.Fprint(c.out, meansText(answers, predicted))
+	text := meansText(answers, predicted)
+	if k.Simultaneous {
+		text += simultaneous("the level in the head of the table")
+	}
+	_, err = fmt.Fprint(c.out, text)
 	return err
+}
+
+// answers returns the means and effects, and the predictions for profiles.
+func (k *meansCommand) answers(ctx context.Context, m *model.Model, people means.Population) (*means.Answers, []profilePrediction, error) {
+	answers, err := means.Of(ctx, m, people, k.Of)
+	if err != nil {
+		return nil, nil, err
+	}
+	predicted, err := k.predictions(ctx, m, people)
+	return answers, predicted, err
 }
 
 // publicRows reads a public table.
@@ -257,7 +289,7 @@ func meansText(a *means.Answers, predicted []profilePrediction) string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	head := "interval"
 	if a.Level > 0 {
-		head = fmt.Sprintf("%g%% interval", 100*a.Level)
+		head = fmt.Sprintf("%.5g%% interval", 100*a.Level)
 	}
 	if predicted != nil {
 		fmt.Fprintf(w, "\nprofile\tprediction\t%s\n", head)

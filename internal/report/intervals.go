@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -70,6 +69,16 @@ func states(c *model.Coefficients) (text string) {
 			terms = append(slices.Clone(terms[:most]), fmt.Sprintf("%d others", len(terms)-most))
 		}
 		text += fmt.Sprintf(" %s%s (%s): %s.", strings.ToUpper(string(r.State[:1])), r.State[1:], strings.Join(terms, ", "), r.Text)
+	}
+	wider, largest := 0, 0.
+	for _, k := range slices.Concat(c.List, c.Thresholds) {
+		if k.State == inference.Reported && k.Remainder > 0 {
+			wider, largest = wider+1, max(largest, k.Remainder)
+		}
+	}
+	if wider > 0 {
+		text += fmt.Sprintf(" A bound on the error of the last Newton step is part of %s: it makes each wider by %.0f%% at most.",
+			count(wider, "interval", "intervals"), 100*largest)
 	}
 	return text
 }
@@ -248,11 +257,14 @@ func effects(c *model.Coefficients) Table {
 	return t
 }
 
-// AtLevel returns the model with intervals of another level, for which the released covariance is enough; level 0 is that
-// of the fit. If together is true, all coefficients of the formula have intervals that hold at once with this level: by
-// Bonferroni's inequality each of k coefficients gets the level 1 - (1 - level)/k.
-func AtLevel(m *model.Model, level float64, together bool) (*model.Model, error) {
-	if level == 0 && !together {
+// Every, as a number of intervals, is all coefficients of the formula but the intercept.
+const Every = -1
+
+// AtLevel returns the model with intervals of another level, for which the released covariance is enough; nil is that
+// of the fit. If together is not 0, as many intervals hold at once with this level: by Bonferroni's inequality each of k
+// intervals gets the level 1 - (1 - level)/k.
+func AtLevel(m *model.Model, asked *float64, together int) (*model.Model, error) {
+	if asked == nil && together == 0 {
 		return m, nil
 	}
 	if _, err := m.Coefficients(); err != nil {
@@ -262,19 +274,25 @@ func AtLevel(m *model.Model, level float64, together bool) (*model.Model, error)
 	if err != nil {
 		return nil, err
 	}
-	level = cmp.Or(level, f.Level)
+	level := f.Level
+	if asked != nil {
+		level = *asked
+	}
 	if err := inference.CheckLevel(level); err != nil {
 		return nil, err
 	}
-	if f.Method == inference.Region && (level != f.Level || together) {
+	if f.Method == inference.Region && (level != f.Level || together != 0) {
 		return nil, fmt.Errorf("level = %v: must be that of the fit, %v, since the intervals are projections of a Fieller region",
 			level, f.Level)
 	}
-	if f.Level = level; together {
-		k := float64(max(len(f.Columns)-1, 1)) // without the intercept
-		f.Level = 1 - (1-level)/k
+	if f.Level = level; together != 0 {
+		k, of := together, "intervals"
+		if together == Every {
+			k, of = max(len(f.Columns)-1, 1), "coefficients"
+		}
+		f.Level = 1 - (1-level)/float64(k)
 		if inference.CheckLevel(f.Level) != nil {
-			return nil, fmt.Errorf("level = %v: %v coefficients together need %.5g each: must be at most 0.999", level, k, f.Level)
+			return nil, fmt.Errorf("level = %v: %v %s together need %.5g each: must be at most 0.999", level, k, of, f.Level)
 		}
 	}
 	file, err := m.Bytes()
