@@ -176,10 +176,14 @@ func (f *planCommand) Run(ctx context.Context, c *console) error {
 		}
 	}
 	if f.JSON {
-		return printJSON(c.out, planJSON(planned, tried))
+		err = printJSON(c.out, planJSON(planned, tried))
+	} else {
+		_, err = fmt.Fprint(c.out, outline(planned, f.Verbose), comparison(planned, tried))
 	}
-	_, err = fmt.Fprint(c.out, outline(planned, f.Verbose), comparison(planned, tried))
-	return err
+	if err != nil {
+		return err
+	}
+	return planned.Useless() // which fit refuses, too
 }
 
 // drySummary returns the lines that fit --dry-run prints below the plan: the charge and the files of the fit
