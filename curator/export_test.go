@@ -70,7 +70,7 @@ func OpenShards(ctx context.Context, c Config, seed uint64) (*Session, error) {
 // OpenOver opens a session without noise over the given rows in place of the configuration's. The
 // watcher w gets a description of every release, with the exact sum.
 func OpenOver(rows row.Source, c Config, seed uint64, w session.Watcher) (*Session, error) {
-	e, err := engine.New(rows, c.Loss, c.workers())
+	e, err := engine.New(rows, timed(c.Loss, c.Schema.Target()), c.workers())
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,24 @@ func (f frame) sums(sum []int64, facts query.Facts, runs, d int) []int64 {
 		}
 	default:
 		for i, v := range sum {
+			if facts.Blocks && i == d {
+				break
+			}
 			out[f.index(i, runs)] = v
+		}
+		if facts.Blocks && len(sum) > d { // the pairs of half the features
+			var moved []int
+			for j := 0; j < d; j += 2 {
+				moved = append(moved, f.place[j])
+			}
+			in, k := slices.Sorted(slices.Values(moved)), len(moved)
+			at := func(a, b int) int { return d + pair(a, b-1, k-1) }
+			for a, j := range moved {
+				for b := a + 1; b < k; b++ {
+					x, y := slices.Index(in, j), slices.Index(in, moved[b])
+					out[at(min(x, y), max(x, y))] = sum[at(a, b)]
+				}
+			}
 		}
 	}
 	if f.sign < 0 && !facts.Number && !facts.Pairs {
@@ -105,6 +122,37 @@ func (f frame) metric(t rapid.TB, d int, seed uint64) query.Metric {
 		}
 	}
 	m, err := query.NewMetric(d, moved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// half returns a block of every other feature, and blocks the metric with that block of metric, and its diagonal.
+func (f frame) half(d int) []bool {
+	whole := make([]bool, d)
+	for j := range d {
+		whole[frame{place: f.place}.index(j, 1)] = j%2 == 0
+	}
+	return whole
+}
+
+func (f frame) blocks(t rapid.TB, d int, seed uint64) query.Metric {
+	from, entries, row := f.metric(t, d, seed), make([]float64, d), make([]int64, d)
+	var whole []int
+	for j, in := range f.half(d) {
+		if entries[j] = float64(from.Entry(j)) * from.Step(); in {
+			whole = append(whole, j)
+		}
+	}
+	var block []float64
+	for _, j := range whole {
+		from.Row(row, j)
+		for _, k := range whole {
+			block = append(block, float64(row[k])*from.Step())
+		}
+	}
+	m, err := query.NewBlocks(entries, whole, block)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,6 +231,8 @@ func (w *world) questions(t rapid.TB, l loss.Loss, d int, f frame) (list []asked
 		asked{"second moment", of(query.SecondMomentOf(on, d)), false},
 		asked{"mean row", of(query.RowMeanOf(on, d)), false},
 		asked{"squared features", of(query.SquaredFeaturesOf(on, d)), false},
+		asked{"squares and pairs", of(query.BlockMomentOf(on, f.half(d))), false},
+		asked{"in a metric of blocks", of(query.GradientInMetric(on, x, steep/2, 2*steep, f.blocks(t, d, w.seed))), false},
 		asked{"squared distance", of(query.SquaredDistanceFrom(on, among, 2)), false},
 		asked{"centred moment", of(query.CentredMomentOf(on, among, .4)), false},
 		asked{"curvature", of(query.CurvatureAt(on, x, hi)), false},

@@ -150,7 +150,7 @@ var losses = func() map[string][]string {
 			if l, err = loss.PoissonRate(3, targetpair.Least); err != nil {
 				panic(err)
 			}
-			list["time"] = append(list["time"], l.Name())
+			list["time"] = append(list["time"], l.Name(), "logit-hazard(3,1.52587890625e-05)")
 		}
 	}
 	return list
@@ -182,12 +182,12 @@ func (w *world) aim(t *rapid.T, of subject) {
 	case "time":
 		target.Event = rapid.SampledFrom([]string{event, event + "=no"}).Draw(t, "event")
 		target.Entry = rapid.SampledFrom([]string{"", entry}).Draw(t, "entry")
-		target.Kind, target.High, target.Grouped = dataset.Number, 2, rapid.Bool().Draw(t, "grouped")
+		target.Kind, target.High, target.Grouped = dataset.Number, 2, rapid.SampledFrom([]string{"", "cloglog", "logit"}).Draw(t, "grouped")
 		if rapid.Bool().Draw(t, "hazards") {
 			target.Cuts, target.Hazards = []float64{.5, 1.5, 2}, []float64{.25, 0, .75}
 			for _, c := range w.def.Columns {
 				n := len(c.Categories)
-				if c.Kind != dataset.Category || n < 2 || n > 20 || !rapid.Bool().Draw(t, "changing") {
+				if c.Kind != dataset.Category || target.Grouped == targetpair.Logit || n < 2 || n > 20 || !rapid.Bool().Draw(t, "changing") {
 					continue
 				}
 				target.Changing, target.Hazards = c.Name, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/session"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -146,7 +147,17 @@ func (c Config) engine(of *stored) (engine.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return engine.New(records, c.Loss, c.workers())
+	return engine.New(records, timed(c.Loss, c.Schema.Target()), c.workers())
+}
+
+// timed returns the loss with the baseline odds of a time to an event, which a loss of logit hazards needs beside rows.
+func timed(l loss.Loss, t dataset.Target) loss.Loss {
+	if of, ok := l.(interface {
+		Timed(targetpair.Times) loss.Loss
+	}); ok && t.Event != "" {
+		return of.Timed(targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards, Grouped: t.Grouped})
+	}
+	return l
 }
 
 // over returns a session whose exact sums the given engine computes, until refine makes another of it. The

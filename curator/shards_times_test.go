@@ -26,22 +26,33 @@ func TestTimesOverShards(t *testing.T) {
 	for i, part := range [][]string{p.lines[:90], nil, p.lines[90:]} {
 		p.parts = append(p.parts, write(t, fmt.Sprintf("part-%d.csv", i), header+strings.Join(part, "")))
 	}
+	for _, link := range []string{"poisson-rate", "logit-hazard"} {
+		timesOverShards(t, p, link)
+	}
+}
+
+func timesOverShards(t *testing.T, p *parted, link string) {
 	def := dataset.Definition{Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, High: 100},
 		{Name: "drug", Kind: dataset.Category, Categories: []string{"no", "yes"}}},
 		Target: dataset.Target{Column: "days", Kind: dataset.Number, High: 10, Event: "died", Entry: "since",
 			Cuts: []float64{4, 10}, Changing: "drug"}}
+	refined := []float64{.1, .4, .45, .05}
+	if link == "logit-hazard" {
+		def.Target.Changing, def.Target.Grouped, refined = "", "logit", refined[:2]
+		refined[0] = .6
+	}
 	s := must[*dataset.Schema](t)(dataset.New(def))
-	def.Target.Hazards = []float64{.1, .4, .45, .05}
-	refined := must[*dataset.Schema](t)(dataset.New(def))
+	def.Target.Hazards = refined
+	to := must[*dataset.Schema](t)(dataset.New(def))
 	b, err := account.NewBudget(4, 1e-6, account.ReplaceOne)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := curator.Config{Path: p.whole, Schema: s, Budget: b, Loss: must[loss.RankOne](t)(loss.PoissonRate(3, s.Target().Least()))}
+	c := curator.Config{Path: p.whole, Schema: s, Budget: b, Loss: must[loss.Loss](t)(loss.Parse(link + "(3,1.52587890625e-05)"))}
 	run := func(s *curator.Session) string {
 		defer s.Close()
 		before := must[any](t)(gradientOf(t, s))
-		if err := s.Refine(refined); err != nil {
+		if err := s.Refine(to); err != nil {
 			t.Fatal(err)
 		}
 		after := must[any](t)(gradientOf(t, s))

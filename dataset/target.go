@@ -43,9 +43,10 @@ type Target struct {
 	// Cuts are the ends of the intervals in each of which the baseline hazard is constant, in the units of Column. The
 	// last is High. New fills in 8 equal intervals where there are none.
 	Cuts []float64
-	// Grouped says that the time of an event is known by its interval alone, as in tables with a time in whole years: the
-	// model is then one of discrete time with complementary log-log hazards.
-	Grouped bool
+	// Grouped says that the time of an event is known by its interval alone, as in tables with a time in whole years. It
+	// names the link of the model of discrete time: "cloglog", complementary log-log hazards, or "logit", logit hazards,
+	// whose coefficients are log odds ratios. If it is empty, times are known exactly.
+	Grouped string
 	// Changing names a column of categories whose hazard ratios change between intervals: each listed level has a baseline
 	// hazard of its own. Other cells have that of the first level.
 	Changing string
@@ -91,7 +92,7 @@ func (t Target) times() (names []string) {
 // validateTimes validates a time to an event.
 func (t Target) validateTimes() error {
 	if !t.timed() {
-		if t.Entry != "" || len(t.Cuts) > 0 || len(t.Hazards) > 0 || t.Changing != "" || t.Grouped {
+		if t.Entry != "" || len(t.Cuts) > 0 || len(t.Hazards) > 0 || t.Changing != "" || t.Grouped != "" {
 			return &fieldError{"target", "", "entry, cuts, grouped and changing are for the time to an event: must be given with time and event"}
 		}
 		return nil
@@ -121,6 +122,12 @@ func (t Target) validateTimes() error {
 		if rule != "" {
 			return &fieldError{[]string{"target.event", "target.entry"}[i], strconv.Quote(name), rule}
 		}
+	}
+	if t.Grouped != "" && t.Grouped != cloglog && t.Grouped != logit {
+		return &fieldError{"target.grouped", strconv.Quote(t.Grouped), groupedRule}
+	}
+	if t.Grouped == logit && t.Changing != "" {
+		return &fieldError{"target.changing", strconv.Quote(t.Changing), "must be left out with grouped = logit: only hazard ratios can change"}
 	}
 	before := 0.
 	for i, c := range t.Cuts {
@@ -162,6 +169,11 @@ func (s *Schema) validateHazards() error {
 }
 
 const mostIntervals = 64
+
+// Links of times that are known by interval, as Target.Grouped names them.
+const cloglog, logit = "cloglog", targetpair.Logit
+
+const groupedRule = "must be true (complementary log-log), logit or false"
 
 // beside returns the name of the column of weights or exposures, or "" if the target has neither.
 func (t Target) beside() string {

@@ -100,16 +100,16 @@ func TestTimesAreWritten(t *testing.T) {
 	}
 	def := s.definition()
 	def.Columns = append(def.Columns, Column{Name: "c", Kind: Category, Categories: []string{"a", "b"}})
-	def.Target.Changing, def.Target.Grouped = "c", true
+	def.Target.Changing, def.Target.Grouped = "c", "cloglog"
 	if s, err = New(def); err != nil {
 		t.Fatal(err)
 	}
 	if text, err = s.MarshalYAML(); err != nil || yaml.Unmarshal(text, again) != nil || again.Refines(s) != nil ||
-		again.Target().Changing != "c" || !again.Target().Grouped {
+		again.Target().Changing != "c" || again.Target().Grouped != "cloglog" {
 		t.Errorf("%s: %v", text, err)
 	}
 	ungrouped := s.Target()
-	ungrouped.Grouped = false
+	ungrouped.Grouped = ""
 	if other, err := New(Definition{Columns: def.Columns, Target: ungrouped}); err != nil || other.Refines(s) == nil {
 		t.Error("a schema whose times are not grouped refines one of grouped times")
 	}
@@ -134,6 +134,26 @@ func TestTimesAreWritten(t *testing.T) {
 	}
 }
 
+// TestGroupedIsRead: a stored schema names the link of grouped times, or has true for the only link of before.
+func TestGroupedIsRead(t *testing.T) {
+	for written, want := range map[string]string{"true": "cloglog", `"cloglog"`: "cloglog", `"logit"`: "logit", `""`: "", `false`: "error",
+		`1`: "error", `"probit"`: "error"} {
+		stored := `{"columns": [{"name": "x", "number": [0, 1]}], "target": {"column": "years", "number": [0, 2], "event": "died",
+			"cuts": [1, 2], "grouped": ` + written + `}}`
+		s := new(Schema)
+		if err := json.Unmarshal([]byte(stored), s); (err != nil) != (want == "error") || err == nil && s.Target().Grouped != want {
+			t.Errorf("grouped: %s: %v, %q", written, err, s.Target().Grouped)
+		}
+	}
+	for written, want := range map[string]string{"true": "cloglog", "logit": "logit", "cloglog": "cloglog", "false": ""} {
+		s := new(Schema)
+		text := "columns: {x: {number: [0, 1]}}\ntarget: {time: years, event: died, cuts: [1, 2], grouped: " + written + "}\n"
+		if err := yaml.Unmarshal([]byte(text), s); err != nil || s.Target().Grouped != want {
+			t.Errorf("grouped: %s: %v, %q", written, err, s.Target().Grouped)
+		}
+	}
+}
+
 // TestTimesAreChecked tests the errors of schemas of a time.
 func TestTimesAreChecked(t *testing.T) {
 	for target, want := range map[string]string{
@@ -151,8 +171,9 @@ func TestTimesAreChecked(t *testing.T) {
 		"{time: t, event: d, cuts: [1, 2], changing: x}":                        "target.changing",
 		"{time: t, event: d, cuts: [1, 2], changing: w}":                        "target.changing",
 		"{time: t, event: d, cuts: [2], changing: c}":                           "target.changing",
+		"{time: t, event: d, cuts: [1, 2], changing: c, grouped: logit}":        "target.changing = \"c\": must be left out with grouped",
 		"{column: y, number: [0, 1], grouped: true}":                            "are for the time to an event",
-		"{time: t, event: d, cuts: [1], grouped: perhaps}":                      "target.grouped = \"perhaps\": must be true or false",
+		"{time: t, event: d, cuts: [1], grouped: perhaps}":                      "target.grouped = \"perhaps\": must be true (complementary",
 		"{column: y, number: [0, 1], changing: c}":                              "are for the time to an event",
 		"{time: t, event: d, classes: [a, b]}":                                  "target",
 		"{time: t, event: \"=2\", cuts: [1]}":                                   "target.event",

@@ -88,8 +88,8 @@ func (r rawTarget) yaml() string {
 		if r.Entry != "" {
 			text += ", entry: " + yamltext.Text(r.Entry)
 		}
-		if r.Grouped {
-			text += ", grouped: true"
+		if r.Grouped != "" {
+			text += ", grouped: " + string(r.Grouped)
 		}
 		if r.Changing != "" {
 			text += ", changing: " + yamltext.Text(r.Changing)

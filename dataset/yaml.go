@@ -224,11 +224,14 @@ func (d *yamlDecoder) target(field string, node ast.Node, _ string) (raw rawTarg
 			return err
 		}},
 		{"grouped", func(field string, value ast.Node) error {
-			text, err := d.text(field, value, "write true or false")
-			if err == nil && text != "true" && text != "false" {
-				err = &fieldError{field, strconv.Quote(text), "must be true or false"}
+			text, err := d.text(field, value, "write true, logit or false")
+			if raw.Grouped = link(text); text == "true" {
+				raw.Grouped = cloglog
+			} else if text == "false" {
+				raw.Grouped = ""
+			} else if err == nil && text != cloglog && text != logit {
+				err = &fieldError{field, strconv.Quote(text), groupedRule}
 			}
-			raw.Grouped = text == "true"
 			return err
 		}},
 		{"changing", into(&raw.Changing, d.text, "write the name of the column whose hazard ratios change")},

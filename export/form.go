@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
@@ -35,6 +36,8 @@ type form struct {
 	activation string
 	// thresholds are those between ordered classes, on the scale of the one score of a row; nil for other losses.
 	thresholds []float64
+	// odds are the baseline odds above 0 of a model of logit hazards, as shares of their sum; nil for other losses.
+	odds []float64
 	// waves are the model's features of effects; nil if it has none. The weighted sums are then the margin and the
 	// effects.
 	*waves
@@ -63,6 +66,13 @@ func newForm(m *model.Model) (*form, error) {
 		f.margins = len(f.target.Classes)
 	}
 	f.sums = f.margins
+	if t := f.target; t.Grouped == targetpair.Logit {
+		for _, h := range (targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards}).Shares() {
+			if h > 0 {
+				f.odds = append(f.odds, h)
+			}
+		}
+	}
 	if o, ok := m.Loss().(interface {
 		Thresholds([]float64, int) []float64
 	}); ok {

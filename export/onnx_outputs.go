@@ -50,7 +50,12 @@ func (g *graph) link(z string) {
 		half, mid := g.inUnits()
 		g.predict(g.op("Add", []string{g.op("Mul", []string{z, g.number(half)}), g.number(mid)}))
 	case model.Risk:
-		survival := g.op("Exp", []string{g.op("Neg", []string{g.op("Exp", []string{z})})})
+		events := g.op("Exp", []string{z})
+		if g.odds != nil {
+			odds := g.op("MatMul", []string{events, g.matrix(1, g.odds)})
+			events = g.op("ReduceSum", []string{g.op("Log", []string{g.op("Add", []string{odds, g.number(1)})}), g.index(1)})
+		}
+		survival := g.op("Exp", []string{g.op("Neg", []string{events})})
 		g.predict(g.op("Sub", []string{g.number(1), survival}))
 	case model.Rate:
 		g.predict(g.op("Mul", []string{g.op("Exp", []string{z}), g.number(g.target.Rate())}))

@@ -482,7 +482,16 @@ func (s *query) link() {
 		half, mid := s.inUnits()
 		items = []item{{s.clamped(z + " * " + s.literal(half) + " + " + s.literal(mid)), names[0]}}
 	case model.Risk:
-		items = []item{{"1 - " + s.power("-("+s.power(z)+")"), names[0]}}
+		if s.odds == nil {
+			items = []item{{"1 - " + s.power("-("+s.power(z)+")"), names[0]}}
+			break
+		}
+		p, left := s.own("p", 0), make([]string, len(s.odds))
+		s.step("power", item{s.power(z), p})
+		for j, h := range s.odds {
+			left[j] = fmt.Sprintf("(%s / (%s + %s * %s))", s.literal(1), s.literal(1), s.literal(h), p)
+		}
+		items = []item{{"1 - " + strings.Join(left, " * "), names[0]}}
 	case model.Rate:
 		items = []item{{s.clamped(s.power(z) + " * " + s.literal(s.target.Rate())), names[0]}}
 	case model.Probabilities:

@@ -70,7 +70,9 @@ func marginChanges(l RankOne, low, high, at float64) (least, most float64) {
 	if !finite(low) || !finite(high) {
 		return math.Inf(-1), math.Inf(1)
 	}
-	if p, is := Unweighted(l).(poisson); is {
+	if p, is := Unweighted(l).(poisson); is && p.odds != nil {
+		return p.hazardChanges(low, high, at)
+	} else if is {
 		return p.changes(low, high, at)
 	}
 	best := func(y float64) float64 { return y }

@@ -3,6 +3,7 @@ package loss_test
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -18,6 +19,7 @@ var changing = []struct {
 	{"huber(0.1)", true}, {"squared(1)", true}, {"absolute", true}, {"pinball(0.9)", true},
 	{"epsilon-insensitive(0.2)", true}, {"capped-absolute(0.5)", false}, {"welsch(0.5)", false},
 	{"geman-mcclure(0.5)", false}, {"tukey(0.5)", false}, {"poisson(3)", true}, {"poisson-rate(3,0.01)", true}, {"cloglog(3,0.01)", false},
+	{"logit-hazard(3,0.01)", false},
 	{"gamma(5,0.001)", true}, {"negbinomial(2,5,1000)", true}, {"tweedie(1.5,5,20,1000)", true},
 	{"negbinomial-rate(2,5,1000,0.05)", false}, {"tweedie-rate(1.5,5,20,1000,0.05)", false},
 	{"softmax(3)", false}, {"softmax(40)", false}, {"weighted(logistic,1,7)", true}, {"weighted(huber(0.3),row)", true},
@@ -66,7 +68,7 @@ func valueOf(l loss.Loss, w []float64, x []float32, y float64, clamped bool) flo
 	case !clamped || l.Target() != loss.Real:
 	case relative && loss.LeastExposure(l) == 0:
 		z[0] = min(z[0], 0)
-	case relative:
+	case relative, strings.HasPrefix(l.Name(), "logit-hazard"):
 	case loss.Counts(l):
 		q := 1.
 		if loss.LeastExposure(l) > 0 {

@@ -35,9 +35,9 @@ func newGamma(clip, least float64) (RankOne, error) {
 		return nil, fmt.Errorf("loss: gamma: least = %v: must be between %v and 1, and less than that: the lower bound of "+
 			"the target over the upper, of which the lower must be above 0", least, leastRatio)
 	}
-	g := gamma{clip: clip, least: least, lower: -logarithm(1 + clip), upper: math.Inf(1)}
+	g := gamma{clip: clip, least: least, lower: -repromath.Log(1 + clip), upper: math.Inf(1)}
 	if clip < 1 {
-		g.upper = -logarithm(1 - clip)
+		g.upper = -repromath.Log(1 - clip)
 	}
 	return g, nil
 }
@@ -66,22 +66,51 @@ func (gamma) Target() Target { return Real }
 func (g gamma) Constants() Constants {
 	return Constants{
 		Lipschitz: g.clip, Curvature: CurvatureInterval{0, 1 + g.clip}, HessianLipschitz: math.Inf(1),
-		InitialGap: g.value(-logarithm(g.least)),
+		InitialGap: g.value(-repromath.Log(g.least)),
 	}
 }
 
 // residual returns r = z - ln v.
 func (g gamma) residual(z, y float64) float64 {
+	return z - repromath.Log(g.number(y))
+}
+
+// number returns v, or NaN if it is not above 0.
+func (g gamma) number(y float64) float64 {
 	v := math.FMA((1-g.least)/2, 1+y, g.least)
 	if !(v > 0) {
 		return math.NaN()
 	}
-	return z - logarithm(v)
+	return v
+}
+
+// relative holds residuals, the residuals between the knees that are nearest to them, and e^-c of the latter.
+type relative struct{ r, c, e block }
+
+// of computes the numbers for the first min(len(z), len(block)) records and returns how many these are.
+func (b *relative) of(g gamma, z, y []float64) (n int) {
+	r := b.r.take(len(z))
+	c, e := b.c[:len(r)], b.e[:len(r)]
+	for i := range r {
+		r[i] = g.number(y[i])
+	}
+	repromath.Logs(r, r)
+	for i, log := range r {
+		r[i] = z[i] - log
+		c[i] = clamp(r[i], g.lower, g.upper)
+		e[i] = -c[i]
+	}
+	repromath.Exps(e, e)
+	return len(r)
 }
 
 func (g gamma) value(r float64) float64 {
 	c := clamp(r, g.lower, g.upper)
-	e := repromath.Exp(-c)
+	return g.beside(r, c, repromath.Exp(-c))
+}
+
+// beside returns the value at r, from the nearest residual c between the knees and e = e^-c.
+func (gamma) beside(r, c, e float64) float64 {
 	v := c + (e - 1)
 	if beyond := r - c; beyond < 0 || beyond > 0 { // not if r and a knee are infinite
 		v += float64(beyond * (1 - e))
@@ -91,25 +120,39 @@ func (g gamma) value(r float64) float64 {
 
 func (g gamma) Values(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		dst[i] = g.value(g.residual(z[i], y[i]))
+	var b relative
+	for len(dst) > 0 {
+		n := b.of(g, z, y)
+		for i := range n {
+			dst[i] = g.beside(b.r[i], b.c[i], b.e[i])
+		}
+		dst, z, y = dst[n:], z[n:], y[n:]
 	}
 }
 
 func (g gamma) Slopes(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		dst[i] = clamp(1-repromath.Exp(-clamp(g.residual(z[i], y[i]), g.lower, g.upper)), -g.clip, g.clip)
+	var b relative
+	for len(dst) > 0 {
+		n := b.of(g, z, y)
+		for i, e := range b.e[:n] {
+			dst[i] = clamp(1-e, -g.clip, g.clip)
+		}
+		dst, z, y = dst[n:], z[n:], y[n:]
 	}
 }
 
 func (g gamma) Curvatures(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		r := g.residual(z[i], y[i])
-		dst[i] = repromath.Exp(-r)
-		if r < g.lower || r > g.upper {
-			dst[i] = 0
+	var b relative
+	for len(dst) > 0 {
+		n := b.of(g, z, y)
+		for i, r := range b.r[:n] {
+			dst[i] = b.e[i]
+			if r < g.lower || r > g.upper {
+				dst[i] = 0
+			}
 		}
+		dst, z, y = dst[n:], z[n:], y[n:]
 	}
 }

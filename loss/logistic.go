@@ -1,6 +1,10 @@
 package loss
 
-import "math"
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/internal/repromath"
+)
 
 type logistic struct{}
 
@@ -33,8 +37,10 @@ func (logistic) Values(dst, z, y []float64) {
 	var margin, exp block
 	for len(dst) > 0 {
 		m := margin.margins(1, z, y)
-		for i, e := range exp.expOfSizes(m) {
-			dst[i] = max(-m[i], 0) + math.Log1p(e)
+		e := exp.expOfSizes(m)
+		repromath.CommonLog1ps(e, e)
+		for i, log := range e {
+			dst[i] = max(-m[i], 0) + log
 		}
 		dst, z, y = dst[len(m):], z[len(m):], y[len(m):]
 	}

@@ -16,6 +16,7 @@ var losses = registry[Loss]{kind: "loss", entries: map[string]entry[Loss]{
 	"poisson-rate":   {[]string{"clip", "least"}, func(p []float64) (Loss, error) { return PoissonRate(p[0], p[1]) }},
 	"cloglog":        {[]string{"clip", "least"}, func(p []float64) (Loss, error) { return newCloglog(p[0], p[1]) }},
 	"gamma":          {[]string{"clip", "least"}, func(p []float64) (Loss, error) { return newGamma(p[0], p[1]) }},
+	"logit-hazard":   {[]string{"clip", "least"}, func(p []float64) (Loss, error) { return newLogitHazard(p[0], p[1]) }},
 	"negbinomial": {[]string{"theta", "clip", "most"},
 		func(p []float64) (Loss, error) { return newNegbinomial(p[0], p[1], p[2]) }},
 	"negbinomial-rate": {[]string{"theta", "clip", "most", "least"}, func(p []float64) (Loss, error) {

@@ -73,10 +73,26 @@ var cutsPool = sync.Pool{New: func() any { return new(cuts) }}
 // softplus returns log(1 + e^t) and s(t), its derivative.
 func softplus(t float64) (value, slope float64) {
 	e := repromath.Exp(-math.Abs(t))
-	if slope = 1 / (1 + e); t < 0 {
-		slope = e / (1 + e)
+	return max(t, 0) + repromath.Log1p(e), share(t, e)
+}
+
+// share returns s(t), where e is e^-|t|.
+func share(t, e float64) float64 {
+	if t < 0 {
+		return e / (1 + e)
 	}
-	return max(t, 0) + repromath.Log1p(e), slope
+	return 1 / (1 + e)
+}
+
+// softpluses sets value[i] to log(1 + e^t) for t = slope[i], and slope[i] to s(t), for at most a block of numbers.
+func softpluses(value, slope []float64) {
+	var exp block
+	e := exp.expOfSizes(slope)
+	repromath.Log1ps(value, e)
+	for i, t := range slope {
+		value[i] += max(t, 0)
+		slope[i] = share(t, e[i])
+	}
 }
 
 // cuts computes the thresholds from v.
@@ -166,10 +182,41 @@ func (o ordered) value(c *cuts, z float64, class int) (value, a, b float64) {
 	return value, a, b
 }
 
-// slopes writes the derivatives in z and in the gaps' parameters to c.slope, and returns A and B.
-func (o ordered) slopes(c *cuts, z float64, class int) (slope []float64, a, b float64) {
-	_, a, b = o.value(c, z, class)
-	slope = c.slope[:o.k-1]
+// sides holds the class and the weight of each record of a block, which are no class and NaN for invalid ones, and the
+// values and slopes of the terms above the class and below it.
+type sides struct {
+	class        [len(block{})]int
+	weight       block
+	above, below block
+	a, b         block
+}
+
+// of computes the numbers for the first min(len(z), len(block)) records and returns how many these are. A missing term
+// is the softplus of -Inf, which is 0 with the slope 0.
+func (s *sides) of(o ordered, c *cuts, z, y []float64) int {
+	n := len(s.weight.take(len(z)))
+	for i := range n {
+		class, weight, ok := o.class(c, y[i])
+		if !ok {
+			class, weight = -1, math.NaN()
+		}
+		s.class[i], s.weight[i] = class, weight
+		s.a[i], s.b[i] = math.Inf(-1), math.Inf(-1)
+		if class >= 0 && class < o.k-1 {
+			s.a[i] = z[i] - c.at[class]
+		}
+		if class > 0 {
+			s.b[i] = c.at[class-1] - z[i]
+		}
+	}
+	softpluses(s.above[:n], s.a[:n])
+	softpluses(s.below[:n], s.b[:n])
+	return n
+}
+
+// slopes writes the derivatives in z and in the gaps' parameters to c.slope, from A and B, and returns them.
+func (o ordered) slopes(c *cuts, a, b float64, class int) []float64 {
+	slope := c.slope[:o.k-1]
 	slope[0] = a - b
 	for j, s := range c.share {
 		switch {
@@ -181,7 +228,7 @@ func (o ordered) slopes(c *cuts, z float64, class int) (slope []float64, a, b fl
 			slope[j+1] = 0
 		}
 	}
-	return slope, a, b
+	return slope
 }
 
 func (o ordered) check(dst, w int, x []float32) {
@@ -231,7 +278,8 @@ func (o ordered) Gradient(dst, w []float64, x []float32, y float64) {
 		dst[0] = math.NaN()
 		return
 	}
-	slope, _, _ := o.slopes(c, score(w, x), class)
+	_, a, b := o.value(c, score(w, x), class)
+	slope := o.slopes(c, a, b, class)
 	for j, s := range slope[1:] {
 		dst[len(x)+j] = float64(weight * s)
 	}
@@ -291,12 +339,17 @@ func (o ordered) Forward(dst, z, v, y []float64) {
 	o.checkBlock(len(dst), z, v, y)
 	c := o.cuts(v)
 	defer cutsPool.Put(c)
-	for i, y := range y {
-		dst[i] = math.NaN()
-		if class, weight, ok := o.class(c, y); ok {
-			value, _, _ := o.value(c, z[i], class)
-			dst[i] = float64(weight * value)
+	var s sides
+	for len(dst) > 0 {
+		n := s.of(o, c, z, y)
+		for i, class := range s.class[:n] {
+			value := s.above[i] + s.below[i]
+			if class > 0 && class < o.k-1 {
+				value += c.minus[class-1]
+			}
+			dst[i] = float64(s.weight[i] * value)
 		}
+		dst, z, y = dst[n:], z[n:], y[n:]
 	}
 }
 
@@ -310,17 +363,21 @@ func (o ordered) Backward(s, rest, z, v, square, y []float64) {
 	}
 	c := o.cuts(v)
 	defer cutsPool.Put(c)
-	for i, joined := range y {
-		class, weight, ok := o.class(c, joined)
-		if !ok {
-			s[i] = math.NaN()
-			continue
+	var of sides
+	for from := 0; from < len(y); {
+		n := of.of(o, c, z[from:], y[from:])
+		for i, class := range of.class[:n] {
+			if class < 0 {
+				s[from+i] = math.NaN()
+				continue
+			}
+			slope := o.slopes(c, of.a[i], of.b[i], class)
+			s[from+i] = float64(of.weight[i] * slope[0])
+			for j, d := range slope[1:] {
+				rest[j*len(y)+from+i] = float64(of.weight[i] * d)
+			}
 		}
-		slope, _, _ := o.slopes(c, z[i], class)
-		s[i] = float64(weight * slope[0])
-		for j, d := range slope[1:] {
-			rest[j*len(y)+i] = float64(weight * d)
-		}
+		from += n
 	}
 }
 

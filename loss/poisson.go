@@ -5,12 +5,14 @@ import (
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/internal/repromath"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 )
 
 // poisson is the loss of counts. grouped says that the time of an event is known by its interval alone (newCloglog).
 type poisson struct {
 	clip, least float64
 	grouped     bool
+	odds        *odds // of newLogitHazard; nil for other losses
 }
 
 // Poisson is minus the log-likelihood of a count s at the rate e^z, without the terms that do not
@@ -82,8 +84,16 @@ func newCloglog(clip, least float64) (Loss, error) {
 	return p, nil
 }
 
-// Grouped reports whether the loss is that of a time that is known by its interval alone.
-func (p poisson) Grouped() bool { return p.grouped }
+// Grouped names the link of a loss of times that are known by interval (dataset.Target.Grouped); "" for other losses.
+func (p poisson) Grouped() string {
+	switch {
+	case p.odds != nil:
+		return targetpair.Logit
+	case p.grouped:
+		return "cloglog"
+	}
+	return ""
+}
 
 // missed returns p = u/(e^u - 1), the curvature p (p+u-1) and ln((1 - e^-u)/u) of an event in an interval for which u
 // events are expected (newCloglog).
@@ -93,9 +103,9 @@ func missed(u float64) (p, bend, log float64) {
 		p, log = 1-u/2+float64(u*u/12), float64(u*u/24)-u/2
 	case u <= 700:
 		rest := repromath.OneMinusExp(u)
-		p, log = float64(u*(1-rest))/rest, logarithm(rest/u)
+		p, log = float64(u*(1-rest))/rest, repromath.Log(rest/u)
 	case u > 700:
-		return 0, 0, -logarithm(min(u, math.MaxFloat64))
+		return 0, 0, -repromath.Log(min(u, math.MaxFloat64))
 	default:
 		return u, u, u // NaN
 	}
@@ -159,7 +169,10 @@ func Counts(l Loss) bool {
 func (poisson) Rate(z float64) float64 { return repromath.Exp(z) }
 
 func (p poisson) Name() string {
-	if p.grouped {
+	switch {
+	case p.odds != nil:
+		return format("logit-hazard", p.clip, p.least)
+	case p.grouped:
 		return format("cloglog", p.clip, p.least)
 	}
 	if p.least < 1 {
@@ -173,10 +186,14 @@ func (poisson) Target() Target { return Real }
 func (p poisson) Constants() Constants {
 	c := Constants{
 		Lipschitz: p.clip, Curvature: CurvatureInterval{0, 1 + p.clip}, HessianLipschitz: math.Inf(1),
-		InitialGap: max(1, p.least-1-logarithm(p.least)), Clipped: true,
+		InitialGap: max(1, p.least-1-repromath.Log(p.least)), Clipped: true,
 	}
 	if p.least < 1 {
 		c.Loose = "bounds of records of the least exposure"
+	}
+	if p.odds != nil {
+		c.InitialGap = max(1+64*p.least, repromath.Log1p(1/p.least))
+		c.Loose = "bounds of records of the least odds, or of many intervals"
 	}
 	return c
 }
@@ -202,6 +219,10 @@ const exposureRounding = 0x1p-17
 
 func (p poisson) Values(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
+	if p.odds != nil {
+		p.hazards(dst, z, y, 0)
+		return
+	}
 	var at, exp block
 	for len(dst) > 0 {
 		c := at.take(len(dst))
@@ -233,6 +254,10 @@ func (p poisson) Values(dst, z, y []float64) {
 
 func (p poisson) Slopes(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
+	if p.odds != nil {
+		p.hazards(dst, z, y, 1)
+		return
+	}
 	var exp block
 	for len(dst) > 0 {
 		e := exp.expBelow(z, 0)
@@ -249,6 +274,10 @@ func (p poisson) Slopes(dst, z, y []float64) {
 
 func (p poisson) Curvatures(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
+	if p.odds != nil {
+		p.hazards(dst, z, y, 2)
+		return
+	}
 	var exp block
 	for len(dst) > 0 {
 		e := exp.expBelow(z, 0)

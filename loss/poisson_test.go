@@ -2,8 +2,10 @@ package loss_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -88,5 +90,103 @@ func TestCloglogIsTheLikelihood(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestLogitHazardIsLogisticByRows compares the loss of logit hazards with the sum of logistic losses over a row for each
+// interval at risk, for records of random entries, times and events and for random odds of intervals, some of which are
+// 0. Slopes and curvatures are sums of those of the rows. Values are apart by the logarithm of the odds of the interval of
+// the event.
+func TestLogitHazardIsLogisticByRows(t *testing.T) {
+	l, err := loss.Parse("logit-hazard(1e+06,1.52587890625e-05)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	coin := rand.New(rand.NewPCG(6, 21))
+	events := 0
+	for range 2000 {
+		k := 1 + coin.IntN(12)
+		times, odds, sum := targetpair.Times{Grouped: targetpair.Logit}, make([]float64, k), 0.
+		for j := range k {
+			times.Cuts = append(times.Cuts, float64(j+1))
+			if odds[j] = .01 + coin.Float64(); coin.IntN(5) == 0 && j > 0 {
+				odds[j] = 0
+			}
+			sum += odds[j]
+		}
+		times.Increments = odds
+		bound := l.(interface {
+			Timed(targetpair.Times) loss.Loss
+		}).Timed(times).(loss.RankOne)
+		entry := coin.IntN(k)
+		exit, event := entry+1+coin.IntN(k-entry), coin.IntN(2) == 0
+		at := float64(exit)
+		if event {
+			at -= .9 * coin.Float64() // any time within the interval
+		}
+		y := []float64{times.Carried(targetpair.JoinTimes(float64(entry)/float64(k), at/float64(k), event))}
+		z := []float64{4 * coin.NormFloat64()}
+		var got, want [3]float64
+		bound.Values(got[:1], z, y)
+		bound.Slopes(got[1:2], z, y)
+		bound.Curvatures(got[2:], z, y)
+		for j := entry; j < exit; j++ {
+			if odds[j] == 0 {
+				continue // an event there does not count
+			}
+			score, is := z[0]+math.Log(odds[j]/sum), 0.
+			p := 1 / (1 + math.Exp(-score))
+			if event && j == exit-1 {
+				is = 1
+				want[0] += math.Log(odds[j] / sum)
+				events++
+			}
+			want[0] -= is*math.Log(p) + (1-is)*math.Log(1-p)
+			want[1] += p - is
+			want[2] += p * (1 - p)
+		}
+		for k, w := range want {
+			if math.Abs(got[k]-w) > 1e-9*(1+math.Abs(w)) {
+				t.Fatalf("from %d to %d, event %v, odds %v at %v: derivative %d is %v: want %v", entry, exit, event, odds, z, k, got[k], w)
+			}
+		}
+	}
+	if events < 500 {
+		t.Errorf("%d events", events)
+	}
+}
+
+// TestLogitHazardIsClipped: the slope of a record of many intervals stays within the clip, and the curvature is that of
+// the clipped slope, for every target, also one that no record has.
+func TestLogitHazardIsClipped(t *testing.T) {
+	l, _ := loss.Parse("logit-hazard(3,0.01)")
+	cuts := make([]float64, 64)
+	for j := range cuts {
+		cuts[j] = float64(j + 1)
+	}
+	at := func(l loss.Loss) loss.RankOne {
+		return l.(interface {
+			Timed(targetpair.Times) loss.Loss
+		}).Timed(targetpair.Times{Cuts: cuts, Grouped: targetpair.Logit}).(loss.RankOne)
+	}
+	free, _ := loss.Parse("logit-hazard(1e+06,0.01)")
+	bound, whole := at(l), at(free)
+	most := bound.Constants().Curvature.Hi
+	steepest := 0.
+	for y := -1.; y <= 1; y += 1. / 999 {
+		for _, z := range []float64{-750, -3, 0, 2, 4.2, 6, 750} {
+			var s, c, v, u [1]float64
+			whole.Slopes(u[:], []float64{z}, []float64{y})
+			bound.Slopes(s[:], []float64{z}, []float64{y})
+			bound.Curvatures(c[:], []float64{z}, []float64{y})
+			bound.Values(v[:], []float64{z}, []float64{y})
+			if !(s[0] >= -1 && s[0] <= 3) || !(c[0] >= 0 && c[0] <= most) || s[0] != min(u[0], 3) || u[0] > 3 && c[0] != 0 || math.IsNaN(v[0]) || math.IsInf(v[0], 0) {
+				t.Fatalf("%v at %v: value %v, slope %v, curvature %v", y, z, v, s, c)
+			}
+			steepest = max(steepest, s[0])
+		}
+	}
+	if steepest != 3 {
+		t.Errorf("no slope is clipped: %v", steepest)
 	}
 }

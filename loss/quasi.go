@@ -32,11 +32,27 @@ type quasi struct {
 	constants   Constants
 }
 
-// deviance is a quasi-likelihood without the cap. at returns the slope in z and its derivative, which is at least 0.
-// value returns half the deviance, which is 0 at z = ln v.
-type deviance interface {
-	at(z, v float64) (slope, bend float64)
-	value(z, v float64) float64
+// deviance is a quasi-likelihood without the cap. value returns half the deviance, which is 0 at z = ln v.
+type deviance interface{ value(z, v float64) float64 }
+
+// slopes computes the slopes in z without the cap and their derivatives, which are at least 0, for at most a block of
+// records. values computes value of the deviance for them.
+func (q *quasi) slopes(slope, bend, z, v []float64) {
+	switch of := q.of.(type) { // not by an interface, with which the arguments would be allocated
+	case negbinomial:
+		of.slopes(slope, bend, z, v)
+	case tweedie:
+		of.slopes(slope, bend, z, v)
+	}
+}
+
+func (q *quasi) values(dst, z, v []float64) {
+	switch of := q.of.(type) {
+	case negbinomial:
+		of.values(dst, z, v)
+	case tweedie:
+		of.values(dst, z, v)
+	}
 }
 
 // leastMean is the least mean of a constant, as a share of the typical mean that the parameters state.
@@ -55,7 +71,7 @@ func (q quasi) exposed(least float64) quasi {
 		q.name = strings.Replace(q.name[:strings.LastIndex(q.name, ",")]+")", "-rate(", "(", 1)
 	}
 	q.exposure, q.constants.InitialGap = least, 0
-	for _, margin := range []float64{0, logarithm(least)} {
+	for _, margin := range []float64{0, repromath.Log(least)} {
 		q.constants.InitialGap = max(q.constants.InitialGap, q.value(margin, 0), q.value(margin, 1))
 	}
 	if least < 1 {
@@ -99,31 +115,58 @@ func newNegbinomial(theta, clip, most float64) (RankOne, error) {
 	c := Constants{Lipschitz: min(clip, max(1, 1/size)), Curvature: CurvatureInterval{0, 1 + clip},
 		Loose: "bounds of counts far above theta"}
 	name := format("negbinomial", theta, clip, most)
-	return newQuasi(negbinomial{size, logarithm(size)}, clip, 1, most, theta, c, name), nil
-}
-
-func (n negbinomial) at(z, v float64) (slope, bend float64) {
-	_, s := softplus(z - n.log)
-	_, rest := softplus(n.log - z)
-	r := v / n.size
-	return s - float64(rest*r), float64(float64(s*rest) * (1 + r))
+	return newQuasi(negbinomial{size, repromath.Log(size)}, clip, 1, most, theta, c, name), nil
 }
 
 func (n negbinomial) value(z, v float64) float64 {
-	of := func(u, r float64) float64 {
+	var dst [1]float64
+	n.values(dst[:], []float64{z}, []float64{v})
+	return dst[0]
+}
+
+// slopes computes slopes and their derivatives. Both probabilities come from the exponential e^-|u| of u = z - ln theta.
+func (n negbinomial) slopes(slope, bend, z, v []float64) {
+	var t block
+	for i, z := range z {
+		t[i] = z - n.log
+	}
+	var exp block
+	for i, e := range exp.expOfSizes(t[:len(z)]) {
+		s, rest, r := share(t[i], e), share(-t[i], e), v[i]/n.size
+		slope[i], bend[i] = s-float64(rest*r), float64(float64(s*rest)*(1+r))
+	}
+}
+
+// values is value for several records: the difference of (1+r) log(1 + e^u) - r u at two margins u. Above 0 this is
+// u + (1+r) log(1 + e^-u).
+func (n negbinomial) values(dst, z, v []float64) {
+	var u, exp block
+	log := func() []float64 {
+		e := exp.expOfSizes(u[:len(z)])
+		repromath.Log1ps(e, e)
+		return e
+	}
+	of := func(u, log, r float64) float64 {
 		if u > 0 {
-			rest, _ := softplus(-u)
-			return u + float64((1+r)*rest)
+			return u + float64((1+r)*log)
 		}
-		above, _ := softplus(u)
-		return float64((1+r)*above) - float64(r*u)
+		return float64((1+r)*log) - float64(r*u)
 	}
-	r := v / n.size
-	value := of(z-n.log, r)
-	if r != 0 {
-		value -= of(logarithm(r), r)
+	for i, z := range z {
+		u[i] = z - n.log
 	}
-	return value
+	var first, r block
+	for i, l := range log() {
+		r[i] = v[i] / n.size
+		first[i] = of(u[i], l, r[i])
+		u[i] = r[i]
+	}
+	repromath.Logs(u[:len(z)], u[:len(z)])
+	for i, l := range log() {
+		if dst[i] = first[i]; r[i] != 0 {
+			dst[i] -= of(u[i], l, r[i])
+		}
+	}
 }
 
 // tweedie is half the Tweedie deviance for the variance m^p, 1 < p < 2 (a sum of a Poisson number of gamma amounts;
@@ -154,7 +197,7 @@ func newTweedie(p, clip, typical, most float64) (RankOne, error) {
 			"largest number, %v", typical, most)
 	}
 	c := Constants{Lipschitz: clip, Curvature: CurvatureInterval{0, 2 * clip}, Loose: "bounds of numbers far above the mean"}
-	of := tweedie{p, unit, logarithm(unit), logarithm(clip) / (2 - p)}
+	of := tweedie{p, unit, repromath.Log(unit), repromath.Log(clip) / (2 - p)}
 	name := format("tweedie", p, clip, typical, most)
 	return newQuasi(of, clip, typical, most, math.Pow(typical, 2-p), c, name), nil
 }
@@ -172,13 +215,62 @@ func (t tweedie) terms(x, v float64) (a, b float64) {
 	return repromath.Exp(w), b
 }
 
-func (t tweedie) at(z, v float64) (slope, bend float64) {
-	x := z - t.log
-	a, b := t.terms(x, v)
-	if bend = b; !(x >= t.knee) {
-		bend = float64((2-t.p)*a) + float64((t.p-1)*b)
+// parts is terms for several margins.
+func (t tweedie) parts(a, b *block, x, v []float64) {
+	for i, x := range x {
+		w := float64((2 - t.p) * min(x, t.knee))
+		a[i], b[i] = w, w-x
+		if x < t.knee {
+			b[i] = float64((1 - t.p) * x)
+		}
 	}
-	return a - b, bend
+	repromath.Exps(a[:len(x)], a[:len(x)])
+	repromath.Exps(b[:len(x)], b[:len(x)])
+	for i, v := range v {
+		if b[i] = float64(v / t.unit * b[i]); v == 0 {
+			b[i] = 0
+		}
+	}
+}
+
+// slopes computes slopes and their derivatives.
+func (t tweedie) slopes(slope, bend, z, v []float64) {
+	var a, b, x block
+	for i, z := range z {
+		x[i] = z - t.log
+	}
+	t.parts(&a, &b, x[:len(z)], v)
+	for i, x := range x[:len(z)] {
+		slope[i] = a[i] - b[i]
+		if bend[i] = b[i]; !(x >= t.knee) {
+			bend[i] = float64((2-t.p)*a[i]) + float64((t.p-1)*b[i])
+		}
+	}
+}
+
+// values is value for several records. Of records with a mean or a number beyond the knee it calls value.
+func (t tweedie) values(dst, z, v []float64) {
+	var a, b, c, d, x, least block
+	for i, z := range z {
+		x[i] = z - t.log
+	}
+	n := len(z)
+	repromath.Logs(least[:n], v)
+	for i, l := range least[:n] {
+		least[i] = l - t.log
+	}
+	t.parts(&a, &b, x[:n], v)
+	t.parts(&c, &d, least[:n], v)
+	for i, v := range v {
+		switch here := float64(a[i]/(2-t.p)) + float64(b[i]/(t.p-1)); {
+		case x[i] <= t.knee && v == 0:
+			dst[i] = here
+		case x[i] <= t.knee && least[i] <= t.knee:
+			dst[i] = here - (float64(c[i]/(2-t.p)) + float64(d[i]/(t.p-1)))
+		default:
+			dst[i] = t.value(z[i], v)
+		}
+	}
 }
 
 func (t tweedie) value(z, v float64) float64 {
@@ -186,7 +278,7 @@ func (t tweedie) value(z, v float64) float64 {
 	if v == 0 {
 		return t.integral(x, v)
 	}
-	least := logarithm(v) - t.log
+	least := repromath.Log(v) - t.log
 	if min(x, least) > t.knee { // the integral up to the knee cancels, and may be beyond the largest float64
 		a, b := t.terms(x, v)
 		_, from := t.terms(least, v)
@@ -243,73 +335,126 @@ func (quasi) best(y float64) float64 {
 	if y == -1 {
 		return lowest
 	}
-	return max(logarithm((1+y)/2), lowest)
+	return max(repromath.Log((1+y)/2), lowest)
 }
 
 // lowest is a margin below that of any mean.
 const lowest = -700
 
-// value returns the loss of the number v. Beyond the cap it is linear from the knee on, which lies between z and ln v
-// and is found by halving.
+// value returns the loss of the number v.
 func (q quasi) value(z, v float64) float64 {
-	slope, _ := q.of.at(z, v)
-	switch {
-	case math.IsInf(z, 0) && slope != 0:
-		return float64(math.Abs(z) * math.Abs(slope))
-	case math.IsInf(z, 0):
-		return 0
-	case !(math.Abs(slope) > q.clip):
-		return max(q.of.value(z, v), 0)
-	}
-	steep, flat := z, q.best(2*v-1)
-	for range 80 {
-		middle := steep + (flat-steep)/2
-		if s, _ := q.of.at(middle, v); math.Abs(s) > q.clip {
-			steep = middle
-		} else {
-			flat = middle
-		}
-	}
-	return max(q.of.value(flat, v), 0) + float64(q.clip*math.Abs(z-flat))
+	var dst [1]float64
+	q.capped(dst[:], []float64{z}, []float64{v})
+	return dst[0]
 }
 
-// numbers returns the number that a target encodes and the margin with the logarithm of the exposure; NaN if the number
-// is below 0 or the exposure below the least one.
-func (q quasi) numbers(z, y float64) (margin, v float64) {
-	if q.exposure < 1 {
-		var share float64
-		if y, share = Carried(Real, y); share < q.exposure-exposureRounding {
-			return math.NaN(), math.NaN()
+// capped computes the losses of several numbers, at most a block. Beyond the cap the loss is linear from the knee on, which
+// lies between z and ln v and is found by halving.
+func (q quasi) capped(dst, z, v []float64) {
+	var slope, bend block
+	q.slopes(slope[:len(z)], bend[:len(z)], z, v)
+	q.values(dst, z, v)
+	var steep, flat, number, middle block
+	var at [len(block{})]int
+	beyond := 0
+	for i, s := range slope[:len(z)] {
+		switch {
+		case math.IsInf(z[i], 0) && s != 0:
+			dst[i] = float64(math.Abs(z[i]) * math.Abs(s))
+		case math.IsInf(z[i], 0):
+			dst[i] = 0
+		case !(math.Abs(s) > q.clip):
+			dst[i] = max(dst[i], 0)
+		default:
+			at[beyond], steep[beyond], flat[beyond], number[beyond] = i, z[i], q.best(2*v[i]-1), v[i]
+			beyond++
 		}
-		z += logarithm(max(share, q.exposure)) // a small share is stored as 0
 	}
-	if v = (1 + y) / 2; !(v >= 0) {
-		v = math.NaN()
+	if beyond == 0 {
+		return
 	}
-	return z, v
+	for range 80 {
+		for i := range beyond {
+			middle[i] = steep[i] + (flat[i]-steep[i])/2
+		}
+		q.slopes(slope[:beyond], bend[:beyond], middle[:beyond], number[:beyond])
+		for i, s := range slope[:beyond] {
+			if math.Abs(s) > q.clip {
+				steep[i] = middle[i]
+			} else {
+				flat[i] = middle[i]
+			}
+		}
+	}
+	q.values(middle[:beyond], flat[:beyond], number[:beyond])
+	for i, at := range at[:beyond] {
+		dst[at] = max(middle[i], 0) + float64(q.clip*math.Abs(z[at]-flat[i]))
+	}
+}
+
+// numbers writes, for the first records, the numbers that targets encode to v, and margins with the logarithms of exposures
+// to margin; NaN if a number is below 0 or an exposure below the least one. It returns how many records these are.
+func (q quasi) numbers(margin, v *block, z, y []float64) int {
+	n := len(v.take(len(z)))
+	copy(margin[:n], z)
+	copy(v[:n], y)
+	if q.exposure < 1 {
+		var share block
+		for i := range n {
+			if v[i], share[i] = Carried(Real, v[i]); share[i] < q.exposure-exposureRounding {
+				v[i], share[i] = math.NaN(), math.NaN()
+			} else {
+				share[i] = max(share[i], q.exposure) // a small share is stored as 0
+			}
+		}
+		repromath.Logs(share[:n], share[:n])
+		for i := range n {
+			margin[i] += share[i]
+		}
+	}
+	for i := range n {
+		if v[i] = (1 + v[i]) / 2; !(v[i] >= 0) {
+			v[i] = math.NaN()
+		}
+	}
+	return n
 }
 
 func (q quasi) Values(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		dst[i] = q.value(q.numbers(z[i], y[i]))
+	var margin, v, value block
+	for len(dst) > 0 {
+		n := q.numbers(&margin, &v, z, y)
+		q.capped(value[:n], margin[:n], v[:n])
+		copy(dst, value[:n])
+		dst, z, y = dst[n:], z[n:], y[n:]
 	}
 }
 
 func (q quasi) Slopes(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		slope, _ := q.of.at(q.numbers(z[i], y[i]))
-		dst[i] = clamp(slope, -q.clip, q.clip)
+	var margin, v, slope, bend block
+	for len(dst) > 0 {
+		n := q.numbers(&margin, &v, z, y)
+		q.slopes(slope[:n], bend[:n], margin[:n], v[:n])
+		for i, s := range slope[:n] {
+			dst[i] = clamp(s, -q.clip, q.clip)
+		}
+		dst, z, y = dst[n:], z[n:], y[n:]
 	}
 }
 
 func (q quasi) Curvatures(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		slope, bend := q.of.at(q.numbers(z[i], y[i]))
-		if dst[i] = bend; math.Abs(slope) > q.clip {
-			dst[i] = 0
+	var margin, v, slope, bend block
+	for len(dst) > 0 {
+		n := q.numbers(&margin, &v, z, y)
+		q.slopes(slope[:n], bend[:n], margin[:n], v[:n])
+		for i, s := range slope[:n] {
+			if dst[i] = bend[i]; math.Abs(s) > q.clip {
+				dst[i] = 0
+			}
 		}
+		dst, z, y = dst[n:], z[n:], y[n:]
 	}
 }

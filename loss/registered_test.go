@@ -26,6 +26,8 @@ var registered = map[string]struct {
 		"poisson-rate(0.3,0.5)", 0xe7fe746fea545794},
 	"cloglog": {[]string{"cloglog(0.6,0.01)", "cloglog(1,0.5)", "cloglog(3,1.52587890625e-05)"},
 		"cloglog(0.3,0.5)", 0x995c930bb5a8d0dd},
+	"logit-hazard": {[]string{"logit-hazard(0.6,0.01)", "logit-hazard(1,0.5)", "logit-hazard(3,1.52587890625e-05)"},
+		"logit-hazard(0.3,0.5)", 0x2b91648b5e0e44c7},
 	"gamma": {[]string{"gamma(0.3,0.01)", "gamma(1,0.5)", "gamma(5,1e-07)"},
 		"gamma(3,0.001)", 0x0fe68897f1a57233},
 	"negbinomial": {[]string{"negbinomial(0.5,5,1000)", "negbinomial(2,0.4,10)", "negbinomial(30,2,8)"},

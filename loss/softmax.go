@@ -3,6 +3,9 @@ package loss
 import (
 	"fmt"
 	"math"
+
+	"github.com/stillpoint-dp/stillpoint/internal/repromath"
+	"github.com/stillpoint-dp/stillpoint/internal/simd"
 )
 
 type softmax struct{ k int }
@@ -44,28 +47,12 @@ func (s softmax) Name() string { return format("softmax", float64(s.k)) }
 func (softmax) Target() Target { return Classes }
 func (s softmax) K() int       { return s.k }
 
-// logarithm returns ln x for a normal x > 0, with the same bits on every machine. Its error is at
-// most 2^-51 max(1, |ln x|). With x = 2^e m and s = (m-1)/(m+1) <= 1/3,
-//
-//	ln x = e ln 2 + 2(s + s^3/3 + s^5/5 + ...)
-//
-// and the first omitted term is below 2^-65.
-func logarithm(x float64) float64 {
-	m, e := math.Frexp(x)
-	s := (2*m - 1) / (2*m + 1)
-	series := 0.0
-	for i := 37.0; i >= 1; i -= 2 {
-		series = math.FMA(float64(s*s), series, 1/i)
-	}
-	return math.FMA(float64(e-1), math.Ln2, float64(2*s*series))
-}
-
 func (s softmax) Constants() Constants {
 	return Constants{
 		Lipschitz:        math.Sqrt2,
 		Curvature:        CurvatureInterval{0, 1.0 / 2},
 		HessianLipschitz: math.Sqrt2 / (3 * sqrt3),
-		InitialGap:       logarithm(float64(s.k)),
+		InitialGap:       repromath.Log(float64(s.k)),
 	}
 }
 
@@ -73,24 +60,41 @@ func (s softmax) Constants() Constants {
 // The relative error of this form is small even if the loss is near 0.
 func (s softmax) Values(dst, z, y []float64) {
 	sameRecords(len(dst), 1, z, y, s.k)
-	var exp block
-	for i := range dst {
-		z := z[i*s.k : (i+1)*s.k]
-		class, top := s.class(y[i]), greatest(z)
-		if class < 0 {
-			dst[i] = math.NaN()
-			continue
-		}
-		rest := 0.0
-		for from := 0; from < s.k; from += len(exp) {
-			for j, e := range exp.expBelow(z[from:], z[top]) {
-				if from+j != top {
-					rest += e
-				}
+	var t turned
+	var gap, rest block
+	for from := 0; from < len(y); {
+		margins, class := t.next(s, z[from*s.k:], y[from:])
+		n := len(class)
+		repromath.SoftmaxParts(gap[:n], rest[:n], margins, class)
+		repromath.CommonLog1ps(rest[:n], rest[:n])
+		for i, c := range class {
+			if dst[from+i] = gap[i] + rest[i]; c < 0 {
+				dst[from+i] = math.NaN()
 			}
 		}
-		dst[i] = (z[top] - z[class]) + math.Log1p(rest)
+		from += n
 	}
+}
+
+// turned is scratch space for margins of at most a block of records, class by class, and for their classes.
+type turned struct {
+	margins [16 * len(block{})]float64
+	class   block
+}
+
+// next returns the margins of the first records class by class, and the classes, of which those below 0 are none.
+func (t *turned) next(s softmax, z, y []float64) (margins, class []float64) {
+	space := t.margins[:]
+	if 8*s.k > len(space) {
+		space = make([]float64, 8*s.k)
+	}
+	class = t.class.take(min(len(y), len(space)/s.k&^7))
+	for i := range class {
+		class[i] = float64(s.class(y[i]))
+	}
+	margins = space[:len(class)*s.k]
+	simd.Turn(margins, z[:len(margins)], s.k)
+	return margins, class
 }
 
 // Slopes computes the derivatives of the loss in the margins z. For a class j other than the true class y
@@ -98,25 +102,17 @@ func (s softmax) Values(dst, z, y []float64) {
 // of the other probabilities, because the subtraction would lose all digits for p_y near 1.
 func (s softmax) Slopes(dst, z, y []float64) {
 	sameRecords(len(dst), s.k, z, y, s.k)
-	for i := range y {
-		z, dst := z[i*s.k:(i+1)*s.k], dst[i*s.k:(i+1)*s.k]
-		class, top := s.class(y[i]), greatest(z)
-		if class < 0 {
-			dst[0] = math.NaN()
-			continue
-		}
-		others := 0.0
-		expsBelow(dst, z, z[top])
-		for j, e := range dst {
-			if j != class {
-				others += e
+	var t turned
+	for from := 0; from < len(y); {
+		slopes, class := t.next(s, z[from*s.k:], y[from:])
+		repromath.Softmaxes(slopes, class)
+		simd.Turn(dst[from*s.k:][:len(slopes)], slopes, len(class))
+		for i, c := range class {
+			if c < 0 {
+				dst[(from+i)*s.k] = math.NaN()
 			}
 		}
-		sum := others + dst[class]
-		dst[class] = -others
-		for j := range dst {
-			dst[j] /= sum
-		}
+		from += len(class)
 	}
 }
 

@@ -59,19 +59,37 @@ func (l welsch) Values(dst, z, y []float64) {
 	}
 }
 
+// bells computes t and e^-t^2 for the first records of a block, and returns their number.
+func (l welsch) bells(t, e *block, z, y []float64) int {
+	n := len(t.take(len(z)))
+	for i := range n {
+		t[i] = clamp((z[i]-y[i])/l.c, -welschStop, welschStop)
+		e[i] = -float64(t[i] * t[i])
+	}
+	repromath.Exps(e[:n], e[:n])
+	return n
+}
+
 func (l welsch) Slopes(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		t := clamp((z[i]-y[i])/l.c, -welschStop, welschStop)
-		dst[i] = float64(float64(l.c*t) * repromath.Exp(-float64(t*t)))
+	var t, e block
+	for len(dst) > 0 {
+		n := l.bells(&t, &e, z, y)
+		for i, t := range t[:n] {
+			dst[i] = float64(float64(l.c*t) * e[i])
+		}
+		dst, z, y = dst[n:], z[n:], y[n:]
 	}
 }
 
 func (l welsch) Curvatures(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		t := clamp((z[i]-y[i])/l.c, -welschStop, welschStop)
-		u := float64(t * t)
-		dst[i] = float64(math.FMA(-2, u, 1) * repromath.Exp(-u))
+	var t, e block
+	for len(dst) > 0 {
+		n := l.bells(&t, &e, z, y)
+		for i, t := range t[:n] {
+			dst[i] = float64(math.FMA(-2, float64(t*t), 1) * e[i])
+		}
+		dst, z, y = dst[n:], z[n:], y[n:]
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/model/contrast"
 )
@@ -185,6 +186,9 @@ func (m *Model) Coefficients() (*Coefficients, error) {
 // rates reports whether the model's score is the logarithm of a rate or of the mean of a positive number.
 func (m *Model) rates() bool { return hasRate(loss.Unweighted(m.loss)) }
 
+// logit reports whether the score is the log-odds of an event in an interval of the time.
+func (m *Model) logit() bool { return m.schema.Target().Grouped == targetpair.Logit }
+
 // terms returns the terms of the score, the intercept last. The score is a prediction in the target's units,
 // a log-odds or the logarithm of a rate.
 func (m *Model) terms() []dataset.Term { return m.schema.Terms(m.rates()) }
@@ -194,6 +198,8 @@ func (m *Model) terms() []dataset.Term { return m.schema.Terms(m.rates()) }
 func (m *Model) quantity() string {
 	target := m.schema.Target()
 	switch {
+	case m.logit():
+		return "the odds of " + target.Event + " in an interval"
 	case target.Event != "":
 		return "the hazard of " + target.Event
 	case m.rates() && target.Offset:
@@ -215,6 +221,8 @@ func (m *Model) quantity() string {
 func (m *Model) unit() string {
 	of := m.quantity()
 	switch {
+	case m.logit():
+		return "log-" + strings.TrimPrefix(of, "the ")
 	case m.rates():
 		return "the logarithm of " + of
 	case m.schema.Target().Kind == dataset.Number:
@@ -231,9 +239,9 @@ func (m *Model) multiplied(i inference.Interval) (out Multiplied) {
 	}
 	r := &Ratio{math.Exp(i.Estimate), math.Exp(i.Low), math.Exp(i.High)}
 	switch {
-	case m.rates():
+	case m.rates() && !m.logit():
 		out.Rate = r
-	case m.schema.Target().Kind != dataset.Number:
+	case m.logit() || m.schema.Target().Kind != dataset.Number:
 		out.Odds = r
 	}
 	return out
@@ -299,8 +307,8 @@ func (m *Model) changed(names []string, feature int) string {
 	}
 	for _, a := range m.inference.Absorbed {
 		if a.Feature == feature {
-			text += fmt.Sprintf("; %s also carries it (correlation %.2f), and noise may decide which of the two stays",
-				names[a.By], a.Correlation)
+			text += fmt.Sprintf("; %s also carries it (%s), and noise may decide which of the two stays",
+				names[a.By], correlation(a.Correlation))
 		}
 	}
 	return names[feature] + text

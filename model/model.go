@@ -143,7 +143,7 @@ func New(p Params) (*Model, error) {
 		software:    p.Software,
 		complete:    p.Complete,
 		privacy:     p.Privacy,
-		loss:        p.Loss,
+		loss:        withOdds(p.Loss, p.Schema.Target()),
 		regularizer: p.Regularizer,
 		schema:      p.Schema,
 		weights:     slices.Clone(p.Weights),

@@ -21,8 +21,9 @@ const (
 	// Rate is e^z times dataset.Target.Rate, for the margin z: the mean of a positive number, the expected count, or the
 	// expected count per unit of exposure if the target has an exposure.
 	Rate
-	// Risk is 1 - exp(-e^z) for the margin z: the probability of an event from time 0 to the end of the time that is
-	// modelled, the target's High, if the target is the time to an event.
+	// Risk is the probability of an event from time 0 to the end of the time that is modelled, the target's High, if the
+	// target is the time to an event. It is 1 - exp(-e^z) for the margin z, and with logit hazards 1 minus the product of
+	// 1/(1 + h e^z) over the shares h of the baseline odds (dataset.Target.Hazards).
 	Risk
 )
 

@@ -6,7 +6,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
+	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
 // times returns how the model's target, the time to an event, is modelled, of all levels of a changing column.
@@ -16,9 +18,7 @@ func (m *Model) times() targetpair.Times {
 }
 
 // risk returns the predicted probability of an event by a time, for the margin z.
-func risk(t targetpair.Times, z, time float64) float64 {
-	return -math.Expm1(-t.Hazard(time) * math.Exp(z))
-}
+func risk(t targetpair.Times, z, time float64) float64 { return -math.Expm1(-t.Cumulative(z, time)) }
 
 // observed is a record with the time to an event: it was observed from entry to exit, as shares of the end of the time
 // that is modelled, and event says whether the event occurred at exit. z is its predicted margin.
@@ -61,7 +61,7 @@ func (m *Metrics) timed(t targetpair.Times, list []observed, horizon float64) {
 	set(&m.Horizon, horizon, true)
 	scored := slices.Clone(list) // by the expected number of events up to the horizon
 	for i, r := range list {
-		scored[i].z += math.Log(t.Of(r.level).Hazard(horizon))
+		scored[i].z = math.Log(t.Of(r.level).Cumulative(r.z, horizon))
 	}
 	c, ok := concordance(scored, func(observed) float64 { return 1 })
 	set(&m.Concordance, c, ok)
@@ -205,6 +205,9 @@ func brier(t targetpair.Times, list []observed, watched func(float64) float64, n
 			hazards[r.level] = hazard
 		}
 		s := math.Exp(-hazard * math.Exp(r.z))
+		if t.Grouped == targetpair.Logit {
+			s = 1 - risk(t, r.z, now*t.End())
+		}
 		switch {
 		case r.event && r.exit <= now:
 			score += s * s / watched(r.exit)
@@ -257,4 +260,14 @@ func calibratedTimes(list []observed, at float64) *Calibration {
 		out.Error += math.Abs(b.Predicted-b.Observed) * float64(len(of)) / float64(len(list))
 	}
 	return out
+}
+
+// withOdds returns the loss with the baseline odds of a time to an event, if it is one of logit hazards.
+func withOdds(l loss.Loss, t dataset.Target) loss.Loss {
+	if of, ok := l.(interface {
+		Timed(targetpair.Times) loss.Loss
+	}); ok && t.Event != "" {
+		return of.Timed(targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards, Grouped: t.Grouped})
+	}
+	return l
 }

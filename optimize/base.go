@@ -314,16 +314,22 @@ func (b BaseRate) rate(ctx context.Context, o Oracle, p Problem) (Base, error) {
 	if err != nil {
 		return Base{}, err
 	}
-	rise := math.Exp(higher) - math.Exp(high)
+	rise, unit, odds := math.Exp(higher)-math.Exp(high), math.Exp(higher)-math.Exp(high), oddsOf(b.Loss)
+	if odds != nil {
+		rise, unit = float64(len(odds)), 1 // the number of intervals at risk without the event
+	}
 	exposure, err := b.mass(ctx, o, p.Relation, []float64{high}, []float64{higher}, rise, .5)
 	if err != nil {
 		return Base{}, err
 	}
 	S, sigma := count.Mean[0], count.Sigma
-	Q, wide := exposure.Mean[0]/rise, exposure.Sigma/rise
+	Q, wide := exposure.Mean[0]/unit, exposure.Sigma/unit
 	out := Base{Sums: []float64{S, Q}, Sigma: sigma, Resolved: S > 3*sigma && Q > 3*wide}
-	Q = min(max(Q, wide, loss.LeastExposure(b.Loss)), 1)
+	Q = min(max(Q, wide, loss.LeastExposure(b.Loss)), rise/unit)
 	S = min(max(S, sigma, Q/p.Records), 1)
+	if odds != nil {
+		return atOdds(out, odds, S, Q, wide), nil
+	}
 	z := math.Log(S / Q)
 	for range 50 { // in the interval of an event the mean exposure is a share 1/u - 1/(e^u-1) of it, for u expected events
 		if u := b.Interval * math.Exp(z); u > 1e-3 {
@@ -339,6 +345,46 @@ func (b BaseRate) rate(ctx context.Context, o Oracle, p Problem) (Base, error) {
 	// The infimum of the loss of a count is 0 if the count is 0. For others it is s - s log(s/q).
 	out.Gap = S * (1 + max(0, -z))
 	return out, nil
+}
+
+// oddsOf returns the baseline odds of the intervals if the loss is of logit hazards, as shares of their sum.
+func oddsOf(l loss.Loss) []float64 {
+	if of, ok := loss.Unweighted(l).(interface{ Odds() []float64 }); ok {
+		return of.Odds()
+	}
+	return nil
+}
+
+// atOdds completes the base rate of a loss of logit hazards. S is the mean number of events, and Q that of intervals at
+// risk without one, with the noise wide. The constant has the ratio of the two if records leave by events alone.
+func atOdds(out Base, odds []float64, S, Q, wide float64) Base {
+	var events, bends, losses, risked float64
+	lo, hi := -20., 20.
+	for range 60 {
+		z, left := (lo+hi)/2, 1.
+		events, bends, losses, risked = 0, 0, 0, 0
+		for _, h := range odds {
+			a := h * math.Exp(z)
+			s := a / (1 + a)
+			events, bends, losses, risked = events+left*s, bends+left*s*(1-s), losses+left*math.Log1p(a), risked+left
+			left *= 1 - s
+		}
+		if events*Q < (risked-events)*S {
+			lo = z
+		} else {
+			hi = z
+		}
+	}
+	z, sigma := (lo+hi)/2, out.Sigma
+	out.Margins = []float64{z}
+	out.Curvature = S * bends / events
+	out.Excess = sigma*sigma/S + S*wide*wide/(Q*Q)
+	out.MarginSigma = []float64{math.Sqrt(out.Excess / out.Curvature)}
+	out.Loss = (S+Q)*losses/risked - S*z + out.Excess/2
+	out.LossSigma = math.Hypot(math.Hypot(sigma*z, wide*S/Q), out.Excess)
+	// The infimum of the loss of an event is the logarithm of the odds of its interval.
+	out.Gap = S * (1 + max(0, -z) + math.Log(float64(len(odds))))
+	return out
 }
 
 // mean releases the mean target: half of the difference of two answers, over their sum, which is the share of the

@@ -51,9 +51,14 @@ type Problem struct {
 	// this number public. 0 means that all features of a row may be nonzero. The features of a category
 	// count as one.
 	Filled int
+	// Groups are ranges of features, each given by its first feature and its number of features. In every row exactly one
+	// feature of a range is not zero, as of a category. nil if no such ranges are known.
+	Groups [][2]int
 	// Curved means that columns have curves, and that the fit has no second stage with features of effects. The
 	// rule for the second moment depends on it.
 	Curved bool
+	// Explained means that the noise of each weight will be stated. A run may then spend a part of its budget on it.
+	Explained bool
 	// Smoothing is the smoothing of the loss. If it is on, Constants are the constants of the
 	// smoothed loss, and every answer that a Run releases is about the smoothed loss.
 	Smoothing query.Smoothing

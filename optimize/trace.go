@@ -96,8 +96,9 @@ func (b *tracer) finish(start, w []float64, startNoise float64, weights []float6
 // metric multiplies the noise in the weights of feature j.
 func scales(m query.Metric) []float64 {
 	out, row := make([]float64, m.Dim()), make([]int64, m.Dim())
+	whole, _ := m.Block()
 	for j := range out {
-		if m.Diagonal() {
+		if _, in := slices.BinarySearch(whole, j); m.Diagonal() && !in {
 			out[j] = m.Step() * math.Abs(float64(m.Entry(j)))
 			continue
 		}

@@ -57,7 +57,7 @@ func nothing(terms []query.Term, dim int) []float64 {
 // centreOf returns the public centre of the ball to which a term is clipped.
 func centreOf(t query.Term) []float64 {
 	facts := t.Kind().Facts()
-	c := make([]float64, facts.SumDim(len(t.Point())))
+	c := make([]float64, t.SumDim())
 	switch facts.Centre {
 	case query.Anywhere:
 		c[0] = t.Ball().Centre

@@ -142,11 +142,16 @@ func rowMean(_ loss.RankOne, _ query.Term, x []float32, _ float64) (v []float64,
 }
 
 // squaredFeatures defines one record's contribution to the mean squares of the features: the vector
-// of the x_j^2.
-func squaredFeatures(_ loss.RankOne, _ query.Term, x []float32, _ float64) (v []float64, s, lo, hi float64) {
+// of the x_j^2, and of the products of the pairs in the block, times sqrt 2.
+func squaredFeatures(_ loss.RankOne, t query.Term, x []float32, _ float64) (v []float64, s, lo, hi float64) {
 	v = vector(x)
 	for j, e := range v {
 		v[j] = e * e
+	}
+	for at, in := 0, t.Whole(); at < len(in); at++ {
+		for _, k := range in[at+1:] {
+			v = append(v, math.Sqrt2*float64(x[in[at]])*float64(x[k]))
+		}
 	}
 	return v, 1, 0, 1
 }

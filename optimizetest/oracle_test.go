@@ -131,6 +131,9 @@ func TestAnswersByHand(t *testing.T) {
 			[]float64{1. / 3, .5 / 3}, 0},
 		"squared features": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.SquaredFeaturesOf(c, 2)} },
 			[]float64{1. / 3, .25 / 3}, 0},
+		"squares and pairs": {rank, func(c query.Cohort) []query.Term {
+			return []query.Term{query.BlockMomentOf(c, []bool{true, true})}
+		}, []float64{1. / 3, .25 / 3, 0}, 0},
 		"general squared features": {square,
 			func(c query.Cohort) []query.Term { return []query.Term{query.SquaredFeaturesOf(c, 2)} },
 			[]float64{1. / 3, .25 / 3}, 0},

@@ -134,7 +134,11 @@ func (t Term) again() Term {
 	case WeightedMoment:
 		return WeightedMomentOf(c, t.reach, t.metric)
 	case SquaredFeatures:
-		return SquaredFeaturesOf(c, len(t.w))
+		whole := make([]bool, len(t.w))
+		for _, j := range t.Whole() {
+			whole[j] = true
+		}
+		return BlockMomentOf(c, whole)
 	}
 	return Term{kind: t.kind, cohort: c, err: errCodec}
 }
@@ -147,7 +151,8 @@ const (
 	hasCurvature
 	hasMetric
 	hasSmoothing
-	hasDiagonal // the metric is diagonal, so only its diagonal follows
+	hasDiagonal // only the diagonal of the metric follows
+	hasBlock    // and its block
 )
 
 // writer appends encoded values to b. vectors maps the bytes of each vector that was written to the
@@ -181,6 +186,12 @@ func (w *writer) vector(v []float64) {
 	w.b = append(w.b, bits.b...)
 }
 
+func (w *writer) integers(v []int32) {
+	for _, x := range v {
+		w.signed(int64(x))
+	}
+}
+
 // term writes the fields from which the method Term.again makes the term when it is decoded.
 func (w *writer) term(t Term) {
 	var has byte
@@ -190,7 +201,7 @@ func (w *writer) term(t Term) {
 	}{
 		{hasPrev, t.prev != nil}, {hasShift, t.shift != nil}, {hasAlong, t.along != nil},
 		{hasCurvature, t.centred}, {hasMetric, t.metric.m != nil}, {hasSmoothing, t.smoothing != Smoothing{}},
-		{hasDiagonal, t.metric.Diagonal()},
+		{hasDiagonal, t.metric.Diagonal()}, {hasBlock, t.metric.m != nil && t.metric.m.inner != nil},
 	} {
 		if f.is {
 			has |= f.bit
@@ -211,8 +222,13 @@ func (w *writer) term(t Term) {
 		w.floats([]float64{t.slope, t.reach})
 		w.count(m.dim)
 		w.float(m.step)
-		for _, v := range m.upper {
-			w.signed(int64(v))
+		w.integers(m.upper)
+		if m.inner != nil {
+			w.count(len(m.whole))
+			for _, j := range m.whole {
+				w.count(j)
+			}
+			w.integers(m.inner.upper)
 		}
 	}
 	if s := t.smoothing; s != (Smoothing{}) {
@@ -322,7 +338,7 @@ func (r *reader) term(c Cohort) Term {
 	}
 	if has&hasMetric != 0 {
 		t.slope, t.reach = r.float(), r.float()
-		t.metric = r.metric(has&hasDiagonal != 0)
+		t.metric = r.metric(has&hasDiagonal != 0, has&hasBlock != 0)
 	}
 	if has&hasSmoothing != 0 {
 		t.smoothing = Smoothing{Radius: r.float(), By: Smoother(r.byte()), Directions: int(r.signed()), Seed: r.uint64()}
@@ -330,23 +346,53 @@ func (r *reader) term(c Cohort) Term {
 	return t
 }
 
-// metric reads a metric. It sets bad unless NewMetric or NewDiagonal can have made it: the step must be a
+// metric reads a metric. It sets bad unless NewMetric or NewBlocks can have made it: the step must be a
 // power of two, and the largest absolute value of the entries must be from 2^19-1 to 2^20 steps. The lower
 // bound is 2^19-1 and not 2^19 because NewMetric stores the average of entries (j, k) and (k, j), which may
 // differ by a step. The average may be half a step smaller than the larger of the two.
-func (r *reader) metric(diagonal bool) Metric {
+func (r *reader) metric(diagonal, block bool) Metric {
 	limit := MaxPairs
 	if diagonal {
 		limit = MaxDiagonal
 	}
 	m := &metric{dim: r.count(limit), step: r.float(), diagonal: diagonal}
 	frac, exp := math.Frexp(m.step)
-	n := m.entries()
-	if r.bad || m.dim == 0 || n > len(r.b) || frac != .5 || exp < -58 || exp > 22 {
+	if m.dim == 0 || frac != .5 || exp < -58 || exp > 22 || block && !diagonal {
+		r.bad = true
+	}
+	big := r.entries(m)
+	if block && !r.bad {
+		last := -1
+		for range r.count(min(m.dim, MaxPairs)) {
+			j := r.count(m.dim - 1)
+			if r.bad || j <= last || m.upper[j] != 0 {
+				r.bad = true
+				return Metric{}
+			}
+			m.whole, last = append(m.whole, j), j
+		}
+		if m.inner = (&metric{dim: len(m.whole), step: m.step}); m.inner.dim == 0 {
+			r.bad = true
+		}
+		if big = max(big, r.entries(m.inner)); !r.bad {
+			m.inner.norm = m.inner.bound()
+		}
+	}
+	if r.bad || big < 1<<(metricBits-1)-1 {
 		r.bad = true
 		return Metric{}
 	}
-	var big int64
+	m.norm = m.bound()
+	return Metric{m}
+}
+
+// entries reads the integers that a metric stores, and returns the largest absolute value.
+func (r *reader) entries(m *metric) (big int64) {
+	n := m.entries()
+	if r.bad || n > len(r.b) {
+		r.bad = true
+		return 0
+	}
 	for range n {
 		v := r.signed()
 		if v < -1<<metricBits || v > 1<<metricBits {
@@ -355,12 +401,7 @@ func (r *reader) metric(diagonal bool) Metric {
 		big = max(big, v, -v)
 		m.upper = append(m.upper, int32(v))
 	}
-	if r.bad || big < 1<<(metricBits-1)-1 {
-		r.bad = true
-		return Metric{}
-	}
-	m.norm = m.bound()
-	return Metric{m}
+	return big
 }
 
 // AppendBinary appends the encoding of a pass to b. It is an error if the pass is not valid.

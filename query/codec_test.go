@@ -2,9 +2,11 @@ package query
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -274,6 +276,15 @@ func TestPassesTravel(t *testing.T) {
 	}
 	if _, err := (Pass{}).AppendBinary(nil); err == nil {
 		t.Error("a pass without a start is encoded")
+	}
+	// Bytes of which no pass is encoded, since it breaks a rule: its step, clip, lambda or radius is -1.
+	b := encoded(t, passesThatTravel()[0])
+	for i := range 4 {
+		damaged := bytes.Clone(b)
+		binary.LittleEndian.PutUint64(damaged[2+8*i:], math.Float64bits(-1))
+		if got, err := DecodePass(damaged); err == nil || !strings.Contains(err.Error(), " = -1: must be ") {
+			t.Errorf("number %d is -1: %+v, %v", i, got, err)
+		}
 	}
 }
 

@@ -1,8 +1,8 @@
 package query
 
 import (
-	"fmt"
 	"math"
+	"slices"
 )
 
 // MaxDiagonal is the largest dimension of a diagonal metric.
@@ -15,37 +15,19 @@ const MaxDiagonal = 1 << 24
 // entries or more than MaxDiagonal, if an entry is not finite, or if the largest absolute value of the
 // entries is outside [2^-40, 2^40]. Weighted kinds do not accept a diagonal metric.
 func NewDiagonal(entries []float64) (Metric, error) {
-	if len(entries) < 1 || len(entries) > MaxDiagonal {
-		return Metric{}, fmt.Errorf("query: diagonal metric: dimension = %d: must be between 1 and %d", len(entries),
-			MaxDiagonal)
-	}
-	var big float64
-	for i, x := range entries {
-		if !finite(x) {
-			return Metric{}, fmt.Errorf("query: diagonal metric: entry %d = %v: must be finite", i, x)
-		}
-		big = max(big, math.Abs(x))
-	}
-	if !(big >= 0x1p-40 && big <= 0x1p40) {
-		return Metric{}, fmt.Errorf("query: diagonal metric: largest entry = %v: must be between 2^-40 and 2^40", big)
-	}
-	_, exp := math.Frexp(big)
-	m := &metric{dim: len(entries), diagonal: true, step: math.Ldexp(1, exp-metricBits),
-		upper: make([]int32, len(entries))}
-	for j, x := range entries {
-		m.upper[j] = int32(math.RoundToEven(x / m.step))
-	}
-	m.norm = m.bound()
-	return Metric{m}, nil
+	return NewBlocks(entries, nil, nil)
 }
 
-// Diagonal reports whether the metric was made by NewDiagonal.
+// Diagonal reports whether the metric was made by NewDiagonal or NewBlocks.
 func (m Metric) Diagonal() bool { return m.m != nil && m.m.diagonal }
 
 // Entry returns the j-th diagonal entry of the metric's matrix as a multiple of the metric's rounding
 // unit (Metric.Step).
 func (m Metric) Entry(j int) int64 {
 	if m.m.diagonal {
+		if i, in := slices.BinarySearch(m.m.whole, j); in {
+			return Metric{m.m.inner}.Entry(i)
+		}
 		return int64(m.m.upper[j])
 	}
 	return int64(m.m.upper[j*m.m.dim-j*(j-1)/2])
@@ -59,8 +41,8 @@ func (m *metric) entries() int {
 	return m.dim * (m.dim + 1) / 2
 }
 
-// largest returns the largest absolute value of the integers that the metric stores. For a diagonal
-// matrix it is the operator norm, in multiples of the metric's rounding unit.
+// largest returns the largest absolute value of the integers in upper. For a diagonal matrix it is the
+// operator norm, in multiples of the metric's rounding unit.
 func (m *metric) largest() float64 {
 	var big int32
 	for _, v := range m.upper {
@@ -78,11 +60,7 @@ func (m *metric) largest() float64 {
 // mu^2, the noise in each coordinate has standard deviation Sigma = sqrt 2/(n sqrt(charge)) under
 // replace-one and 1/(n sqrt(charge)) under add-or-remove.
 func SquaredFeaturesOf(c Cohort, dim int) Term {
-	return Term{kind: SquaredFeatures, cohort: c, weight: 1, w: make([]float64, max(dim, 0)), ball: ClipBall{Radius: 1}}
-}
-
-var squaredFeaturesForms = []Form{
-	one("squared features", func(c Cohort, _, _ []float64, b Bounds) Term { return SquaredFeaturesOf(c, b.Features) }),
+	return BlockMomentOf(c, make([]bool, max(dim, 0)))
 }
 
 // along returns an example of a diagonal metric: it has the entries 1 + |v_j|/max |v|, each with the

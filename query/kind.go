@@ -58,7 +58,8 @@ const (
 	// WeightedMoment is u R x x' R, for a row x, a metric's matrix R and the row's weight u. It does
 	// not depend on the loss.
 	WeightedMoment
-	// SquaredFeatures is the vector of the squares of the record's features, whatever the loss.
+	// SquaredFeatures is the vector of the squares of the record's features, and of the products of the pairs of those
+	// features that are in a block, whatever the loss.
 	SquaredFeatures
 )
 
@@ -81,9 +82,9 @@ type Facts struct {
 	// multiple of x x' for the record's features x. The angle between any two contributions is therefore
 	// at most a right angle.
 	Pairs bool
-	// Nonnegative reports that no coordinate of the contribution is negative. The angle between any two
-	// contributions is therefore at most a right angle.
-	Nonnegative bool
+	// Blocks reports that the contribution is the part of such a matrix x x' on the diagonal and in one block (see
+	// BlockMomentOf). That part is positive semidefinite, too, and the same holds of angles.
+	Blocks bool
 	// Losses is the set of losses for which the kind is defined.
 	Losses Losses
 	// Metric reports that the clip norm limits the length of the metric's matrix times a record's vector.
@@ -232,7 +233,7 @@ var table = [...]struct {
 	WeightedMoment: {Facts{Name: "weighted second moment", Pairs: true, Losses: OfRows, Weighted: true},
 		weightedMomentForms},
 
-	SquaredFeatures: {Facts{Name: "squared features", Nonnegative: true, Losses: NoLoss}, squaredFeaturesForms},
+	SquaredFeatures: {Facts{Name: "squared features", Blocks: true, Losses: NoLoss}, squaredFeaturesForms},
 }
 
 // Kinds returns all kinds.
@@ -268,7 +269,7 @@ func (k Kind) Forms() []Form {
 func (k Kind) May(u Ways) bool { return k.Facts().Uses&u == u }
 
 // SumDim returns the number of coordinates that are summed over records, if the points have dim
-// coordinates.
+// coordinates, without those of the pairs in a block (see Term.SumDim).
 func (f Facts) SumDim(dim int) int {
 	switch {
 	case f.Number:
@@ -280,7 +281,7 @@ func (f Facts) SumDim(dim int) int {
 }
 
 // WithinRightAngle reports whether the angle between any two contributions is at most a right angle.
-func (f Facts) WithinRightAngle() bool { return f.Pairs || f.Nonnegative }
+func (f Facts) WithinRightAngle() bool { return f.Pairs || f.Blocks }
 
 // Moves returns the largest change of the sum by one record, in units of the clip norm. Under
 // add-or-remove it is 1. Under replace-one it is 2 in general. It is sqrt 2, rounded up, for vectors

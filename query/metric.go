@@ -19,8 +19,11 @@ type Metric struct{ m *metric }
 type metric struct {
 	dim  int
 	step float64
-	// diagonal reports that only the entries of the diagonal are stored. The other entries are zero.
+	// diagonal reports that upper holds the entries of the diagonal alone. The other entries are zero, except for those of
+	// the features whole among each other, in increasing order, which inner holds in the same steps. upper is zero there.
 	diagonal bool
+	whole    []int
+	inner    *metric
 	// upper holds the entries of R as multiples of step, row after row, each row from its diagonal entry on.
 	upper []int32
 	norm  float64 // a bound on the operator norm of R, as a multiple of step
@@ -51,39 +54,62 @@ func NewMetric(dim int, p []float64) (Metric, error) {
 	if len(p) != dim*dim {
 		return Metric{}, fmt.Errorf("query: metric: %d entries: must be %d, the square of its dimension", len(p), dim*dim)
 	}
+	step, err := unitOf("metric", p, dim)
+	if err != nil {
+		return Metric{}, err
+	}
+	m, err := roundedTo(dim, p, step)
+	return Metric{m}, err
+}
+
+// unitOf returns the rounding unit (Metric.Step) of a metric with the given entries: rows of dim numbers, or a list for dim = 0.
+func unitOf(what string, p []float64, dim int) (step float64, err error) {
 	var big float64
 	for i, x := range p {
 		if !finite(x) {
-			return Metric{}, fmt.Errorf("query: metric: entry %d, %d = %v: must be finite", i/dim, i%dim, x)
+			place := fmt.Sprint(i)
+			if dim > 0 {
+				place = fmt.Sprintf("%d, %d", i/dim, i%dim)
+			}
+			return 0, fmt.Errorf("query: %s: entry %s = %v: must be finite", what, place, x)
 		}
 		big = max(big, math.Abs(x))
 	}
 	if !(big >= 0x1p-40 && big <= 0x1p40) {
-		return Metric{}, fmt.Errorf("query: metric: largest entry = %v: must be between 2^-40 and 2^40", big)
+		return 0, fmt.Errorf("query: %s: largest entry = %v: must be between 2^-40 and 2^40", what, big)
 	}
 	_, exp := math.Frexp(big)
-	m := &metric{dim: dim, step: math.Ldexp(1, exp-metricBits), upper: make([]int32, 0, dim*(dim+1)/2)}
+	return math.Ldexp(1, exp-metricBits), nil
+}
+
+// roundedTo returns the metric of the symmetric matrix p, rounded to multiples of step.
+func roundedTo(dim int, p []float64, step float64) (*metric, error) {
+	m := &metric{dim: dim, step: step, upper: make([]int32, 0, dim*(dim+1)/2)}
 	for j := range dim {
 		for k := j; k < dim; k++ {
 			x, y := p[j*dim+k], p[k*dim+j]
 			if !(math.Abs(x-y) <= m.step) {
-				return Metric{}, fmt.Errorf("query: metric: entries %d, %d = %v and %d, %d = %v: must be equal", j, k, x, k, j, y)
+				return nil, fmt.Errorf("query: metric: entries %d, %d = %v and %d, %d = %v: must be equal", j, k, x, k, j, y)
 			}
 			m.upper = append(m.upper, int32(math.RoundToEven((x/2+y/2)/m.step)))
 		}
 	}
 	m.norm = m.bound()
-	return Metric{m}, nil
+	return m, nil
 }
 
 // bound returns an upper bound on the operator norm of the metric's matrix, as a multiple of the
 // rounding unit (Step): the smaller of the Frobenius norm and the largest sum of absolute values
 // along a row. Each of them bounds the operator norm of a symmetric matrix. Both are computed from
 // sums of fewer than 2^22 integers below 2^41, which are exact. For a diagonal matrix the result is the
-// operator norm itself.
+// operator norm itself. With a block it is the larger one of the bounds for the block and for the rest of the diagonal.
 func (m *metric) bound() float64 {
 	if m.diagonal {
-		return m.largest()
+		most := m.largest()
+		if m.inner != nil {
+			most = max(most, m.inner.norm)
+		}
+		return most
 	}
 	sums := make([]int64, m.dim)
 	var squares int64
@@ -129,8 +155,7 @@ func (m Metric) Step() float64 {
 // (Step): an integer of at most 2^20 in absolute value. len(dst) must be Dim.
 func (m Metric) Row(dst []int64, j int) {
 	if m.m.diagonal {
-		clear(dst)
-		dst[j] = m.Entry(j)
+		m.blockRow(dst, j)
 		return
 	}
 	at := j // index in upper of the entry in row 0 and column j
@@ -173,6 +198,7 @@ func (m Metric) Times(v []float64) []float64 {
 			out[i] *= m.m.step
 		}
 	}
+	within(m.m, out, v, Metric.Times)
 	return out
 }
 
@@ -188,6 +214,7 @@ func (m Metric) TimesIntegers(v []int64) []int64 {
 	for at, d := 0, m.Dim(); at < len(v); at += d {
 		times(m.m, out[at:at+d], v[at:at+d])
 	}
+	within(m.m, out, v, Metric.TimesIntegers)
 	return out
 }
 
@@ -359,6 +386,8 @@ func Symmetric(v []float64) (matrix []float64, dim int, err error) {
 // metric or the limit on the slope of a kind with a metric is invalid.
 func (t Term) shaped(f Facts) error {
 	switch {
+	case f.Blocks:
+		return t.blockShape()
 	case f.Pairs && len(t.w) > MaxPairs:
 		return fmt.Errorf("query: %v: %d features: must be at most %d, since there is a sum for each pair of them", t.kind,
 			len(t.w), MaxPairs)

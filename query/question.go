@@ -124,7 +124,7 @@ func (q Question) SumDim() int {
 	if len(q.terms) == 0 {
 		return 0
 	}
-	return q.terms[0].sumDim()
+	return q.terms[0].SumDim()
 }
 
 // PointDim returns the number of coordinates of the terms' points, which is the same for all terms.

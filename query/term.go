@@ -138,6 +138,9 @@ func (t Term) name() string {
 	if t.smoothing.Sampled() {
 		return t.kind.String() + t.smoothing.sampledName()
 	}
+	if t.inBlock() > 1 {
+		return t.kind.String() + " and pairs"
+	}
 	return t.kind.String()
 }
 
@@ -185,11 +188,11 @@ func (t Term) Metric() Metric { return t.metric }
 func (t Term) Slope() float64 { return t.slope }
 
 // Dim returns the number of coordinates of the answer.
-func (t Term) Dim() int { return t.kind.Facts().Dim(len(t.w)) }
+func (t Term) Dim() int { return t.kind.Facts().Dim(len(t.w)) + t.pairs() }
 
-// sumDim returns the number of coordinates that are summed over records before the answer is computed
+// SumDim returns the number of coordinates that are summed over records before the answer is computed
 // from the sum.
-func (t Term) sumDim() int { return t.kind.Facts().SumDim(len(t.w)) }
+func (t Term) SumDim() int { return t.kind.Facts().SumDim(len(t.w)) + t.pairs() }
 
 func (t Term) validate() error {
 	if t.err != nil {

@@ -113,6 +113,11 @@ func kinds(t testing.TB, d int, l loss.Loss) map[string]func(on query.Cohort) []
 		"second moment":    func(on query.Cohort) []query.Term { return []query.Term{query.SecondMomentOf(on, d)} },
 		"mean row":         func(on query.Cohort) []query.Term { return []query.Term{query.RowMeanOf(on, d)} },
 		"squared features": func(on query.Cohort) []query.Term { return []query.Term{query.SquaredFeaturesOf(on, d)} },
+		"squares and pairs": func(on query.Cohort) []query.Term {
+			whole := make([]bool, d)
+			whole[0], whole[d-1] = true, true
+			return []query.Term{query.BlockMomentOf(on, whole)}
+		},
 		"squared distance": func(on query.Cohort) []query.Term {
 			return []query.Term{query.SquaredDistanceFrom(on, prev[:d], .3)}
 		},

@@ -5,17 +5,21 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
 // score returns the unit of the model's coefficients in words. odds reports that the target has two classes
-// and that coefficients are log-odds of the second class: the exponential of a coefficient is then an odds
+// and that coefficients are log-odds of the second class, or those of an event in an interval: the exponential of a coefficient is then an odds
 // ratio.
 func (f *Fit) score() (unit string, odds bool) {
 	target := f.Model.Schema().Target()
 	if rates(f.Model) {
+		if of, odds := strings.CutPrefix(ratesOf(target), "the odds of "); odds {
+			return "log-odds of " + of, true
+		}
 		return "the logarithm of " + ratesOf(target), false
 	}
 	if target.Kind == dataset.Number {

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -545,6 +546,8 @@ func rates(m *model.Model) bool {
 // unit of the exposure if the target has an exposure column.
 func ratesOf(t dataset.Target) string {
 	switch {
+	case t.Grouped == targetpair.Logit:
+		return "the odds of " + t.Event + " in an interval"
 	case t.Event != "":
 		return "the hazard of " + t.Event
 	case t.Exposure.Column == "":

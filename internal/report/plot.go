@@ -227,8 +227,7 @@ func newScale(a Axis, lo, hi, from, to float64) scale {
 	s.lo, s.hi = lo-margin, hi+margin
 	if lo >= 0 && s.lo < .3*hi { // if zero is near, the axis starts there
 		s.lo = 0
-	}
-	if hi <= 0 && s.hi > .3*lo {
+	} else if hi <= 0 && s.hi > .3*lo {
 		s.hi = 0
 	}
 	return s

@@ -26,6 +26,60 @@ func expsAtOnce(dst, x []float64) (n int) {
 	return n
 }
 
+// softmaxesAtOnce is Softmaxes for the first records by vector instructions, and returns how many these are.
+func softmaxesAtOnce(z, class []float64) (n int) {
+	records := len(class)
+	switch {
+	case has512 && records >= 8:
+		n = records &^ 7
+		softmaxes512(&z[0], &class[0], len(z)/records, n, records)
+	case has256 && records >= 4:
+		n = records &^ 3
+		softmaxes256(&z[0], &class[0], len(z)/records, n, records)
+	}
+	return n
+}
+
+// softmaxPartsAtOnce is SoftmaxParts for the first records by vector instructions, and returns how many these are.
+func softmaxPartsAtOnce(gap, rest, z, class []float64) (n int) {
+	records := len(class)
+	switch {
+	case has512 && records >= 8:
+		n = records &^ 7
+		softmaxParts512(&gap[0], &rest[0], &z[0], &class[0], len(z)/records, n, records)
+	case has256 && records >= 4:
+		n = records &^ 3
+		softmaxParts256(&gap[0], &rest[0], &z[0], &class[0], len(z)/records, n, records)
+	}
+	return n
+}
+
+// logsAtOnce sets the first n elements of dst to logarithms of x by vector instructions, up to a register of numbers of
+// which they do not compute all, and returns n.
+func logsAtOnce(dst, x []float64, of logarithm) (n int) {
+	if has512 && len(x) >= 8 {
+		switch n = len(x) &^ 7; of {
+		case log:
+			return n - logs512(&dst[0], &x[0], n)
+		case log1p:
+			return n - log1ps512(&dst[0], &x[0], n)
+		default:
+			return n - commonLog1ps512(&dst[0], &x[0], n)
+		}
+	}
+	if has256 && len(x) >= 4 {
+		switch n = len(x) &^ 3; of {
+		case log:
+			return n - logs256(&dst[0], &x[0], n)
+		case log1p:
+			return n - log1ps256(&dst[0], &x[0], n)
+		default:
+			return n - commonLog1ps256(&dst[0], &x[0], n)
+		}
+	}
+	return 0
+}
+
 // tanhsAtOnce computes the first n results of Tanhs by vector instructions, where n is the largest multiple of the
 // register width that is at most len(u), and returns n.
 func tanhsAtOnce(dst, slopes, u []float64, scale float64) (n int) {

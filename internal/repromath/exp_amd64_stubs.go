@@ -33,3 +33,59 @@ func waves256(dst *float32, by *float64, pairs int, effects *float64, columns in
 //
 //go:noescape
 func waves512(dst *float32, by *float64, pairs int, effects *float64, columns int, lanes int, rows int, stride int, amplitude float64)
+
+// softmaxes256 is Softmaxes for the first n of records, a positive multiple of 4, and k classes.
+//
+//go:noescape
+func softmaxes256(z *float64, class *float64, k int, n int, records int)
+
+// softmaxParts256 is SoftmaxParts for the first n of records, a positive multiple of 4, and k classes.
+//
+//go:noescape
+func softmaxParts256(gap *float64, rest *float64, z *float64, class *float64, k int, n int, records int)
+
+// softmaxes512 is Softmaxes for the first n of records, a positive multiple of 8, and k classes.
+//
+//go:noescape
+func softmaxes512(z *float64, class *float64, k int, n int, records int)
+
+// softmaxParts512 is SoftmaxParts for the first n of records, a positive multiple of 8, and k classes.
+//
+//go:noescape
+func softmaxParts512(gap *float64, rest *float64, z *float64, class *float64, k int, n int, records int)
+
+// logs256 sets dst[i] to Log(x[i]) for 0 <= i < n, a multiple of 4, up to a register with a number that the
+// vector instructions do not compute, and returns how many numbers are left.
+//
+//go:noescape
+func logs256(dst *float64, x *float64, n int) (left int)
+
+// logs512 sets dst[i] to Log(x[i]) for 0 <= i < n, a multiple of 8, up to a register with a number that the
+// vector instructions do not compute, and returns how many numbers are left.
+//
+//go:noescape
+func logs512(dst *float64, x *float64, n int) (left int)
+
+// log1ps256 sets dst[i] to Log1p(x[i]) for 0 <= i < n, a multiple of 4, up to a register with a number that the
+// vector instructions do not compute, and returns how many numbers are left.
+//
+//go:noescape
+func log1ps256(dst *float64, x *float64, n int) (left int)
+
+// log1ps512 sets dst[i] to Log1p(x[i]) for 0 <= i < n, a multiple of 8, up to a register with a number that the
+// vector instructions do not compute, and returns how many numbers are left.
+//
+//go:noescape
+func log1ps512(dst *float64, x *float64, n int) (left int)
+
+// commonLog1ps256 sets dst[i] to math.Log1p(x[i]) for 0 <= i < n, a multiple of 4, up to a register with a number that the
+// vector instructions do not compute, and returns how many numbers are left.
+//
+//go:noescape
+func commonLog1ps256(dst *float64, x *float64, n int) (left int)
+
+// commonLog1ps512 sets dst[i] to math.Log1p(x[i]) for 0 <= i < n, a multiple of 8, up to a register with a number that the
+// vector instructions do not compute, and returns how many numbers are left.
+//
+//go:noescape
+func commonLog1ps512(dst *float64, x *float64, n int) (left int)

@@ -6,6 +6,13 @@ package repromath
 // Exps then computes them one by one.
 func expsAtOnce(dst, x []float64) int { return 0 }
 
+// logsAtOnce returns 0 for the same reason.
+func logsAtOnce(dst, x []float64, of logarithm) int { return 0 }
+
+// softmaxesAtOnce and softmaxPartsAtOnce return 0 for the same reason.
+func softmaxesAtOnce(z, class []float64) int               { return 0 }
+func softmaxPartsAtOnce(gap, rest, z, class []float64) int { return 0 }
+
 // tanhsAtOnce returns 0 for the same reason.
 func tanhsAtOnce(dst, slopes, u []float64, scale float64) int { return 0 }
 

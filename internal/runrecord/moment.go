@@ -29,6 +29,9 @@ type Moment struct {
 	// features, each with noise of standard deviation Sigma. The metric (preconditioner) is then
 	// diagonal, too.
 	Diagonal bool `json:"diagonal,omitempty"`
+	// Block is the number of features whose pairs were released, too, if Diagonal is true. The metric then has the block of
+	// these features beside the diagonal of the others.
+	Block int `json:"block,omitempty"`
 	// Mean is the released mean row m. It is empty if no mean row was released; the comments on Moment and
 	// Rows then hold as they stand. If Mean is not empty, Rows hold C, the second moment of the rows about
 	// m, and G, the second moment about 0, is C + m m'. The metric (preconditioner) is then

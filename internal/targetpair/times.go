@@ -45,12 +45,16 @@ func SplitTimes(joined float64) (entry, exit float64, event bool) {
 
 // Times says how the time to an event is modelled: the baseline hazard is constant in each interval between two cuts,
 // from time 0 to the last cut, which is the end. Increments are its integrals over the intervals, of one level after the
-// other if there are several (see Of). Without increments the hazard is constant. Grouped says that the times of events
-// are known by their intervals alone.
+// other if there are several (see Of). Without increments the hazard is constant. Grouped is not empty if the times of
+// events are known by their intervals alone. If it is Logit, increments are the odds of an event in each interval, as
+// shares of their sum.
 type Times struct {
 	Cuts, Increments []float64
-	Grouped          bool
+	Grouped          string
 }
+
+// Logit is the link of Times whose increments are odds.
+const Logit = "logit"
 
 // End returns the end of the time that is modelled.
 func (t Times) End() float64 { return t.Cuts[len(t.Cuts)-1] }
@@ -65,6 +69,41 @@ func (t Times) Of(level int) Times {
 		t.Increments = t.Increments[level*k : (level+1)*k]
 	}
 	return t
+}
+
+// Shares returns the increments as shares of their sum. Without increments all are equal.
+func (t Times) Shares() []float64 {
+	of := t.Increments
+	out, sum := make([]float64, len(t.Cuts)), 0.
+	for _, h := range of {
+		sum += h
+	}
+	for j := range out {
+		if out[j] = 1 / float64(len(out)); sum > 0 {
+			out[j] = of[j] / sum
+		} else if len(of) > 0 {
+			out[j] = 0
+		}
+	}
+	return out
+}
+
+// Cumulative returns minus the logarithm of the probability of no event by a time, for a record with the margin z. With
+// Logit it is linear in the time within an interval.
+func (t Times) Cumulative(z, time float64) (sum float64) {
+	if t.Grouped != Logit {
+		return t.Hazard(time) * math.Exp(z)
+	}
+	if time != time {
+		return time
+	}
+	from := 0.
+	for j, h := range t.Shares() {
+		to := t.Cuts[j]
+		sum += math.Log1p(h*math.Exp(z)) * (min(max(time-from, 0), to-from) / (to - from))
+		from = to
+	}
+	return sum
 }
 
 // Hazard returns the integral of the baseline hazard from 0 to a time, as a share of the integral from 0 to the end.
@@ -88,15 +127,19 @@ func (t Times) Hazard(time float64) float64 {
 
 // Carried returns the target of a loss of counts with exposures (Join) for a record whose times JoinTimes encoded. The
 // count is 1 if the event occurs, in an interval with a hazard above 0, and the exposure is the baseline hazard from
-// entry to exit, as a share of the hazard from 0 to the end. An exposure below Least counts as Least. With Grouped the
+// entry to exit, as a share of the hazard from 0 to the end. An exposure below Least counts as Least. With Logit the target
+// is that of JoinRisk. With Grouped the
 // exposure of a record with an event is the hazard until the interval of the event, and the number beside it encodes the
 // hazard d over this interval, from the entry on, as 2 d - 1 (the loss cloglog).
 func (t Times) Carried(joined float64) float64 {
 	entry, exit, event := SplitTimes(joined)
+	if t.Grouped == Logit {
+		return t.risk(entry, exit, event)
+	}
 	t = t.Of(Level(joined))
 	y, from, to := -1., t.Hazard(entry*t.End()), t.Hazard(exit*t.End())
 	if j := t.interval(exit); event && (len(t.Increments) == 0 || t.Increments[j] > 0) {
-		if y = 1; t.Grouped {
+		if y = 1; t.Grouped != "" {
 			before := 0.
 			if j > 0 {
 				before = t.Hazard(t.Cuts[j-1])
@@ -107,6 +150,47 @@ func (t Times) Carried(joined float64) float64 {
 	}
 	share := to - from
 	return Join(y, min(max(share, Least), 1), false) // NaN stays NaN
+}
+
+// risk returns JoinRisk for a record: it is at risk from the interval in which it is at its entry until that of its event,
+// or until the last that ends by its exit.
+func (t Times) risk(entry, exit float64, event bool) float64 {
+	if exit != exit {
+		return exit
+	}
+	from, to := 0, 0
+	for _, cut := range t.Cuts {
+		end := math.RoundToEven(cut/t.End()*instants) / instants
+		if end <= entry && entry > 0 {
+			from++
+		}
+		if end <= exit && exit > 0 {
+			to++
+		}
+	}
+	if event {
+		to = t.interval(exit) + 1
+	}
+	return JoinRisk(from, max(from, to), event)
+}
+
+// steps is the number of values of JoinRisk.
+const steps = 1 << 15
+
+// JoinRisk encodes as a target in [-1, 1) that a record is at risk in the intervals from <= j < to, of which there are
+// less than 128, and whether the event occurs in the last of them.
+func JoinRisk(from, to int, event bool) float64 {
+	code := 2 * (128*from + to)
+	if event {
+		code++
+	}
+	return 2*float64(code)/steps - 1
+}
+
+// SplitRisk returns what JoinRisk encoded, and what it encoded as the number below for another y in [-1, 1].
+func SplitRisk(y float64) (from, to int, event bool) {
+	code := int(min(max((y+1)/2*steps, 0), steps-1))
+	return code / 256, code / 2 % 128, code%2 == 1
 }
 
 // interval returns the index of the interval that ends with or after an exit that JoinTimes encoded. Time 0 belongs to

@@ -89,7 +89,7 @@ func TestGroupedTimes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		widths := rapid.SliceOfN(rapid.Float64Range(.1, 9), 1, 9).Draw(t, "widths")
 		hazards := rapid.SliceOfN(rapid.Float64Range(.05, 1), len(widths), len(widths)).Draw(t, "hazards")
-		times, whole := targetpair.Times{Increments: hazards, Grouped: true}, 0.
+		times, whole := targetpair.Times{Increments: hazards, Grouped: "cloglog"}, 0.
 		for j, w := range widths {
 			if j > 0 {
 				w += times.Cuts[j-1]
@@ -116,4 +116,29 @@ func TestGroupedTimes(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRisksAreIntervals tests the intervals in which a record is at risk under a logit: an event counts in the interval
+// that its time ends or lies in, a record without one until the last cut that it reached, and a record that enters within
+// an interval from this interval on.
+func TestRisksAreIntervals(t *testing.T) {
+	times := targetpair.Times{Cuts: []float64{1, 2, 3.3, 7}, Grouped: targetpair.Logit}
+	for _, c := range []struct {
+		entry, exit float64
+		event       bool
+		from, to    int
+	}{{0, 0, true, 0, 1}, {0, 0, false, 0, 0}, {0, 1, true, 0, 1}, {0, 1, false, 0, 1}, {0, 1.5, true, 0, 2}, {0, 1.5, false, 0, 1},
+		{0, 3.3, true, 0, 3}, {0, 3.3, false, 0, 3}, {0, 7, true, 0, 4}, {0, 7, false, 0, 4}, {1, 2, true, 1, 2}, {1.5, 2, true, 1, 2},
+		{2, 7, false, 2, 4}, {3.4, 3.5, false, 3, 3}, {3.3, 3.5, true, 3, 4}} {
+		y := times.Carried(targetpair.JoinTimes(c.entry/7, c.exit/7, c.event))
+		if from, to, event := targetpair.SplitRisk(y); from != c.from || to != c.to || event != c.event || !(y >= -1 && y < 1) {
+			t.Errorf("from %v to %v, event %v: intervals %d to %d, event %v", c.entry, c.exit, c.event, from, to, event)
+		}
+	}
+	if y := times.Carried(-1); !math.IsNaN(y) {
+		t.Errorf("a number that is no time: %v", y)
+	}
+	if got, want := times.Cumulative(.3, 2.65), math.Log1p(math.Exp(.3)/4)*2.5; math.Abs(got-want) > 1e-12 {
+		t.Errorf("the middle of the third interval: %v: want %v", got, want)
+	}
 }

@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
@@ -58,14 +60,25 @@ func (c *Config) baseRate(p optimize.Problem, l loss.Loss) (*optimize.BaseRate, 
 // rate returns the base rate of the fit, without a charge.
 func (c *Config) rate(l loss.Loss) optimize.BaseRate {
 	features, _ := c.features(l)
-	b := optimize.BaseRate{Loss: l, Features: features, Intercept: intercept(c.Model.Reduce, c.Schema)}
-	if t := c.Schema.Target(); t.Grouped {
+	t := c.Schema.Target()
+	b := optimize.BaseRate{Loss: withOdds(l, t), Features: features, Intercept: intercept(c.Model.Reduce, c.Schema)}
+	if t.Grouped != "" {
 		for _, h := range t.Hazards { // of events at the hazards
 			b.Interval += h * h
 		}
 		b.Interval = cmp.Or(b.Interval, 1/float64(len(t.Cuts)))
 	}
 	return b
+}
+
+// withOdds returns the loss with the baseline odds of a time to an event, if it is one of logit hazards.
+func withOdds(l loss.Loss, t dataset.Target) loss.Loss {
+	if of, ok := l.(interface {
+		Timed(targetpair.Times) loss.Loss
+	}); ok && t.Event != "" {
+		return of.Timed(targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards, Grouped: t.Grouped})
+	}
+	return l
 }
 
 // Start is a constant at which a fit begins, in place of a released base rate. It must be public knowledge that does

@@ -72,6 +72,7 @@ func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, h Header, 
 		return nil, err
 	}
 	plan := *f.Compare
+	plan.Loss = withOdds(plan.Loss, h.Schema.Target())
 	if h.Reduce == "" {
 		plan.Reach = h.Schema.MarginRange // the schema with its knots and effects, which the plan did not know
 	}
@@ -110,7 +111,7 @@ func (h Header) published(c *Compared, w []float64) ([]float64, error) {
 // empty), the last feature is the intercept, and its value is 1/s.Scale() in every row. Rows after a
 // projection have no intercept.
 func comparing(l loss.Loss, features int, reduce string, s *dataset.Schema) optimize.Compare {
-	return optimize.Compare{Loss: l, Features: features, Intercept: intercept(reduce, s)}
+	return optimize.Compare{Loss: withOdds(l, s.Target()), Features: features, Intercept: intercept(reduce, s)}
 }
 
 // intercept returns the value of the last feature of every row, or 0 if a projection shortens the rows.
@@ -119,4 +120,32 @@ func intercept(reduce string, s *dataset.Schema) float64 {
 		return 0
 	}
 	return 1 / s.Scale()
+}
+
+// Constant describes the loss of the model whose weights are all 0. The fit's measured loss can be compared
+// with it. This model gives every record the score 0. For classes it makes all classes equally likely; for a
+// number it predicts the middle of the bounds. If all records have the same loss under this model, the loss
+// is public. Otherwise (for numbers, and for weights of rows or classes) the loss depends on the targets, and
+// only bounds on it are public. The model with weights 0 is not the best constant. The best constant depends
+// on the shares of the classes, which are not released.
+type Constant struct {
+	// Least and Most are public bounds on the loss. They are equal if the loss is the same for every
+	// record.
+	Least float64 `json:"least"`
+	Most  float64 `json:"most"`
+	// Regularizer is the part of the fit's measured loss that is due to the regularizer. The loss of the
+	// constant model has no such part, since its weights are 0.
+	Regularizer float64 `json:"regularizer,omitempty"`
+}
+
+func constant(l loss.Loss, p optimize.Problem, w []float64) *Constant {
+	least, most, ok := loss.AtZero(l)
+	if !ok {
+		return nil
+	}
+	c := &Constant{Least: least, Most: most}
+	if p.Regularizer != nil {
+		c.Regularizer = p.Regularizer.Value(w)
+	}
+	return c
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/strictyaml"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
@@ -382,10 +383,13 @@ func (c *Config) loss() (loss.Loss, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model.loss: %w", err)
 	}
-	g, counts := loss.Unweighted(l).(interface{ Grouped() bool })
+	g, counts := loss.Unweighted(l).(interface{ Grouped() string })
 	if target.Event != "" && !counts || counts && g.Grouped() != target.Grouped {
 		return nil, fmt.Errorf("model.loss: schema.target %q: loss %s: is not that of the target: the time to an event has a "+
-			"loss of counts and, if it is grouped, cloglog: leave model.loss out", target.Column, l.Name())
+			"loss of counts and, if it is grouped, cloglog or logit-hazard: leave model.loss out", target.Column, l.Name())
+	}
+	if unit := c.Schema.Unit(); target.Grouped == targetpair.Logit && unit != (dataset.Unit{}) {
+		return nil, fmt.Errorf("schema.unit %q: must be left out: with target.grouped = logit a record is one row", unit.Column)
 	}
 	if of, ok := loss.Unweighted(l).(interface{ LeastValue() float64 }); ok && of.LeastValue() != target.Low/target.High {
 		return nil, fmt.Errorf("model.loss: schema.target %q: loss %s is for numbers of at least %v of the largest: leave "+
@@ -491,7 +495,13 @@ func (c *Config) Problem(budget account.Budget, records float64) (optimize.Probl
 	}
 	if c.Model.Reduce == "" && p.RankOne {
 		p.Filled = c.Schema.Filled()
-		p.Curved = slices.ContainsFunc(c.Schema.Hats(), dataset.Hats.Curve) && c.Model.Features == ""
+		for _, g := range c.Schema.Groups() {
+			if c.Model.Features == "" {
+				p.Groups = append(p.Groups, [2]int{g.First, g.Width})
+			}
+		}
+		p.Explained = c.Model.Features == ""
+		p.Curved = slices.ContainsFunc(c.Schema.Hats(), dataset.Hats.Curve) && p.Explained
 	}
 	if m := c.Train.Measure; !(m >= 0 && m < 1) {
 		return optimize.Problem{}, nil, fmt.Errorf("train.measure = %v: must be a share of the budget, >= 0 and < 1", m)

@@ -165,8 +165,8 @@ func (s stage) perRow(k query.Kind) float64 {
 // time returns the time in nanoseconds of the stage's queries about a table of n rows, and of what the algorithm
 // computes from their answers.
 func (s stage) time(n float64) float64 {
-	d := float64(s.features)
-	sum := s.work.Samples * n * perCoin
+	d := s.paired()
+	sum := s.work.Samples*n*perCoin + float64(s.work.Block*s.work.Block/2)*perCoordinate
 	if s.work.Samples > 0 {
 		sum += perSchedule
 	}
@@ -179,20 +179,31 @@ func (s stage) time(n float64) float64 {
 		if l.Passes < l.Queries {
 			sum += l.Passes * n * perGathered
 		}
-		if facts.Lifted && s.features <= query.MaxPairs {
-			sum += l.Queries * d * s.weights * perLift
+		if facts.Lifted {
+			sum += l.Queries * d * s.weights * d / float64(s.features) * perLift
 		}
 	}
-	if s.work.Metrics > 0 && s.features <= query.MaxPairs {
+	if s.work.Metrics > 0 {
 		sum += s.work.Metrics * (n*d*(d+1)/2*perLength + d*d*(d*perEigen+perTurn))
 	}
 	return sum
 }
 
+// paired returns the number of features about whose pairs the stage makes queries, and computes the metric.
+func (s stage) paired() float64 {
+	switch {
+	case s.work.Kinds[query.SquaredFeatures].Queries > 0:
+		return float64(s.work.Block)
+	case s.features > query.MaxPairs:
+		return 0
+	}
+	return float64(s.features)
+}
+
 // pairs reports whether queries of the stage are about pairs of features.
 func (s stage) pairs() bool {
 	for k := range s.work.Kinds {
-		if k.Facts().Pairs {
+		if k.Facts().Pairs || k.Facts().Blocks {
 			return true
 		}
 	}
@@ -214,7 +225,7 @@ func (c costs) estimate() Estimate {
 			slopes = n * perSlopes
 		}
 		if s.pairs() {
-			d := float64(s.features)
+			d := s.paired()
 			// The first term is for the sums of four goroutines, the second for the matrix, its eigenvectors and
 			// the metric (the preconditioner).
 			working = max(working, 8*d*(d+1)/2*4+40*d*d)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -31,7 +32,8 @@ const leastPiloted = 200
 // Each query is one about rows of a schema whose hazard is 0 outside of an interval: an event where the hazard is 0
 // does not count. With a column whose hazard ratios change, an interval is one of one level of the column: the hazard is
 // 0 for records of other levels. Events and observed shares are queries of a base rate (optimize.BaseRate). Expected
-// numbers of events are second derivatives of the loss along the intercept.
+// numbers of events are second derivatives of the loss along the intercept; with logit hazards the mean slope along it is
+// released in their place (ValueChange). Where most records have an event there are two pilot fits, one after the other.
 type Hazards struct {
 	// Charge is the total charge of all releases, in units of mu^2, and Pilot the part of it for the pilot fit; 0 if
 	// there is none.
@@ -85,7 +87,13 @@ func (c *Config) hazarded(ctx context.Context, r *recorder, p *prepared, f *Fitt
 		return c, h, err
 	}
 	f.Schema, h.Schema = schema, schema
-	return c.of(schema), h, nil
+	c = c.of(schema)
+	if b := p.planned.Base; b != nil {
+		at := c.rate(p.loss) // the constant follows from the hazards
+		at.Charge = b.Charge
+		p.planned.Base = &at
+	}
+	return c, h, nil
 }
 
 // released releases the baseline hazard by the plan h and returns the schema with it. It calls refine with each schema
@@ -94,14 +102,18 @@ func (c *Config) released(ctx context.Context, o optimize.Oracle, h Hazards, p o
 	refine func(*dataset.Schema) error) (*dataset.Schema, error) {
 	rate, k := h.marginal, c.cells()
 	rate.Charge /= float64(k)
+	link := c.Schema.Target().Grouped
+	if link == targetpair.Logit {
+		rate.Loss = withOdds(l, dataset.Target{Event: "one interval at a time", Cuts: []float64{1}})
+	}
 	events, observed := make([]float64, k), make([]float64, k)
-	sigma, all, grouped := 0., 0., c.Schema.Target().Grouped
+	sigma, all := 0., 0.
 	err := c.each(refine, func(j int) error {
 		of, err := rate.Ask(ctx, o, p)
 		if err == nil {
 			events[j], observed[j], sigma = of.Sums[0], of.Sums[1], of.Sigma
 			all += of.Sums[0]
-			if d := events[j]; grouped && d > 0 { // of d + o at risk d have the event: the hazard is ln(1 + d/o)
+			if d := events[j]; link == cloglog && d > 0 { // of d + o at risk d have the event: the hazard is ln(1 + d/o)
 				observed[j] = d / math.Log1p(d/max(observed[j], sigma, 1/p.Records))
 			}
 		}
@@ -115,61 +127,115 @@ func (c *Config) released(ctx context.Context, o optimize.Oracle, h Hazards, p o
 	if err == nil {
 		err = refine(schema)
 	}
-	if err != nil || h.Pilot == 0 {
-		return schema, err
+	rounds, steepest := 1., 0.
+	for j, e := range events {
+		steepest = max(steepest, e/max(observed[j], sigma))
 	}
-	time := 0.
-	for j, v := range hazards {
-		time += v * observed[j]
+	if all > manyEvents && steepest < mostHazard {
+		rounds = 2
 	}
-	all = min(max(all, sigma), 1)
-	base, ok := rate.AtRate(all / min(max(time, sigma), 1))
-	if !ok {
-		return schema, nil
+	rate.Loss = l
+	for range int(rounds) {
+		if err != nil || h.Pilot == 0 {
+			return schema, err
+		}
+		time := 0.
+		for j, v := range hazards {
+			time += v * observed[j]
+		}
+		share := min(max(all, sigma), 1)
+		base, ok := rate.AtRate(share / min(max(time, sigma), 1))
+		if !ok {
+			return schema, nil
+		}
+		base.Curvature = share
+		pilot := p
+		pilot.Mu = math.Sqrt(h.Pilot / rounds)
+		plan, _, err := c.Train.Plan(ctx, rate.Begin(pilot, base))
+		if err != nil {
+			return schema, nil // it is planned from public and released numbers
+		}
+		found, err := plan.Run(ctx, o, func(optimize.Step) {})
+		if err != nil {
+			return nil, err
+		}
+		happened, risked, noise := slices.Clone(events), slices.Clone(observed), sigma
+		err = c.each(refine, func(j int) error {
+			w := slices.Clone(found.W)
+			w[len(w)-1] += math.Log(hazards[j]) / rate.Intercept
+			expected, s, err := c.expected(ctx, o, p, w, h.baseline/(rounds*float64(k)), rate.Intercept)
+			switch noise = max(noise, s); link {
+			case targetpair.Logit: // the odds change by the ratio of the odds of events and expected events
+				least := max(s, 1/p.Records)
+				expected = max(expected+events[j], least)
+				risked[j] *= expected / (max(events[j]+observed[j]-expected, least) * hazards[j])
+			case cloglog: // the sum of the curvature and the slope of an event
+				if u := min(events[j]/observed[j], 2); u > 1e-6 {
+					missed := u / math.Expm1(u)
+					happened[j] *= missed * (missed + u)
+				}
+				fallthrough
+			default:
+				risked[j] = expected / hazards[j]
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		hazards = c.increments(happened, risked, noise)
+		if schema, err = withHazards(c.Schema, hazards, c.errors(p, happened, risked, noise)); err == nil {
+			err = refine(schema)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	base.Curvature = all
-	pilot := p
-	pilot.Mu = math.Sqrt(h.Pilot)
-	plan, _, err := c.Train.Plan(ctx, rate.Begin(pilot, base))
-	if err != nil {
-		return schema, nil // it is planned from public and released numbers
-	}
-	found, err := plan.Run(ctx, o, func(optimize.Step) {})
-	if err != nil {
-		return nil, err
-	}
-	one, least := 1/rate.Intercept, 0.
+	return schema, nil
+}
+
+// manyEvents is the share of records with an event above which the budget of the pilot fit is divided between two.
+// After one the baseline hazard has up to a third of the fall of that of all records (lab/results/survival.md).
+const manyEvents = .45
+
+// mostHazard is the hazard or the odds of an interval from which on there is one pilot fit: where nearly all at risk have
+// the event, such as where observation never reaches the end of an interval, a second would let the estimate run off.
+const mostHazard = 1.5
+
+// cloglog is the link of grouped times by default (dataset.Target.Grouped).
+const cloglog = "cloglog"
+
+// halfStep is half of the distance of the margins whose mean change of loss gives the mean slope.
+const halfStep = .125
+
+// expected releases the mean expected number of events of a record in the one interval that counts, at the parameters w,
+// with the standard deviation of the noise. With logit hazards it is less the mean number of events: the slope of the
+// loss, which is in [-1, 1].
+func (c *Config) expected(ctx context.Context, o optimize.Oracle, p optimize.Problem, w []float64, charge, intercept float64) (mean, sigma float64,
+	err error) {
+	last, unit := len(w)-1, intercept*intercept
+	v, least := make([]float64, len(w)), 0.
+	v[last] = 1
 	if p.Relation == account.AddOrRemove {
 		least = -mostExpected // around 0, as for a base rate: records that the table lacks count 0
 	}
-	err = c.each(refine, func(j int) error {
-		w, v := slices.Clone(found.W), make([]float64, len(found.W))
-		last := len(w) - 1
-		w[last] += math.Log(hazards[j]) * one
-		v[last] = 1
-		q, err := query.New(h.baseline/float64(k), query.CurvatureAlongAt(o.All(), w, v, least/(one*one), mostExpected/(one*one)))
-		if err != nil {
-			return err
-		}
-		released, err := o.Ask(ctx, q)
-		if err == nil {
-			if u := min(events[j]/observed[j], 2); grouped && u > 1e-6 { // the sum of the curvature and the slope of an event
-				missed := u / math.Expm1(u)
-				events[j] *= missed * (missed + u)
-			}
-			observed[j] = released.Mean[0] * one * one / hazards[j]
-			sigma = max(sigma, released.Sigma*one*one)
-		}
-		return err
-	})
+	term := query.CurvatureAlongAt(o.All(), w, v, least*unit, mostExpected*unit)
+	if c.Schema.Target().Grouped == targetpair.Logit {
+		unit = 2 * halfStep
+		copy(v, w)
+		v[last] -= halfStep / intercept
+		w[last] += halfStep / intercept
+		term = query.ValueChangeWithin(o.All(), w, v, 0, unit)
+	}
+	q, err := query.New(charge, term)
 	if err != nil {
-		return nil, err
+		return 0, 0, err
 	}
-	schema, err = withHazards(c.Schema, c.increments(events, observed, sigma), c.errors(p, events, observed, sigma))
-	if err == nil {
-		err = refine(schema)
+	released, err := o.Ask(ctx, q)
+	if err != nil {
+		return 0, 0, err
 	}
-	return schema, err
+	return released.Mean[0] / unit, released.Sigma / unit, nil
 }
 
 // mostExpected is the largest expected number of events of a record in an interval that the release of the baseline

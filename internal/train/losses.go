@@ -60,6 +60,7 @@ var lossUses = map[string]struct{ shown, use string }{
 	"tukey":               {"tukey(0.5)", "numbers; outliers do not pull"},
 	"poisson":             {"poisson(1)", "counts"},
 	"cloglog":             {"cloglog(3,1.52587890625e-05)", "events whose time is known by its interval alone; follows from target.grouped"},
+	"logit-hazard":        {"logit-hazard(3,1.52587890625e-05)", "the same with logit hazards; follows from target.grouped"},
 	"gamma": {"gamma(5,0.001)",
 		"costs and durations above 0, a product of factors; write gamma(5): the second number follows from the bounds"},
 	"negbinomial": {"negbinomial(2,5,1000)",

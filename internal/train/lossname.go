@@ -24,8 +24,8 @@ type LossName string
 // number, and negbinomial(theta,clip) and tweedie(p,clip,mean) the upper bound.
 func (n LossName) of(t dataset.Target) string {
 	switch {
-	case t.Grouped && (n == "" || n == hazardLoss):
-		return groupedLoss
+	case t.Grouped != "" && (n == "" || n == hazardLoss):
+		return map[bool]string{false: groupedLoss, true: logitLoss}[t.Grouped == targetpair.Logit]
 	case t.Event != "" && (n == "" || n == hazardLoss):
 		return "poisson(" + hazardClip + ")"
 	case t.Kind != dataset.Number:

@@ -23,6 +23,7 @@ type timed struct {
 	events, observed, expected []float64
 	sigma                      float64
 	asked                      []query.Question
+	logit                      bool // expected are mean slopes then
 }
 
 // rise is the largest change of the loss of a record to the query for its exposure: e^30 - e^29.
@@ -43,6 +44,10 @@ func (o *timed) Ask(_ context.Context, q query.Question) (query.Release, error) 
 	o.asked = append(o.asked, q)
 	r := query.Release{Charge: q.Charge(), Sigma: o.sigma}
 	switch term := q.Terms()[0]; {
+	case term.Kind() == query.ValueChange && o.logit && changes >= 2*len(o.events):
+		r.Mean, r.Sigma = []float64{.25 * o.expected[changes%len(o.events)]}, .25*.004
+	case term.Kind() == query.ValueChange && o.logit && changes%2 == 1:
+		r.Mean = []float64{o.observed[changes/2]}
 	case term.Kind() == query.ValueChange && changes%2 == 0:
 		r.Mean = []float64{o.events[changes/2]}
 	case term.Kind() == query.ValueChange:
@@ -234,5 +239,101 @@ func checkHazards(t *testing.T, o *timed, h *Hazards, schema *dataset.Schema, re
 	if w.Kinds[query.ValueChange].Queries != 8 ||
 		w.Kinds[query.CurvatureAlong].Queries != map[bool]float64{true: 4}[piloted] {
 		t.Errorf("workload %v", w)
+	}
+}
+
+// TestLogitHazardsAreRecomputed recomputes the release of baseline odds from its recorded questions, with many events and
+// with few. The first odds are events over intervals at risk without one. After a pilot fit they change by the ratio of the
+// odds of events and of expected events, which are the events and the released mean slope. The slope is the change of the loss over
+// margins a quarter apart, around the odds of the interval, clipped to [-1/4, 1/4]. With many events there are two pilot
+// fits, for half of the charges each, and the second changes the odds of the first.
+func TestLogitHazardsAreRecomputed(t *testing.T) {
+	for _, scale := range []float64{1, 4} {
+		path := filepath.Join(t.TempDir(), "times.yaml")
+		if err := os.WriteFile(path, []byte(`data: people.csv
+schema:
+  columns:
+    age: {number: [-3, 3]}
+  target: {time: years, event: died, cuts: [1, 2, 3], grouped: logit}
+model: {family: lines}
+privacy: {epsilon: 1, delta: 1e-6, relation: replace-one}
+train: {algorithm: gd, steps: 3, base: off, compare: off}
+`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := ReadConfig(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, l, err := c.Problem(whole, 200_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, left, err := c.hazards(p, l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := &timed{records: 200_000, events: []float64{.05 * scale, .04 * scale, .03 * scale}, observed: []float64{.7, .5, .2},
+			expected: []float64{.01, -.002, .003}, sigma: .003, logit: true}
+		schema, err := c.released(t.Context(), o, *h, left, l, func(*dataset.Schema) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		by := func(observed []float64, sigma float64) []float64 {
+			events, time, sum := 0., 0., 0.
+			for j, e := range o.events {
+				events, time = events+e, time+observed[j]
+			}
+			out := slices.Clone(observed)
+			for j, e := range o.events {
+				out[j] = (e + 2*sigma) / (observed[j] + 2*sigma/(events/time))
+				sum += out[j]
+			}
+			for j := range out {
+				out[j] /= sum
+			}
+			return out
+		}
+		rounds := map[float64]int{1: 1, 4: 2}[scale]
+		want, intercept := by(o.observed, .003), h.marginal.Intercept
+		asked := o.asked[6:]
+		for range rounds {
+			var changed []float64
+			for asked[0].Terms()[0].Kind() != query.ValueChange {
+				asked = asked[1:] // of the pilot fit
+			}
+			for j, h := range want {
+				term := asked[j].Terms()[0]
+				end := len(term.Point()) - 1
+				if got := (term.Point()[end] - term.Previous()[end]) * intercept; math.Abs(got-.25) > 1e-9 {
+					t.Errorf("margins %v apart", got)
+				}
+				if first := asked[0].Terms()[0]; math.Abs((term.Point()[end]-first.Point()[end])*intercept-math.Log(h/want[0])) > 1e-9 {
+					t.Errorf("interval %d is asked about at another margin than its odds'", j)
+				}
+				if b := term.Ball(); b.Centre != 0 || b.Radius != .25 {
+					t.Errorf("clipped at %+v", b)
+				}
+				if got := asked[j].Charge() / whole.Charge() * 3 * float64(rounds); math.Abs(got-.02) > 1e-6 {
+					t.Errorf("slopes for %v of the budget", got)
+				}
+				e := o.events[j] + o.expected[j]
+				changed = append(changed, o.observed[j]*e/((o.events[j]+o.observed[j]-e)*h))
+			}
+			asked, want = asked[3:], by(changed, .004)
+		}
+		if len(asked) != 0 {
+			t.Errorf("%d more questions", len(asked))
+		}
+		for j, got := range schema.Target().Hazards {
+			if math.Abs(got-want[j]) > 1e-9 {
+				t.Errorf("odds %v: want %v", schema.Target().Hazards, want)
+				break
+			}
+		}
 	}
 }

@@ -69,9 +69,9 @@ func settingProblem(t *testing.T, algorithm string) optimize.Problem {
 	return p
 }
 
-// TestEverySettingCounts tests each setting with every algorithm: it must either change the plan or
-// be refused by name.
-func TestEverySettingCounts(t *testing.T) {
+// fillOther adds to other the settings whose values are tags of their fields.
+func fillOther(t *testing.T) {
+	t.Helper()
 	for _, a := range algorithms {
 		for _, key := range append(SettingsOf(a.name), SelectionSettings()...) {
 			if _, ok := other[key]; !ok {
@@ -83,6 +83,60 @@ func TestEverySettingCounts(t *testing.T) {
 			}
 		}
 	}
+}
+
+// changed returns a configuration of an algorithm without and with a setting, and whether the algorithm has the setting.
+func changed(name, key string) (base, next Train, takes bool) {
+	base = Train{Algorithm: name, Settings: Settings{}}
+	takes = slices.Contains(SettingsOf(name), key)
+	if slices.Contains(SelectionSettings(), key) && name != "auto" {
+		base.Settings["output"], takes = selected, true
+	}
+	if takes {
+		switch key {
+		case "gap": // auto has the setting gap for one goal only
+			if name == "auto" {
+				base.Settings["goal"] = "second-order"
+			}
+		case "sampling", "rate": // a plan of few steps is made faster
+			base.Settings["steps"] = 5
+		case "anchor_batch", "difference_batch": // the two settings are only valid together
+			base.Settings = Settings{"anchor_batch": .5, "difference_batch": .5, "steps": 6}
+			if name == "o2nc" {
+				base.Settings["oracle"] = "multi-pass"
+			}
+		case "batch_slack": // belongs to batches: auto
+			base.Settings = Settings{"batches": "auto", "steps": 6}
+		case "prefix", "period", "theorem": // exist for one oracle of o2nc only
+			if name == "o2nc" {
+				base.Settings["oracle"] = "single-pass"
+			}
+		case "directions": // directions are drawn only with these settings
+			base.Settings[map[bool]string{true: "order",
+				false: "smoothing"}[name == "o2nc"]] = map[bool]string{true: "first", false: "sampled"}[name == "o2nc"]
+		case "failure", "beta": // belong to the theorem's settings
+			base.Settings["theorem"] = true
+		case "kappa", "gamma": // the two settings are only valid together
+			base.Settings["kappa"], base.Settings["gamma"] = 2., 1.
+			if key == "kappa" {
+				base.Settings["kappa"] = map[bool]float64{true: 3, false: 1.5}[name == "proximal-point"]
+			}
+		}
+	}
+	next = with(base, key)
+	if name == "proximal-point" && key == "inner" && takes {
+		next.Settings[key] = "storm" // the other solvers are those of recursive
+	}
+	if name == "proximal-point" && key == "output" && takes {
+		next.Settings[key] = "smallest" // the only other valid value
+	}
+	return base, next, takes
+}
+
+// TestEverySettingCounts tests each setting with every algorithm: it must either change the plan or
+// be refused by name.
+func TestEverySettingCounts(t *testing.T) {
+	fillOther(t)
 	plan := func(c Train) (optimize.Plan, error) {
 		plan, _, err := c.Plan(context.Background(), settingProblem(t, c.Algorithm))
 		return plan, err
@@ -92,57 +146,17 @@ func TestEverySettingCounts(t *testing.T) {
 			continue
 		}
 		for _, key := range slices.Sorted(maps.Keys(other)) {
-			base := Train{Algorithm: a.name, Settings: Settings{}}
-			takes := slices.Contains(SettingsOf(a.name), key)
 			if slices.Contains(SelectionSettings(), key) && a.name != "auto" {
-				if _, err := plan(with(base, key)); err == nil ||
+				if _, err := plan(with(Train{Algorithm: a.name}, key)); err == nil ||
 					!strings.Contains(err.Error(), "train."+key+": is a setting of output: selected") {
 					t.Errorf("%s: train.%s without a selection: %v", a.name, key, err)
 				}
 				if a.name == "dp-sgd" || a.name == "dp-adam" {
 					continue // all their records are in the samples, and none can be held out
 				}
-				base.Settings["output"], takes = selected, true
 			}
-			if takes {
-				switch key {
-				case "gap": // auto has the setting gap for one goal only
-					if a.name == "auto" {
-						base.Settings["goal"] = "second-order"
-					}
-				case "sampling", "rate": // a plan of few steps is made faster
-					base.Settings["steps"] = 5
-				case "anchor_batch", "difference_batch": // the two settings are only valid together
-					base.Settings = Settings{"anchor_batch": .5, "difference_batch": .5, "steps": 6}
-					if a.name == "o2nc" {
-						base.Settings["oracle"] = "multi-pass"
-					}
-				case "batch_slack": // belongs to batches: auto
-					base.Settings = Settings{"batches": "auto", "steps": 6}
-				case "prefix", "period", "theorem": // exist for one oracle of o2nc only
-					if a.name == "o2nc" {
-						base.Settings["oracle"] = "single-pass"
-					}
-				case "directions": // directions are drawn only with these settings
-					base.Settings[map[bool]string{true: "order",
-						false: "smoothing"}[a.name == "o2nc"]] = map[bool]string{true: "first", false: "sampled"}[a.name == "o2nc"]
-				case "failure", "beta": // belong to the theorem's settings
-					base.Settings["theorem"] = true
-				case "kappa", "gamma": // the two settings are only valid together
-					base.Settings["kappa"], base.Settings["gamma"] = 2., 1.
-					if key == "kappa" {
-						base.Settings["kappa"] = map[bool]float64{true: 3, false: 1.5}[a.name == "proximal-point"]
-					}
-				}
-			}
-			next := with(base, key)
-			if a.name == "proximal-point" && key == "inner" && takes {
-				next.Settings[key] = "storm" // the other solvers are those of recursive
-			}
-			if a.name == "proximal-point" && key == "output" && takes {
-				next.Settings[key] = "smallest" // the only other valid value
-			}
-			changed, err := plan(next)
+			base, next, takes := changed(a.name, key)
+			after, err := plan(next)
 			if !takes {
 				if err == nil || !strings.Contains(err.Error(), "train."+key+":") {
 					t.Errorf("%s: train.%s is not its setting: %v", a.name, key, err)
@@ -160,7 +174,7 @@ func TestEverySettingCounts(t *testing.T) {
 			// Plans contain functions, which cannot be compared, so their stated figures are compared. The
 			// goal is left out, since it need not change any figure.
 			if key != "goal" && !(a.name == "auto" && key == "gap") &&
-				fmt.Sprintf("%+v", stated(before)) == fmt.Sprintf("%+v", stated(changed)) {
+				fmt.Sprintf("%+v", stated(before)) == fmt.Sprintf("%+v", stated(after)) {
 				t.Errorf("%s: train.%s = %v changes nothing", a.name, key, other[key])
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 
 	"github.com/stillpoint-dp/stillpoint"
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -153,7 +154,11 @@ func (d Design) spec(of []row) (stillpoint.Spec, error) {
 		}))
 	}
 	if d.Cuts != nil {
-		def.Target = dataset.Target{Column: "y", Kind: dataset.Number, High: d.Most, Event: "q", Cuts: d.Cuts, Grouped: true}
+		link := "cloglog"
+		if strings.HasPrefix(d.Loss, "logit") {
+			link = "logit"
+		}
+		def.Target = dataset.Target{Column: "y", Kind: dataset.Number, High: d.Most, Event: "q", Cuts: d.Cuts, Grouped: link}
 	}
 	if d.Exposed {
 		def.Target.Exposure = dataset.Exposure{Column: "q", Low: .1, High: 1}

@@ -82,4 +82,19 @@ func init() {
 		return x, math.Ceil(at)
 	}
 	add(times.inShort(3000, 6))
+	times.Name = "times in whole years, odds"
+	times.Loss, times.Cuts = "logit-hazard(3,1.52587890625e-05)", []float64{1, 2, 3, 4, 5}
+	times.Draw = func(r *rand.Rand) ([]float64, float64) {
+		x := []float64{2*r.Float64() - 1, float64(r.IntN(2)), float64(r.IntN(16) / 15), 0}
+		odds := math.Exp(-1.5 + .6*x[0] - .4*x[1] + .5*x[2])
+		until := 1 + r.IntN(5)
+		for year := 1; year <= until; year++ {
+			if r.Float64() < odds/(1+odds) {
+				x[3] = 1
+				return x, float64(year)
+			}
+		}
+		return x, float64(until)
+	}
+	add(times.inShort(3000, 6))
 }

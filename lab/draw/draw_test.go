@@ -108,9 +108,7 @@ func TestRegistryFollowsFacts(t *testing.T) {
 // module makes a module with a shown number of each kind in a new folder, and returns its source.
 func module(t *testing.T) *source {
 	t.Helper()
-	root := t.TempDir()
-	for name, text := range map[string]string{
-		"go.mod": "module " + modulePath + "\n\ngo 1.26\n",
+	return moduleOf(t, map[string]string{
 		"model/m.go": `package model
 
 import (
@@ -150,7 +148,15 @@ func TestShow(t *testing.T) {
 	}
 }
 `,
-	} {
+	})
+}
+
+// moduleOf makes a module of these files in a new folder, and returns its source.
+func moduleOf(t *testing.T, files map[string]string) *source {
+	t.Helper()
+	root := t.TempDir()
+	files["go.mod"] = "module " + modulePath + "\n\ngo 1.26\n"
+	for name, text := range files {
 		path := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)
@@ -254,10 +260,60 @@ func TestDefectsAreJudged(t *testing.T) {
 		t.Fatalf("%v, fits %v", err, fits)
 	}
 	for i, d := range list {
-		got, test, err := together.judge(i, d.site, s.importer[d.folder])
+		got, test, err := together.own(i)
 		if !fits[i] || err != nil || got != expects[i] || got == caught && test != "model TestShow" {
 			t.Errorf("together, %s: %v, %s, %v: must be %v", s.describe(d.site), got, test, err, expects[i])
 		}
+	}
+}
+
+// TestNoFaultsAreNotDrawn tests that what nobody can tell from the program is no defect: a value beside an error, the
+// capacity of a list, and a file or a context that is freed later. What looks like these and is seen is one.
+func TestNoFaultsAreNotDrawn(t *testing.T) {
+	s := moduleOf(t, map[string]string{"model/m.go": `package model
+
+import (
+	"context"
+	"errors"
+	"os"
+)
+
+func Find(path string, parent context.Context) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	_, stop := context.WithCancel(parent)
+	defer stop()
+	list := make([]int, 3, 17)
+	defer release(list)
+	if len(list) > 5 {
+		return true, errors.New("long")
+	}
+	return true, release(list[:2])
+}
+
+func release([]int) error { return nil }
+`})
+	all, err := s.pools()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, kind := range []string{"truth", "constant", "statement dropped"} {
+		for _, d := range all["state"][kind] {
+			_, text, _ := strings.Cut(s.describe(d), "*")
+			if text == "" {
+				_, text, _ = strings.Cut(s.describe(d), ": ")
+			}
+			got = append(got, text)
+		}
+	}
+	if want := []string{"return true, release(list[:2]) => return false, release(list[:2])",
+		"list := make([]int, 3, 17) => list := make([]int, 4, 17)", "if len(list) > 5 { => if len(list) > 6 {",
+		"defer release(list) => "}; !slices.Equal(got, want) {
+		t.Errorf("%q: must be %q", got, want)
 	}
 }
 

@@ -4,9 +4,10 @@
 //
 // draws N defects of the source, as many of each kind of place: shown numbers, statistics, faults of stores, state,
 // security settings, and bindings for Python and R. Half of them lies in lines that the last 50 commits changed.
-// The defects are put into the source together by an overlay, each behind a switch, and for each the tests of its
-// package and of the packages that import it directly are run with -short, those that reach its function, until one
-// fails. The program prints each defect with the test that caught it, or that none did, and the rate of each class. With
+// The defects are put into the source together by an overlay, each behind a switch, and for each the tests that reach
+// its function are run with -short until one fails: those of its own package, and then, for the time of -others, those of
+// all packages that import it, the quickest first. With -scratch, what a test reaches is kept for the next draw, and
+// only new tests are tried for it. The program prints each defect with the test that caught it, or that none did, and the rate of each class. With
 // -keep it adds them to lab/draw/drawn.tsv. A defect in Python or R is judged where these can be had, with -python. With
 // -in PATH all defects are of files whose path begins so, such as to try the tests of one file, and with -own only the
 // tests of their own package are run.
@@ -56,6 +57,7 @@ type flags struct {
 	python, keep  bool
 	page          bool
 	scratch       string
+	others        time.Duration
 }
 
 func main() {
@@ -67,6 +69,7 @@ func main() {
 	flag.StringVar(&f.class, "class", "", "only defects of the class of this name")
 	flag.StringVar(&f.in, "in", "", "only defects of files whose path begins so, or so (PATH,PATH)")
 	flag.BoolVar(&f.own, "own", false, "judge by the tests of a defect's own package alone")
+	flag.DurationVar(&f.others, "others", time.Minute, "the time of the tests of other packages that judge a defect")
 	flag.StringVar(&f.below, "below", "", "with -enrol: only facts of files whose path begins so")
 	flag.StringVar(&f.tests, "tests", "", "with -enrol or -verify: only tests whose names match this regexp")
 	flag.Float64Var(&f.minutes, "minutes", 0, "begin no defect after so many minutes; 0 for no limit")
@@ -219,7 +222,7 @@ func (f flags) draw(s *source) error {
 		return err
 	}
 	j := &judge{source: s, scratch: f.scratch, limit: 2 * time.Minute, patient: 90 * time.Second,
-		sound: map[string]bool{}}
+		own: f.own, sound: map[string]bool{}}
 	if j.scratch, err = filepath.Abs(f.scratch); err != nil {
 		return err
 	}
@@ -234,46 +237,60 @@ func (f flags) draw(s *source) error {
 		return err
 	}
 	fmt.Printf("%d defects, -seed %d\n", f.n, f.seed)
-	rates, judged := map[string]tally{}, 0
 	list := draw(all, lately, f.n+f.n/2, f.seed)
 	together, fits, err := j.pool(list, until)
 	if err != nil {
 		return err
 	}
-	for i, d := range list {
-		if judged == f.n || time.Now().After(until) {
+	type judged struct {
+		i       int
+		verdict outcome
+		test    string
+	}
+	var results []judged
+	soon := until
+	if !f.own {
+		soon = time.Now().Add(time.Until(until) * 2 / 3)
+	}
+	for i, d := range list { // by the tests of their own packages, in two thirds of the time
+		if len(results) == f.n || time.Now().After(soon) {
 			break
 		}
-		var verdict outcome
-		var test string
+		r := judged{i: i, verdict: invalid}
 		if fits[i] {
-			importers := s.importer[d.folder]
-			if f.own {
-				importers = nil
-			}
-			verdict, test, err = together.judge(i, d.site, importers)
-		} else if filepath.Ext(d.file) == ".go" && (f.own || !j.compiles(d.site)) {
-			verdict = invalid
-		} else { // in no function, or in a binding
-			verdict, test, err = j.judge(d.site)
+			r.verdict, r.test, err = together.own(i)
+		} else if filepath.Ext(d.file) != ".go" || j.compiles(d.site) { // in no function, or in a binding
+			r.verdict, r.test, err = j.judge(d.site)
 		}
 		if err != nil {
 			return err
 		}
-		if verdict == invalid || verdict == skipped {
+		if r.verdict == invalid || r.verdict == skipped {
 			continue
 		}
-		judged++
+		results = append(results, r)
+		fmt.Printf("%-8s %-16s %s  [%s]\n", r.verdict, d.class, s.describe(d.site), r.test)
+	}
+	rates := map[string]tally{}
+	for _, r := range results { // those that survive by the tests of others
+		d := list[r.i]
+		if r.verdict == survived && fits[r.i] && !f.own {
+			if time.Now().After(until) {
+				fmt.Printf("no time for other packages' tests: %s\n", s.describe(d.site))
+			} else if r.verdict, r.test, err = together.others(r.i, s.readersOf(d.folder), f.others, until); err != nil {
+				return err
+			}
+			fmt.Printf("%-8s %-16s %s  [%s]\n", r.verdict, d.class, s.describe(d.site), r.test)
+		}
 		t := rates[d.class]
 		t.judged++
-		if verdict == caught {
+		if r.verdict == caught {
 			t.caught++
 		}
 		rates[d.class] = t
-		fmt.Printf("%-8s %-16s %s  [%s]\n", verdict, d.class, s.describe(d.site), test)
 		if f.keep {
 			line := strings.Join([]string{strings.TrimSpace(string(commit)), fmt.Sprint(f.seed), d.class, fmt.Sprint(d.recent),
-				string(verdict), test, s.describe(d.site)}, "\t")
+				string(r.verdict), r.test, s.describe(d.site)}, "\t")
 			if err := appendLine(drawnFile, line); err != nil {
 				return err
 			}

@@ -35,13 +35,14 @@ func (c scope) defects(n ast.Node, around []ast.Node) (list []site) {
 			add("operands swapped", c.replace(n.X, "("+c.code(n.Y)+")"), c.replace(n.Y, "("+c.code(n.X)+")"))
 		}
 	case *ast.BasicLit:
-		if !inType(around) {
+		if !inType(around) && !c.besideError(n, around) && !inCapacity(n, around) {
 			if to := otherNumber(n); to != "" {
 				add("constant", c.replace(n, to))
 			}
 		}
 	case *ast.Ident:
-		if v := c.pkg.TypesInfo.Types[n]; v.Value != nil && v.Value.Kind() == constant.Bool && n.Name != "_" {
+		if v := c.pkg.TypesInfo.Types[n]; v.Value != nil && v.Value.Kind() == constant.Bool && n.Name != "_" &&
+			!c.besideError(n, around) {
 			if other, ok := map[string]string{"true": "false", "false": "true"}[n.Name]; ok {
 				add("truth", c.replace(n, other))
 			}
@@ -58,7 +59,9 @@ func (c scope) defects(n ast.Node, around []ast.Node) (list []site) {
 			add("statement dropped", c.replace(n, ""))
 		}
 	case *ast.DeferStmt:
-		add("statement dropped", c.replace(n, ""))
+		if !c.frees(n.Call) {
+			add("statement dropped", c.replace(n, ""))
+		}
 	case *ast.IncDecStmt:
 		add("statement dropped", c.replace(n, ""))
 	case *ast.AssignStmt:
@@ -138,6 +141,53 @@ func (c scope) isList(e ast.Expr) bool {
 func symmetric(f ast.Expr) bool {
 	return slices.Contains([]string{"min", "max", "math.Max", "math.Min", "math.Hypot", "append", "errors.Join",
 		"cmp.Compare", "strings.Compare", "bytes.Equal", "slices.Equal"}, types.ExprString(f))
+}
+
+// besideError says whether an expression is a result beside an error that is not nil. By the custom of the language
+// nobody reads it.
+func (c scope) besideError(e ast.Expr, around []ast.Node) bool {
+	r, ok := around[len(around)-1].(*ast.ReturnStmt)
+	if !ok {
+		return false
+	}
+	last := r.Results[len(r.Results)-1]
+	if t := c.typeOf(last); last == e || t == nil || types.TypeString(t, nil) != "error" {
+		return false
+	}
+	name, ok := last.(*ast.Ident)
+	if !ok { // an error that is made here, or what a function returns
+		_, composite := last.(*ast.UnaryExpr)
+		return composite || slices.ContainsFunc([]string{"fmt.Errorf(", "errors.New("}, func(maker string) bool {
+			return strings.HasPrefix(c.code(last), maker)
+		})
+	}
+	for _, n := range around { // or the statement is for errors alone
+		if i, is := n.(*ast.IfStmt); is && strings.Contains(types.ExprString(i.Cond), name.Name+" != nil") {
+			return true
+		}
+	}
+	return false
+}
+
+// inCapacity says whether an expression is the capacity of a list that is made: nobody sees it.
+func inCapacity(e ast.Expr, around []ast.Node) bool {
+	for _, n := range around {
+		if call, ok := n.(*ast.CallExpr); ok && len(call.Args) == 3 && types.ExprString(call.Fun) == "make" &&
+			call.Args[2].Pos() <= e.Pos() && e.End() <= call.Args[2].End() {
+			return true
+		}
+	}
+	return false
+}
+
+// frees says whether a call closes a file, or ends a context: without it the program does the same, and keeps something
+// for longer.
+func (c scope) frees(call *ast.CallExpr) bool {
+	if t := c.typeOf(call.Fun); t != nil && types.TypeString(t, nil) == "context.CancelFunc" {
+		return true
+	}
+	x, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && x.Sel.Name == "Close" && types.TypeString(c.typeOf(x.X), nil) == "*os.File"
 }
 
 // inType says whether a literal stands in a type, a case of constants, or a declaration of constants alone.

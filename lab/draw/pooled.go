@@ -20,7 +20,8 @@ import (
 // tests of a package are compiled once, and a defect is judged by the tests alone that reach its function.
 type pooled struct {
 	*switched
-	units map[string][]unit // the tests of a package, the quickest first, by its folder
+	*reaches
+	list []drawn
 }
 
 // poolHelpers is the source that each package with defects gets.
@@ -117,11 +118,27 @@ func (j *judge) pool(list []drawn, until time.Time) (*pooled, map[int]bool, erro
 		edits[d.file] = append(edits[d.file], edit{start + 1, start + 1, fmt.Sprintf(" if isDefect(%d) { %s };", i, call)})
 		fits[i] = true
 	}
-	w := &switched{scratch: j.scratch, overlay: filepath.Join(j.scratch, "pool.json"), binaries: map[string]string{},
-		limit: 10 * time.Minute} // of a whole test with its parts, on a busy machine
+	w, err := j.switchedBy("pool", edits, len(list))
+	if err != nil {
+		return nil, nil, err
+	}
+	marks, err := j.marked(list)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &pooled{w, marks, list}, fits, nil
+}
+
+// switchedBy writes the source with edits that call isDefect with numbers below n to a folder of the scratch folder.
+func (j *judge) switchedBy(name string, edits map[string][]edit, n int) (*switched, error) {
+	w := &switched{scratch: filepath.Join(j.scratch, name), binaries: map[string]string{}, limit: 10 * time.Minute}
+	w.overlay = w.file("overlay.json")
+	if err := os.MkdirAll(w.scratch, 0o777); err != nil {
+		return nil, err
+	}
 	replaced := map[string]string{}
 	write := func(target, text string) error {
-		path := filepath.Join(j.scratch, fmt.Sprintf("pool%d.go", len(replaced)))
+		path := w.file(fmt.Sprintf("%d.go", len(replaced)))
 		replaced[filepath.Join(j.root, target)] = path
 		return os.WriteFile(path, []byte(text), 0o666)
 	}
@@ -130,27 +147,27 @@ func (j *judge) pool(list []drawn, until time.Time) (*pooled, map[int]bool, erro
 		for _, name := range p.GoFiles {
 			file, err := filepath.Rel(j.root, name)
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 			if list := edits[file]; list != nil {
 				touched = true
 				if err := write(file, string(inserted(j.text[file], list))); err != nil {
-					return nil, nil, err
+					return nil, err
 				}
 			}
 		}
 		if touched {
-			text := fmt.Sprintf(poolHelpers, p.Name, w.file("active"), len(list), w.file("trace"))
+			text := fmt.Sprintf(poolHelpers, p.Name, w.file("active"), n, w.file("trace"))
 			if err := write(filepath.Join(folder(p.PkgPath), "zz_defects.go"), text); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		}
 	}
 	text, err := json.Marshal(map[string]any{"Replace": replaced})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return &pooled{w, map[string][]unit{}}, fits, os.WriteFile(w.overlay, text, 0o666)
+	return w, os.WriteFile(w.overlay, text, 0o666)
 }
 
 // imported are the packages that a package may import.
@@ -192,61 +209,114 @@ func (s *source) compiles(d site) bool {
 	return false
 }
 
-// of returns the tests of a package with the defects that they reach.
-func (p *pooled) of(folder string) ([]unit, error) {
-	list, known := p.units[folder]
-	if !known {
-		var err error
-		if list, err = p.switched.units(folder); err != nil {
-			return nil, err
-		}
-		p.units[folder] = list
+// own runs the tests of a defect's own package that reach its function, and returns the test that fails.
+func (p *pooled) own(i int) (outcome, string, error) {
+	list, err := p.in(p.list[i].folder, p.list[i].site)
+	if err != nil {
+		return "", "", err
 	}
-	return list, nil
+	return p.among(i, list)
 }
 
-// judge runs the tests that reach the function of a defect, those of its package first, then those of the packages that
-// import it, and returns the test that fails. A test that lasts five times as long as without the defect, and half a
-// minute at least, does not end.
-func (p *pooled) judge(i int, d site, importers []string) (outcome, string, error) {
-	for _, folder := range append([]string{d.folder}, importers...) {
-		units, err := p.of(folder)
+// others runs, for about the time of patience, the tests of other packages that reach the function of a defect, the
+// quickest first, and returns the test that fails. After until no more is found out about tests.
+func (p *pooled) others(i int, folders []string, patience time.Duration, until time.Time) (outcome, string, error) {
+	var all []unit
+	for _, folder := range folders {
+		if _, known := p.known[folder]; !known && time.Now().After(until) {
+			continue
+		}
+		list, err := p.in(folder, p.list[i].site)
 		if err != nil {
 			return "", "", err
 		}
-		for _, u := range units {
-			if !u.shows[i] {
+		all = append(all, list...)
+	}
+	slices.SortStableFunc(all, func(a, b unit) int { return cmp.Compare(a.takes, b.takes) })
+	for k := range all {
+		if patience -= all[k].takes; patience < 0 {
+			all = all[:k]
+			break
+		}
+	}
+	slices.SortStableFunc(all, func(a, b unit) int { return cmp.Compare(a.folder, b.folder) }) // see among
+	return p.among(i, all)
+}
+
+// among runs tests on a defect, the quickest first. Whole tests of a package that take some seconds together are run in
+// one process; if one of them fails, it is run alone, and without the defect.
+func (p *pooled) among(i int, list []unit) (outcome, string, error) {
+	for len(list) > 0 {
+		n, takes := 1, list[0].takes
+		for !strings.Contains(list[0].test, "/") && n < len(list) && list[n].folder == list[0].folder &&
+			!strings.Contains(list[n].test, "/") && takes+list[n].takes < 5*time.Second {
+			takes += list[n].takes
+			n++
+		}
+		batch := list[:n]
+		list = list[n:]
+		if n > 1 {
+			var patterns []string
+			for _, u := range batch {
+				patterns = append(patterns, only(u.test))
+			}
+			failed, out, err := p.failed(i, batch[0].folder, strings.Join(patterns, "|"), max(30*time.Second, 5*takes))
+			if err != nil {
+				return "", "", err
+			}
+			if !failed {
 				continue
 			}
-			p.limit = max(30*time.Second, 5*u.takes)
-			failed, out, err := p.failed(i, u)
-			if err != nil || !failed {
-				if err != nil {
-					return "", "", err
+			name := testOf(out, "") // first the one that failed
+			slices.SortStableFunc(batch, func(a, b unit) int {
+				switch name {
+				case a.test:
+					return -1
+				case b.test:
+					return 1
 				}
-				continue
+				return 0
+			})
+		}
+		for _, u := range batch {
+			if how, err := p.notices(i, u); err != nil || how != "" {
+				return caught, cmp.Or(u.folder, ".") + " " + u.test + strings.TrimPrefix(how, "fails"), err
 			}
-			if again, _, err := p.failed(-1, u); err != nil || again { // a test that fails without the defect
-				if err != nil {
-					return "", "", err
-				}
-				continue
-			}
-			name := cmp.Or(folder, ".") + " " + u.test
-			if strings.Contains(out, outOfTime) {
-				name += " (does not end)"
-			}
-			return caught, name, nil
 		}
 	}
 	return survived, "", nil
 }
 
-// failed says whether a test fails with a defect; -1 is none.
-func (p *pooled) failed(i int, u unit) (bool, string, error) {
+// notices says how a test shows a defect: it fails, or does not end, and passes without the defect. A test that lasts
+// longer than its limit is given five times the time that it takes without the defect just then.
+func (p *pooled) notices(i int, u unit) (how string, err error) {
+	limit := max(30*time.Second, 5*u.takes)
+	for {
+		failed, out, err := p.failed(i, u.folder, only(u.test), limit)
+		if err != nil || !failed {
+			return "", err
+		}
+		start := time.Now()
+		if failed, _, err := p.failed(-1, u.folder, only(u.test), 10*time.Minute); err != nil || failed {
+			return "", err
+		}
+		if !strings.Contains(out, outOfTime) {
+			return "fails", nil
+		}
+		if took := time.Since(start); 5*took <= limit {
+			return "fails (does not end)", nil
+		} else {
+			limit = 6 * took
+		}
+	}
+}
+
+// failed says whether tests of a package fail with a defect; -1 is none.
+func (p *pooled) failed(i int, folder, tests string, limit time.Duration) (bool, string, error) {
 	if err := p.turn(fmt.Sprint(i)); err != nil {
 		return false, "", err
 	}
-	passed, out, err := p.run(u.folder, only(u.test))
+	p.limit = limit
+	passed, out, err := p.run(folder, tests)
 	return !passed, out, err
 }

@@ -305,6 +305,53 @@ def likeliest(t, years=6):
     return minimize(value, np.r_[np.full(years, -2.0), 0, 0], jac=True, method="L-BFGS-B", options={"maxiter": 2000, "ftol": 1e-14}).x[years:]
 
 
+def in_years_by_odds(n, seed, hazard, years=6):
+    """Times in whole years whose odds in each year have the log odds ratios 1.2 and .7."""
+    r = np.random.default_rng(seed)
+    sex, age = r.integers(0, 2, n), np.clip(r.normal(60, 10, n), 30, 90)
+    time, event, there = np.full(n, years), np.zeros(n, int), np.ones(n, bool)
+    for j, of in enumerate(hazard * np.linspace(0.7, 1.3, years)):
+        odds = of / (1 - of) * np.exp(1.2 * (sex - 0.5) + 0.07 * (age - 60))
+        for leaves, died in ((r.random(n) < odds / (1 + odds), 1), (r.random(n) < 0.05, 0)):
+            time[there & leaves], event[there & leaves] = j + 1, died
+            there &= ~leaves
+    return pd.DataFrame({"age": age.round(3), "sex": np.where(sex, "m", "f"), "time": time, "event": event})
+
+
+def by_glm(t, folder):
+    """The log odds ratios of R's glm on a row for each person and year, and its risk of event by year 6 of a woman of 60."""
+    t.to_csv(folder / "glm.csv", index=False)
+    said = subprocess.run(["Rscript", "-e", "d <- read.csv('glm.csv'); d$a <- (d$age - 60) / 10; r <- d[rep(seq_len(nrow(d)), d$time), ]; "
+                           "r$year <- sequence(d$time); r$y <- as.integer(r$event == 1 & r$year == r$time); "
+                           "m <- glm(y ~ factor(year) + sex + a, binomial, r); "
+                           "p <- predict(m, data.frame(year = 1:6, sex = 'f', a = 0), type = 'response'); "
+                           "cat(coef(m)[c('sexm', 'a')], 1 - prod(1 - p))"], cwd=folder, check=True, capture_output=True, text=True).stdout
+    return [float(v) for v in said.split()]
+
+
+def shown_logit(program, folder):
+    """Times in whole years with logit hazards, beside R's glm on rows of persons and years."""
+    lines = ["| mean hazard of a year | events | glm without privacy | epsilon 1 | epsilon 20 | risk by year 6 at 60, glm | epsilon 1 | epsilon 20 |",
+             "|---|---|---|---|---|---|---|---|"]
+    for hazard in (0.02, 0.1, 0.2, 0.4):
+        found, best, risks, events = {}, [], {}, []
+        for seed in range(SEEDS):
+            t = in_years_by_odds(20_000, 700 + seed, hazard)
+            best.append(by_glm(t, folder))
+            events.append(t.event.mean())
+            for epsilon in (1, 20):
+                fit(program, folder, t, ["age: {number: [30, 90]}", "sex: {category: [f, m]}"],
+                    "{time: time, event: event, cuts: [1, 2, 3, 4, 5, 6], grouped: logit}", epsilon, "model: {family: lines}\n")
+                found.setdefault(epsilon, []).append(coefficients(program, folder))
+                one = pd.DataFrame({"age": [60], "sex": ["f"], "time": [6], "event": [0]})
+                risks.setdefault(epsilon, []).append(scores(program, folder, one, "risk")[0])
+        b = np.array(best)
+        shown = " | ".join(f"{spread(f[:, 0])}, {spread(f[:, 1])}" for f in (b, *(np.array(f) for f in found.values())))
+        lines.append(f"| {hazard} | {np.mean(events):.0%} | {shown} | {spread(b[:, 2])} | " + " | ".join(spread(r) for r in risks.values()) + " |")
+        print(lines[-1], flush=True)
+    return lines
+
+
 def shown_grouped(program, folder):
     """Times in whole years, with and without grouped, and with an interval for each year in both."""
     lines = ["| mean hazard of a year | events | without privacy | epsilon 1, grouped | epsilon 1, not grouped | epsilon 20, grouped |",
@@ -332,13 +379,14 @@ def main():
     p.add_argument("--intervals", action="store_true", help="print the coverage of intervals alone (15 minutes)")
     p.add_argument("--changing", action="store_true", help="print hazard ratios that change between intervals alone")
     p.add_argument("--grouped", action="store_true", help="print estimates of times in whole years alone")
+    p.add_argument("--logit", action="store_true", help="print estimates of times in whole years with logit hazards alone")
     p.add_argument("--measures", action="store_true", help="compare measures with lifelines and scikit-survival alone")
     p.add_argument("--marginal", action="store_true", help="print estimates without noise alone")
     a = p.parse_args()
     program = str(pathlib.Path(a.program).resolve())
     with tempfile.TemporaryDirectory() as folder:
-        if a.intervals or a.marginal or a.measures or a.changing or a.grouped:
-            shown = shown_grouped if a.grouped else shown_measures if a.measures else shown_changing if a.changing else shown_intervals
+        if a.intervals or a.marginal or a.measures or a.changing or a.grouped or a.logit:
+            shown = shown_logit if a.logit else shown_grouped if a.grouped else shown_measures if a.measures else shown_changing if a.changing else shown_intervals
             print("\n".join(shown_marginal() if a.marginal else shown(program, pathlib.Path(folder))))
             return
         text = "\n".join(shown_real(program, pathlib.Path(folder))) + "\n\n"

@@ -33,9 +33,9 @@ import (
 //     moment of the rows that it releases is mostly noise (the ridge lambda of its preconditioner is above
 //     .3). For two classes and a convex loss whose Lipschitz constant is not a clip, it is planned with N
 //     at least 5.
-//   - For more than 2000 features preconditioned has a diagonal metric (preconditioner). It is planned if n
-//     mu is at least 450, for n records under replace-one. It then comes first, unless the goal is the
-//     excess risk.
+//   - For more than 2000 features, and for fewer if columns have many levels, preconditioned has a diagonal metric
+//     (preconditioner), or one with a block. It comes first then, unless the goal is the excess risk. For more than
+//     2000 features it is planned if n mu is at least 450, for n records under replace-one.
 //   - For some losses and targets the forecast of preconditioned assumes a curvature that tables do not
 //     have (see byRecord). For these preconditioned comes first, unless the goal is the excess risk or N is
 //     below 20.
@@ -174,7 +174,7 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 	slices.SortStableFunc(list, func(a, b Candidate) int { return cmp.Compare(a.Ranked, b.Ranked) })
 	if firstorder.Diagonal(p) && a.Goal != ExcessRisk && find(list, "preconditioned") >= 0 {
 		putFirst(list, "preconditioned",
-			"with so many features, classes were told apart better in the released diagonal metric than by any other plan, "+
+			"with so many features, classes were told apart better in a released metric that is diagonal for levels than by any other plan, "+
 				"at every budget that was measured")
 		return list, nil
 	}
@@ -386,11 +386,11 @@ const leastWide = 450
 
 // leastFor returns the smallest effective size N at which the algorithm preconditioned is planned. N is n
 // mu over the square root of the number of features. The ridge of a diagonal metric does not depend on the
-// number of features. For diagonal metrics the limit is therefore on n mu (leastWide), and leastFor divides
+// number of features. For so many features the limit is therefore on n mu (leastWide), and leastFor divides
 // it by the square root of the number of features.
 func leastFor(p optimize.Problem) float64 {
 	switch {
-	case firstorder.Diagonal(p):
+	case firstorder.Wide(p):
 		return leastWide / math.Sqrt(float64(p.Dim()))
 	case p.Convex() && p.Shape.Margins == 1 && !p.Real && !p.Constants.Clipped:
 		return leastClasses

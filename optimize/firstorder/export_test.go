@@ -17,3 +17,8 @@ func STORMCharges(p optimize.Plan) (first, rest float64) {
 	s := p.(*stormPlan)
 	return s.first, s.rest
 }
+
+// Blocks reports whether the metric has a block and columns apart.
+func Blocks(p optimize.Problem) bool { _, _, ok := blockOf(p); return ok }
+
+func Edge(p optimize.Problem, sigma float64) float64 { return diagonalEdge(p, sigma) }

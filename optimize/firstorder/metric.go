@@ -16,8 +16,12 @@ type spectrum struct {
 	matrix  []float64
 	values  []float64
 	vectors mat.Dense
-	// diagonal says that the matrix is diagonal: values is its diagonal, and matrix and vectors are empty.
+	// diagonal says that the matrix is zero off its diagonal and the block of the features whole, of which inner is the
+	// eigendecomposition. values has the diagonal and, for features in the block, the values of inner. matrix and vectors
+	// are empty.
 	diagonal bool
+	whole    []int
+	inner    *spectrum
 }
 
 // newSpectrum returns the eigendecomposition of a symmetric dim x dim matrix, given row by row. It
@@ -40,8 +44,13 @@ func (s *spectrum) metric(ridge float64) (query.Metric, error) {
 	if s.diagonal {
 		return s.diagonalMetric(ridge)
 	}
+	return query.NewMetric(len(s.values), s.preconditioner(ridge))
+}
+
+// preconditioner returns the matrix P of metric, row by row.
+func (s *spectrum) preconditioner(ridge float64) []float64 {
 	half := s.scaled(func(v float64) float64 { return 1 / math.Sqrt(math.Sqrt(max(v, 0)+ridge)) })
-	return query.NewMetric(len(s.values), timesTurned(half, half, len(s.values)))
+	return timesTurned(half, half, len(s.values))
 }
 
 // scaled returns the matrix of the eigenvectors, padded, with each multiplied by a function of its eigenvalue.

@@ -122,6 +122,8 @@ func (g *preconditionedPlan) workload(p optimize.Problem) optimize.Workload {
 	}
 	switch {
 	case Diagonal(p):
+		whole, _, _ := blockOf(p)
+		w.Block = len(whole)
 		return w.Count(query.SquaredFeatures, 1, 1)
 	case counted(p):
 		return w.Count(query.Curvature, 1, 1)
@@ -132,15 +134,15 @@ func (g *preconditionedPlan) workload(p optimize.Problem) optimize.Workload {
 }
 
 // expectedEdge returns the largest eigenvalue (edge) of the second moment's noise that forecasts assume
-// before the run. For a diagonal preconditioner it returns the ridge that takes the place of the edge,
-// diagonalRidge standard deviations.
+// before the run. For a diagonal preconditioner it returns the ridge that takes the place of the edge
+// (see diagonalEdge).
 func (g *preconditionedPlan) expectedEdge(p optimize.Problem) float64 {
 	sigma := math.Sqrt(p.Neighbours()) / p.Records / math.Sqrt(g.moment)
 	if counted(p) {
 		sigma *= steepest(p) / p.Base.Curvature
 	}
 	if Diagonal(p) {
-		return diagonalRidge * sigma
+		return diagonalEdge(p, sigma)
 	}
 	edge := edgeOf(p, sigma)
 	if g.centre != nil {
@@ -198,7 +200,7 @@ func (r released) record(ridge float64) *optimize.Moment {
 	if m.Rows != nil && r.mean != nil {
 		m.Mean, m.MeanSigma, m.MeanWeight = r.mean, r.meanSigma, meanWeight
 	}
-	m.Diagonal = r.diagonal
+	m.Diagonal, m.Block = r.diagonal, len(r.whole)
 	return m
 }
 
@@ -289,7 +291,7 @@ func bordered(p optimize.Problem, matrix []float64, dim int) []float64 {
 // It returns nil for a diagonal release.
 func (r released) rows() *optimize.Rows {
 	if r.diagonal {
-		return nil // mean squares do not determine how features vary together
+		return nil // neither mean squares nor a block determine how all features vary together
 	}
 	out := &optimize.Rows{Values: r.values, Vectors: r.vectors.RawMatrix().Data, Edge: r.edge}
 	if r.mean != nil {

@@ -78,6 +78,9 @@ type Intervals struct {
 	Curvature Curvature
 	// Intercept is the value of the last feature, which is the same in all rows.
 	Intercept float64
+	// Known is what the public base rate of the target tells: the mean second derivative of the loss, and the mean square of
+	// its slope, at the best constant. Both are 0 if no base rate is public.
+	Known struct{ Curvature, Square float64 }
 	// Features is the number of features of a row. If a record is a unit of several rows, Features is the
 	// number for one of these rows.
 	Features int
@@ -171,6 +174,9 @@ func (c Intervals) Foresee(p optimize.Problem, n, mu float64) (total, sampling f
 	if c.Curvature == Relative {
 		square = min(usualSquare*l0*l0, 1) / n // the square of a relative residual
 	}
+	if c.Known.Square > 0 {
+		square = min(usualSquare*l0*l0, c.Known.Square) / n
+	}
 	noise := p.Neighbours() * l0 * c.reach(p, n, mu) / (n * mu * math.Sqrt(lastGradient))
 	curvature := c.usual(p) * p.DataSmoothness()
 	switch c.Curvature {
@@ -180,9 +186,17 @@ func (c Intervals) Foresee(p optimize.Problem, n, mu float64) (total, sampling f
 	case Flat:
 		curvature = p.DataSmoothness() // the second derivative of the square is the same everywhere
 	case Exponential:
-		curvature = usualRate * l0
+		if curvature = c.Known.Curvature; curvature == 0 {
+			curvature = usualRate * l0
+		}
 	}
 	return math.Sqrt(square+noise*noise) / curvature, math.Sqrt(square) / curvature
+}
+
+// Size returns the size on which the share of the coefficients with an interval depends: n mu/k^1.5 for k columns, times
+// the mean second derivative of the loss over its bound if that is less than of common classes.
+func (c Intervals) Size(p optimize.Problem, n, mu float64) float64 {
+	return n * mu * min(1, c.usual(p)/usualCurvature) / math.Pow(float64(len(c.Columns)), 1.5)
 }
 
 // steps returns the number of steps of the fit. Losses with a logarithmic link have a second derivative far below its
@@ -249,14 +263,21 @@ func (c Intervals) check(p optimize.Problem) error {
 func (c Intervals) usual(p optimize.Problem) float64 {
 	switch c.Curvature {
 	case Exponential:
+		if rate := c.Known.Curvature; rate > 0 {
+			return rate / max(p.Constants.Lipschitz, mostRates*rate)
+		}
 		return usualCurvatureOfCounts
 	case Relative:
 		return 1 / p.DataSmoothness()
 	case Ordered:
 		return usualOfOrdered / mostOfOrdered
 	}
-	if c.Curvature == Logistic && p.Base != nil && p.Base.Curvature > 0 {
-		return min(usualCurvature, nearBase*p.Base.Curvature/p.DataSmoothness())
+	at := c.Known.Curvature
+	if p.Base != nil && p.Base.Curvature > 0 {
+		at = p.Base.Curvature
+	}
+	if c.Curvature == Logistic && at > 0 {
+		return min(usualCurvature, nearBase*at/p.DataSmoothness())
 	}
 	return usualCurvature
 }

@@ -147,7 +147,9 @@ read_time <- function(said, data, classes, bounds, cuts, grouped, changing) {
       "or \"auto\" with bounds of the time"), field = "cuts")
   }
   if (identical(cuts, "auto") && !time %in% names(bounds)) refuse(sprintf("bounds: %s: must be given where cuts = \"auto\"", time), field = "bounds")
-  if (!isTRUE(grouped) && !isFALSE(grouped)) refuse("grouped: must be TRUE (the time of an event is known by its interval alone) or FALSE", field = "grouped")
+  if (!isTRUE(grouped) && !isFALSE(grouped) && !identical(grouped, "logit")) {
+    refuse("grouped: must be TRUE (the time of an event is known by its interval alone), \"logit\" (the same with logit hazards) or FALSE", field = "grouped")
+  }
   if (!is.null(changing) && !(is.character(changing) && length(changing) == 1L && changing %in% said$columns)) {
     refuse("changing: must be the name of a column of the formula that has levels: one whose hazard ratios change", field = "changing")
   }
@@ -162,7 +164,7 @@ read_time <- function(said, data, classes, bounds, cuts, grouped, changing) {
     if (!event && kind != "number") refuse(sprintf("data: %s: must be a column of numbers, the time from 0", name), field = "data")
   }
   c(list(time = time, event = if (is.null(said$event)) said$time[["event"]] else paste0(said$time[["event"]], "=", said$event)),
-    if ("entry" %in% names(said$time)) list(entry = said$time[["entry"]]), if (grouped) list(grouped = TRUE), if (!is.null(changing)) list(changing = changing),
+    if ("entry" %in% names(said$time)) list(entry = said$time[["entry"]]), if (!isFALSE(grouped)) list(grouped = grouped), if (!is.null(changing)) list(changing = changing),
     list(cuts = if (identical(cuts, "auto")) "auto" else I(as.numeric(cuts))),
     if (time %in% names(bounds)) list(number = two(bounds[[time]], time)))
 }

@@ -72,6 +72,8 @@ changing <- go(Surv(days, died) ~ age + sex, cuts = c(365, 1095), changing = "se
 ratios <- changing$coefficients$hazard_ratios
 stopifnot(nrow(ratios) == 2L, all(abs(log(ratios$hazard_ratio) - 0.7) < 0.3))
 refused(go(Surv(days, died) ~ age, cuts = cuts, grouped = NA), "grouped: must be TRUE")
+odds <- go(Surv(years, died) ~ age + sex, cuts = 1:3, grouped = "logit")
+stopifnot(startsWith(jsonlite::fromJSON(file.path(odds$folder, "model.json"))$loss, "logit-hazard"), coef(odds)[["sex=m"]] > coef(whole)[["sex=m"]])
 refused(go(Surv(days, died) ~ age, cuts = cuts, changing = "sex"), "changing: must be the name of a column of the formula")
 refused(go(Surv(days, died) ~ age, cuts = cuts, changing = "age"), "target.changing")
 refused(go(cost ~ age, grouped = TRUE), "grouped: must be left out")

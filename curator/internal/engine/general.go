@@ -125,12 +125,9 @@ func (g *generalPass) contribution(terms []pointedTerm, x []float32, y float64) 
 func clip(v []float64, radius float64) bool {
 	var sum float64
 	for _, x := range v {
-		if !sound(x) {
-			return false
-		}
 		sum += float64(x * x)
 	}
-	if sum == 0 || sum > 0x1p900 || sum < 0x1p-900 {
+	if !(sum >= 0x1p-900 && sum <= 0x1p900) {
 		return clipScaled(v, radius)
 	}
 	if norm := math.Sqrt(sum); norm > radius {
@@ -142,11 +139,14 @@ func clip(v []float64, radius float64) bool {
 	return true
 }
 
-// clipScaled is clip for vectors whose squared norm could over- or underflow. It divides v by a power of two
-// before it computes the norm.
+// clipScaled is clip for vectors whose squared norm could over- or underflow, or that are not finite. It divides v by a
+// power of two before it computes the norm.
 func clipScaled(v []float64, radius float64) bool {
 	var big float64
 	for _, x := range v {
+		if !sound(x) {
+			return false
+		}
 		big = max(big, math.Abs(x))
 	}
 	if big == 0 {

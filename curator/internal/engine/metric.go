@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"math"
+	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -112,14 +113,18 @@ type ruler struct {
 	step   float64
 	// lost is an upper bound on the rounding error of a computed squared length, in squared steps.
 	lost float64
-	// diagonal holds the diagonal of R^2 if the metric is diagonal. square is then nil.
+	// largest is the largest sum of absolute values along a row of R^2, in squared steps.
+	largest float64
+	// diagonal holds the diagonal of R^2 if the metric is diagonal. square is then the square of its block's matrix, if it
+	// has a block.
 	diagonal []float64
+	block    *featureBlock
 }
 
 // newRuler returns the ruler for rows of the given number of features, which are the first dimensions of the metric.
 func newRuler(m query.Metric, by kernel, features int) *ruler {
 	if m.Diagonal() {
-		return newDiagonalRuler(m)
+		return newDiagonalRuler(m, by)
 	}
 	d := m.Dim()
 	r := &ruler{kernel: by, dim: features, square: make([][]float64, d), step: m.Step()}
@@ -154,9 +159,8 @@ func newRuler(m query.Metric, by kernel, features int) *ruler {
 	// roundings. The absolute values of these terms add up to at most ||x||^2 times the largest sum
 	// of absolute values along a row of R^2, and ||x||^2 <= 1 + 2^-22. The factor 2 covers the excess
 	// of ||x||^2 over 1, the roundings of these sums and the rounding of the root.
-	for _, s := range sums {
-		r.lost = max(r.lost, lostOf(d, s))
-	}
+	r.largest = slices.Max(sums)
+	r.lost = lostOf(d, r.largest)
 	for j := range features {
 		r.square[j] = r.square[j][:features-j]
 	}

@@ -18,6 +18,7 @@ type filled struct {
 	next, end [tileRows]int
 	writer    writer
 	weighed   weighed
+	inside    run // see featureBlock
 }
 
 // gather lists the nonzero features of the rows of a tile in f, in place of the former list.

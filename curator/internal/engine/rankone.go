@@ -43,6 +43,7 @@ type pass struct {
 	// filled lists the rows' nonzero features, for sums of products or of squares of features. It is nil if
 	// a record contributes multiples of its row, or numbers.
 	filled  *filled
+	block   *featureBlock // of a query about squares of features, if it has one
 	held    held
 	centred []float32 // rows of a tile minus a public point, for kinds about such rows
 	general *generalPass
@@ -125,7 +126,8 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 	}
 	if facts.WithinRightAngle() {
 		p.filled = &filled{writer: p.writer}
-		p.acc = make([]int64, facts.SumDim(p.layout.Dim()))
+		p.acc = make([]int64, terms[0].SumDim())
+		p.block = newBlock(terms[0].Whole(), p.layout.Dim())
 	}
 	if facts.Losses != query.NoLoss {
 		g, ok := l.(loss.General)

@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestDiagonalLengthsAreThoseOfTheMatrix: sums in a diagonal metric must be the same to the bit as
-// sums in the same matrix given in full, on rows with few zeros and with many. The error bounds of
+// TestDiagonalLengthsAreThoseOfTheMatrix: sums in a metric that is zero off its diagonal and a block must be the same to
+// the bit as sums in the same matrix given in full, on rows with few zeros and with many. The error bounds of
 // lengths, which are proven for full matrices, then hold for both.
 func TestDiagonalLengthsAreThoseOfTheMatrix(t *testing.T) {
 	l, err := loss.Parse("logistic")
@@ -40,7 +40,22 @@ func TestDiagonalLengthsAreThoseOfTheMatrix(t *testing.T) {
 				entries[j], w[j] = r.NormFloat64(), r.NormFloat64()
 				full[j*d+j] = entries[j]
 			}
-			diagonal, err := query.NewDiagonal(entries)
+			// A block of every third feature, or for some tables none.
+			var whole []int
+			var block []float64
+			for j := 0; j < d && zeros != .5; j += 3 {
+				whole = append(whole, j)
+				for k := 0; k < j; k += 3 {
+					full[j*d+k] = r.NormFloat64()
+					full[k*d+j] = full[j*d+k]
+				}
+			}
+			for _, j := range whole {
+				for _, k := range whole {
+					block = append(block, full[j*d+k])
+				}
+			}
+			diagonal, err := query.NewBlocks(entries, whole, block)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,6 +88,64 @@ func TestDiagonalLengthsAreThoseOfTheMatrix(t *testing.T) {
 					t.Errorf("d = %d, %v of zeros: %v: %v: want %v", d, zeros, ask(diagonal).Kind(), sums[0], sums[1])
 				}
 			}
+		}
+	}
+}
+
+// TestSquaresAndPairsAreOfTheMoment: a query about squares and a block must have the integers of the second moment, on rows
+// with zeros.
+func TestSquaresAndPairsAreOfTheMoment(t *testing.T) {
+	r := rand.New(rand.NewPCG(52, 2))
+	l, err := loss.Parse("logistic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const d, n = 9, 200
+	table, err := row.NewTable(d, 40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range n {
+		x := make([]float32, d)
+		for j := range x {
+			if r.IntN(3) > 0 {
+				x[j] = float32(r.Float64()-.5) / d
+			}
+		}
+		table.Append(x, float64(2*r.IntN(2)-1), true)
+	}
+	e, err := New(table, l, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := func(term query.Term) []int64 {
+		q, err := query.New(1, term.Weighted(.7))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := e.Sum(t.Context(), q, 0x1p40, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Residual
+	}
+	on := query.NewCohort(0, n)
+	moment, whole := sum(query.SecondMomentOf(on, d)), make([]bool, d)
+	at := func(j, k int) int64 { return moment[j*d-j*(j-1)/2+k-j] }
+	for _, in := range [][]int{nil, {4}, {0, 8}, {1, 2, 5, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7, 8}} {
+		clear(whole)
+		var want []int64
+		for j := range d {
+			want = append(want, at(j, j))
+		}
+		for i, j := range in {
+			whole[j] = true
+			for _, k := range in[i+1:] {
+				want = append(want, at(j, k))
+			}
+		}
+		if got := sum(query.BlockMomentOf(on, whole)); !slices.Equal(got, want) {
+			t.Errorf("block %v: %v: want %v", in, got, want)
 		}
 	}
 }

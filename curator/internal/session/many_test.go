@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"math"
+	"math/big"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -89,6 +91,68 @@ func TestMoreRecordsThanNumbers(t *testing.T) {
 		}
 		if _, err := opened(relation, most+1); err == nil {
 			t.Errorf("%v: %d rows: must be refused", relation, most+1)
+		}
+	}
+}
+
+// TestSumsOfManyRecordsFit: for 10^9 records and for the most that a table may have, the sum of records that all contribute
+// the longest vector in the same direction, and its product with a metric, must be what it is in integers without bounds,
+// and leave room for 12 standard deviations of noise.
+func TestSumsOfManyRecordsFit(t *testing.T) {
+	l := parse(t, "logistic")
+	for _, d := range []int{2, 40} {
+		r := rand.New(rand.NewPCG(9, uint64(d)))
+		for _, n := range []float64{1e9, 1 << 31, manyInMetric, mostTable} {
+			for _, charge := range []float64{1e-4, 1e-8} {
+				for name, of := range inOrder(questionsAt(t, query.NewCohort(account.Everyone, n), point(r, d, 3), point(r, d, 3), l)) {
+					q, err := query.New(charge, of.Terms()...)
+					if err != nil {
+						t.Fatal(err)
+					}
+					g, err := newGrid(q, account.ReplaceOne, n)
+					if err != nil && q.Facts().Lifted && n > manyInMetric {
+						continue // refused before anything is charged
+					}
+					if err != nil {
+						t.Fatalf("%s, %v records, %d features, a charge of %v: %v", name, n, d, charge, err)
+					}
+					fits(t, name, q, g, n, d)
+				}
+			}
+		}
+	}
+}
+
+// manyInMetric is a number of records up to which metrics whose entries span three decades have an exact grid.
+const manyInMetric = 1 << 34
+
+// fits fails the test if the sum of n records' longest contributions along one axis overflows.
+func fits(t *testing.T, name string, q query.Question, g grid, n float64, d int) {
+	t.Helper()
+	scale, room := sumScale(q, g), big.NewInt(math.MaxInt64)
+	room.Sub(room, new(big.Int).Lsh(big.NewInt(12), uint(g.bits)))
+	for axis := range d {
+		steps := math.Ceil(reach(q)*scale) + 1
+		if m := q.First().Metric(); q.Facts().Lifted {
+			along := make([]float64, d)
+			along[axis] = 1
+			steps = math.Ceil(min(q.First().Slope(), q.First().Ball().Radius/euclid(m.Times(along)))*q.First().Weight()*scale) + 1
+		}
+		want := new(big.Int).Mul(big.NewInt(int64(steps)), big.NewInt(int64(n)))
+		if want.Cmp(room) > 0 {
+			t.Fatalf("%s, %v records: a sum of %v steps does not fit beside noise of 2^%d", name, n, want, g.bits)
+		}
+		sum := make([]int64, q.SumDim())
+		sum[axis%len(sum)] = int64(steps) * int64(n)
+		if lift := lifting(q); lift != nil {
+			row := make([]int64, d)
+			q.First().Metric().Row(row, axis)
+			for j, got := range lift(sum)[:d] {
+				exact := new(big.Int).Mul(want, big.NewInt(row[j]))
+				if exact.Cmp(big.NewInt(got)) != 0 || new(big.Int).Abs(exact).Cmp(room) > 0 {
+					t.Fatalf("%s, %v records: coordinate %d is %d: is %v, with room for %v", name, n, j, got, exact, room)
+				}
+			}
 		}
 	}
 }

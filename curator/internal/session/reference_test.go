@@ -74,10 +74,17 @@ var references = map[query.Kind]slow{
 	},
 	query.SecondMoment: {features: func(_ query.Term, x []float32) []float64 { return products(1, x) }},
 	query.RowMean:      {features: func(t query.Term, x []float32) []float64 { return from(x, make([]float64, len(x))) }},
-	query.SquaredFeatures: {features: func(_ query.Term, x []float32) []float64 {
+	query.SquaredFeatures: {features: func(t query.Term, x []float32) []float64 {
 		v := from(x, make([]float64, len(x)))
 		for j := range v {
 			v[j] *= v[j]
+		}
+		for j, in := range t.Point() {
+			for k, other := range t.Point()[:len(x)] {
+				if k > j && in*other == 1 {
+					v = append(v, math.Sqrt2*float64(x[j])*float64(x[k]))
+				}
+			}
 		}
 		return v
 	}},
@@ -265,7 +272,7 @@ func centreOf(t query.Term) []float64 {
 	case query.AlongStep:
 		return plus(make([]float64, len(t.Step())), t.Ball().Centre, t.Step())
 	}
-	return make([]float64, t.Kind().Facts().SumDim(len(t.Point())))
+	return make([]float64, t.SumDim())
 }
 
 // centreOfAll returns the public centre of a query's terms, and the integer number of steps that is
@@ -349,7 +356,7 @@ func slowly(l loss.Loss, q query.Question, records []record) []float64 {
 	if q.Sampled() {
 		l = asWritten(l)
 	}
-	dim := facts.SumDim(q.PointDim())
+	dim := q.SumDim()
 	centre, _ := centreOfAll(q, 1)
 	sum := make([]float64, dim)
 	for _, r := range records {

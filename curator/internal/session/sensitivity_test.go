@@ -47,6 +47,7 @@ func questionsAt(t testing.TB, c query.Cohort, w, prev []float64, l loss.Loss) m
 		"in a metric, tight":    query.GradientInMetric(c, w, l0/50, 10*l0, m),
 		"in a metric, heavy":    query.GradientInMetric(c, w, l0/5, l0, m).Weighted(4),
 		"in a diagonal metric":  query.GradientInMetric(c, w, l0/20, 10*l0, diagonalOf(t, prev[:m.Dim()])),
+		"in a metric of blocks": query.GradientInMetric(c, w, l0/20, 10*l0, blocksOf(t, prev[:m.Dim()])),
 		"squared slope":         query.SquaredSlopeAt(c, w, l0*l0/4, m),
 		"squared slope, double": query.SquaredSlopeAt(c, w, l0*l0/50, m).Weighted(2),
 
@@ -54,6 +55,7 @@ func questionsAt(t testing.TB, c query.Cohort, w, prev []float64, l loss.Loss) m
 		"mean row, heavy":         query.RowMeanOf(c, m.Dim()).Weighted(3),
 		"squared features":        query.SquaredFeaturesOf(c, m.Dim()),
 		"squared features, heavy": query.SquaredFeaturesOf(c, m.Dim()).Weighted(3),
+		"squares and pairs":       query.BlockMomentOf(c, half(m.Dim())).Weighted(2),
 		"squared distance":        query.SquaredDistanceFrom(c, among, 1),
 		"squared distance, heavy": query.SquaredDistanceFrom(c, scaledTo(.05, among), .3).Weighted(2),
 		"centred moment":          query.CentredMomentOf(c, among, 1.2),
@@ -139,6 +141,40 @@ func diagonalOf(t testing.TB, v []float64) query.Metric {
 	return m
 }
 
+// half returns a block of every other feature.
+func half(d int) []bool {
+	whole := make([]bool, d)
+	for j := 0; j < d; j += 2 {
+		whole[j] = true
+	}
+	return whole
+}
+
+// blocksOf returns the metric whose block is metricOf for every other feature, with the entries of diagonalOf beside it.
+func blocksOf(t testing.TB, v []float64) query.Metric {
+	t.Helper()
+	var whole []int
+	var in, entries []float64
+	for j, x := range v {
+		if entries = append(entries, math.Copysign(max(math.Abs(x)/euclid(v), 1e-3), x)); j%2 == 0 {
+			whole, in = append(whole, j), append(in, x)
+		}
+	}
+	inner, k := metricOf(t, in), len(whole)
+	block, row := make([]float64, 0, k*k), make([]int64, k)
+	for i := range k {
+		inner.Row(row, i)
+		for _, v := range row {
+			block = append(block, float64(v)*inner.Step())
+		}
+	}
+	m, err := query.NewBlocks(entries, whole, block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // replacements returns records that a neighbouring table may have instead: ordinary records, the
 // worst records for the point, extreme records, and faulty records.
 func replacements(r *rand.Rand, d int, w, prev []float64) []record {
@@ -208,7 +244,7 @@ func TestReplacingARecord(t *testing.T) {
 						t.Fatal(err)
 					}
 					own, neighbours := ofRecords, nextToRecords
-					if q.Facts().Nonnegative {
+					if q.Facts().Blocks && q.Dim() == q.PointDim() {
 						own, neighbours = ofCrossed, nextToCrossed
 					}
 					before := integers(t, own, q, g, nil)

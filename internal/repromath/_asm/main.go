@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -20,6 +21,13 @@ func main() {
 	tanhs("tanhs512", exp.Whole)
 	waves("waves256", exp.Half)
 	waves("waves512", exp.Whole)
+	for _, w := range []exp.Width{exp.Half, exp.Whole} {
+		softmax(w, false)
+		softmax(w, true)
+	}
+	logs("logs", "Log", 0x1p-1022, math.MaxFloat64, logarithms.log)
+	logs("log1ps", "Log1p", -1+0x1p-53, math.MaxFloat64, logarithms.log1p)
+	logs("commonLog1ps", "math.Log1p", 0x1p-29, 0x1p53-1, logarithms.common)
 	Generate()
 }
 
@@ -73,11 +81,7 @@ func tanhs(name string, w exp.Width) {
 
 		e := w.Register() // first e^-|2u| for the slope, then e^2u
 		VMOVUPD(exp.Wide(1<<63), e)
-		if w.Lanes == 8 {
-			VPORQ(v, e, e)
-		} else {
-			VPOR(v, e, e)
-		}
+		or(w, v, e, e)
 		exp.Of(w, e)
 		d := w.Register()
 		VADDPD(one, e, d)

@@ -21,6 +21,7 @@ class StillpointSurvival(_Estimator):
         cuts: the public ends of the intervals in each of which the baseline hazard is constant. The
             last is the end of the time that is modelled: later times count as observed until then.
         grouped: the time of an event is known by its interval alone, as where times are whole years and the cuts are, too.
+            With "logit" the model is one of logit hazards, whose coefficients are log odds ratios.
         changing: a column of ``categories`` whose hazard ratios change between the intervals; ``coefficients_`` then has
             ``hazard_ratios``.
         entry: a column of X with the time at which each row came under observation (delayed entry, ``time_enter`` of
@@ -32,7 +33,7 @@ class StillpointSurvival(_Estimator):
     Attributes:
         event_times_: the cuts, with time 0 before them.
         cumulative_baseline_hazard_: the baseline hazard summed up to each of them, as a share of the last sum; of each
-            level of ``changing`` if there is one.
+            level of ``changing`` if there is one. With ``grouped="logit"`` it is the sum of the baseline odds.
     """
 
     def __init__(
@@ -92,10 +93,10 @@ class StillpointSurvival(_Estimator):
         return self.loss
 
     def _target(self) -> dict[str, Any]:
-        if not isinstance(self.grouped, bool):
-            raise ValueError(f"grouped = {self.grouped!r}: must be True or False")
+        if not isinstance(self.grouped, bool) and self.grouped != "logit":
+            raise ValueError(f"grouped = {self.grouped!r}: must be True, False or 'logit'")
         changing = {} if self.changing is None else {"changing": self.changing}
-        return {"cuts": [float(c) for c in self.cuts], **({"grouped": True} if self.grouped else {}), **changing}
+        return {"cuts": [float(c) for c in self.cuts], **({"grouped": self.grouped} if self.grouped else {}), **changing}
 
     def _named(self) -> dict[str, Any]:
         return {"entry": self.entry}
@@ -135,7 +136,10 @@ class StillpointSurvival(_Estimator):
         self.cumulative_baseline_hazard_ = sums[0] if self.changing is None else sums
 
     def predict(self, X: Any) -> np.ndarray:
-        """The risk score of each row: the logarithm of the expected number of events up to the last cut."""
+        """The risk score of each row: the logarithm of the expected number of events up to the last cut.
+
+        With ``grouped="logit"`` it is the logarithm of the sum of the odds of the intervals.
+        """
         return self._score(X, "score")["score"]
 
     def predict_survival_function(self, X: Any, times: Sequence[float] | None = None) -> np.ndarray:
@@ -147,6 +151,10 @@ class StillpointSurvival(_Estimator):
 
     def _expected(self, X: Any, times: np.ndarray) -> np.ndarray:
         """The expected number of events until each of the times (columns), for each row."""
+        if self.grouped == "logit":
+            odds = np.exp(self.predict(X))[:, None] * np.diff(self.cumulative_baseline_hazard_)
+            sums = np.concatenate([np.zeros((len(odds), 1)), np.cumsum(np.log1p(odds), axis=1)], axis=1)
+            return np.array([np.interp(times, self.event_times_, row) for row in sums]).reshape(len(sums), len(times))
         if self.changing is None:
             hazard = np.interp(times, self.event_times_, self.cumulative_baseline_hazard_)
             return np.exp(self.predict(X))[:, None] * hazard

@@ -265,6 +265,7 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 		"second moment":                 {query.SecondMomentOf(on, features).Weighted(.7)},
 		"mean row":                      {query.RowMeanOf(on, features).Weighted(.7)},
 		"squared features":              {query.SquaredFeaturesOf(on, features).Weighted(.7)},
+		"squares and pairs":             {query.BlockMomentOf(on, half(places)).Weighted(.7)},
 		"squared distance":              {query.SquaredDistanceFrom(on, w[:features], 9)},
 		"squared distance, cut":         {query.SquaredDistanceFrom(on, near, .5).Weighted(3)},
 		"centred moment":                {query.CentredMomentOf(on, near, 2).Weighted(.7)},
@@ -285,6 +286,8 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 		"in a diagonal metric": {query.GradientInMetric(on, w, size/2, 2*size,
 			diagonal(t, of, 9)).Weighted(1.5)},
 		"squared slope, diagonal": {query.SquaredSlopeAt(on, w, size*size/5, diagonal(t, of, 9))},
+		"in a metric of blocks":   {query.GradientInMetric(on, w, size/2, 2*size, blocks(t, of)).Weighted(1.5)},
+		"squared slope, blocks":   {query.SquaredSlopeAt(on, w, size*size/5, blocks(t, of))},
 		"in a metric, steep":      {query.GradientInMetric(on, w, 3*size, size/20, m)},
 		"squared slope":           {query.SquaredSlopeAt(on, w, size*size, other)},
 		"squared slope, clipped":  {query.SquaredSlopeAt(on, prev, size*size/50, m).Weighted(3)},
@@ -362,6 +365,39 @@ func diagonal(t testing.TB, places []int, seed uint64) query.Metric {
 		entries[places[1]] = 0
 	}
 	m, err := query.NewDiagonal(entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// half returns a block of every other feature.
+func half(places []int) []bool {
+	whole := make([]bool, len(places))
+	for j, place := range places {
+		whole[place] = j%2 == 0
+	}
+	return whole
+}
+
+// blocks returns a metric with a block of every other feature and entries of both signs.
+func blocks(t testing.TB, places []int) query.Metric {
+	t.Helper()
+	from, entries, row := metric(t, places, 9), make([]float64, len(places)), make([]int64, len(places))
+	var whole []int
+	for j, in := range half(places) {
+		if entries[j] = float64(from.Entry(j)) * from.Step(); in {
+			whole = append(whole, j)
+		}
+	}
+	var block []float64
+	for _, j := range whole {
+		from.Row(row, j)
+		for _, k := range whole {
+			block = append(block, float64(row[k])*from.Step())
+		}
+	}
+	m, err := query.NewBlocks(entries, whole, block)
 	if err != nil {
 		t.Fatal(err)
 	}

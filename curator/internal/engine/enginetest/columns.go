@@ -3,6 +3,7 @@ package enginetest
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
@@ -86,10 +87,23 @@ func coordinateIn(l loss.Loss, q query.Question, places []int, j int) int {
 	switch {
 	case q.Facts().Number:
 		return j
-	case !q.Facts().Pairs:
+	case !q.Facts().Pairs && (!q.Facts().Blocks || j < q.PointDim()):
 		return parameterIn(l, places, j)
 	}
 	d, a := q.PointDim(), 0
+	if j >= d && q.Facts().Blocks { // a pair of every other feature
+		var in []int
+		for i := 0; i < d; i += 2 {
+			in = append(in, places[i])
+		}
+		for j -= d; j >= len(in)-1-a; a++ {
+			j -= len(in) - 1 - a
+		}
+		whole := q.First().Whole()
+		a, b := slices.Index(whole, in[a]), slices.Index(whole, in[a+1+j])
+		a, b = min(a, b), max(a, b)
+		return d + a*(2*len(in)-a-1)/2 + b - a - 1
+	}
 	for ; j >= d-a; a++ {
 		j -= d - a
 	}

@@ -144,6 +144,12 @@ func ofFeatures(t query.Term, scale float64, r sample) []float64 {
 		for j, x := range r.X {
 			v[j] = nearestProduct(c, float64(x)*float64(x))
 		}
+		in := t.Whole()
+		for i, j := range in {
+			for _, k := range in[i+1:] {
+				v = append(v, nearestProduct(float64(float64(c*math.Sqrt2)*float64(r.X[j])), float64(r.X[k])))
+			}
+		}
 		return v
 	case query.SquaredDistance:
 		s := min(fromPoint(r.X, t.Point()), ball.Centre+ball.Radius) - ball.Centre

@@ -1,0 +1,92 @@
+package report
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+)
+
+var update = flag.Bool("update", false, "write testdata/pages.golden anew")
+
+var outline = regexp.MustCompile(`(?s)<style>.*?</style>|<script>.*?</script>`)
+
+// TestPagesAreWhatTheyWere compares whole pages, pictures and their tables included, with testdata/pages.golden, which
+// is written by go test ./internal/report -run PagesAreWhatTheyWere -update. Other tests work out the numbers by other
+// ways; this one sees whatever else changes. A change on purpose is read in the difference of the file.
+func TestPagesAreWhatTheyWere(t *testing.T) {
+	short := people(t, "p", 50)
+	short.events, short.complete = short.events[:20], false
+	short.ledger = entries(short.budget, "x.csv", "x.csv", "y.csv")
+	added := people(t, "q", 4)
+	added.budget = budget(t, account.AddOrRemove)
+	added.events, added.noModel, added.complete = gradients(t, 4, added.budget), true, false
+	linear := withIntervals(t, .04, .01, 3)
+	linear.name, linear.loss = "p", "huber(0.5)"
+	linear.schema.Target = dataset.Target{Column: "p5", Kind: dataset.Number, Low: -20, High: 300}
+	bowl, curved := newBowl(t, .01), curvedBowl(t)
+	weights, law := bowl.fit(rand.New(rand.NewPCG(3, 1)))
+	weights2, law2 := curved.fit(rand.New(rand.NewPCG(4, 1)))
+	run := func(f *Fit) *Fit { // the model and steps of f, with the certificate of people
+		of := read(t, people(t, "p", 4))
+		of.Model, of.plan = f.Model, f.plan
+		return of
+	}
+	var got bytes.Buffer
+	for _, c := range []struct {
+		name string
+		fit  *Fit
+	}{
+		{"people", read(t, people(t, "p", 4))}, {"stopped early", read(t, short)}, {"without a model", read(t, added)},
+		{"intervals", read(t, withIntervals(t, .04, .01, 3))}, {"intervals of a number", read(t, linear)},
+		{"knots", read(t, knots(t, -1))}, {"knots, one left out", read(t, knots(t, 1))},
+		{"second moment", run(bowl.fitted(t, weights, law))}, {"curves", run(curved.fitted(t, weights2, law2))},
+	} {
+		page, err := c.fit.Page(t.Context())
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		var html bytes.Buffer
+		if err := page.Render(&html); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		fmt.Fprintf(&got, "== %s\n%s\n", c.name, strings.ReplaceAll(outline.ReplaceAllString(html.String(), ""), "><", ">\n<"))
+		if !strings.HasPrefix(c.name, "intervals") {
+			continue
+		}
+		if list, err := c.fit.Coefficients(); err != nil {
+			t.Error(err)
+		} else {
+			fmt.Fprintf(&got, "%s\n", CoefficientText(list.Intervals))
+		}
+	}
+	const path = "testdata/pages.golden"
+	if *update {
+		if err := os.WriteFile(path, got.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	then, now := strings.Split(string(text), "\n"), strings.Split(got.String(), "\n")
+	for i, shown := 0, 0; i < max(len(then), len(now)) && shown < 10; i++ {
+		if i >= len(then) || i >= len(now) {
+			t.Fatalf("%d lines: must be %d", len(now), len(then))
+		}
+		if then[i] != now[i] {
+			t.Errorf("line %d: now %.500s\nthen %.500s", i+1, now[i], then[i])
+			shown++
+		}
+	}
+}
