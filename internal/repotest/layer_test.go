@@ -100,7 +100,7 @@ var layers = map[string]struct {
 	"internal/durable":    {},
 	"internal/safetext":   {},
 	"internal/strictjson": {},
-	"internal/strictyaml": {others: []string{"github.com/goccy/go-yaml"}},
+	"internal/strictyaml": {local: []string{"internal/safetext"}, others: []string{"github.com/goccy/go-yaml"}},
 	"internal/table": {local: []string{"internal/decimal", "internal/parquet", "internal/regularfile"},
 		others: []string{"github.com/klauspost/compress", "golang.org/x/text"}},
 	"internal/parquet": {others: []string{"github.com/klauspost/compress",
