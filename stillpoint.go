@@ -1,6 +1,7 @@
 package stillpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -196,9 +197,7 @@ func (s Spec) options() train.Options {
 	if s.Step != nil {
 		o.Step = func(step train.Step) { s.Step(Step(step)) }
 	}
-	if o.Software == "" {
-		o.Software = "a Go program"
-	}
+	o.Software = cmp.Or(o.Software, "a Go program")
 	return o
 }
 
@@ -246,8 +245,11 @@ func (s Spec) config() (*train.Config, error) {
 			Loss: name, Weights: s.Weights, Radius: train.Positive(s.Radius), Reduce: s.Reduce,
 			Family: s.family(), Features: s.Features, KL: optimize.KL(s.KL), Start: train.Start(s.Start), Units: s.Units,
 		},
-		Train: train.Train(s.Train), Inference: (*train.Inference)(s.Inference),
+		Train:  train.Train(s.Train),
 		Memory: train.Memory{Gigabytes: train.Positive(s.Memory.Gigabytes), Folder: s.Memory.Folder},
+	}
+	if s.Inference != nil {
+		c.Inference = &train.Inference{Level: train.Positive(s.Inference.Level)}
 	}
 	if s.Regularizer != nil {
 		c.Model.Regularizer = s.Regularizer.Name()

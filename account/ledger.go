@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -106,9 +107,7 @@ func (l *Ledger) Reserve(e Event) error {
 	if e.Basis == Stability && r != ReplaceOne {
 		return fmt.Errorf("account: basis = %q: relation = %v: must be replace-one", e.Basis, r)
 	}
-	if e.Relation == 0 {
-		e.Relation = r
-	}
+	e.Relation = cmp.Or(e.Relation, r)
 	if e.Relation != r {
 		return fmt.Errorf("account: event: relation = %v: must be the budget's %v", e.Relation, r)
 	}

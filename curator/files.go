@@ -169,26 +169,25 @@ func (c Config) eachOfFiles(ctx context.Context, l *row.Layout, g *grouping, f f
 			b.reset()
 			return true
 		}
-		typed, ok := rows.(table.Typed)
-		for ok {
-			columns, n, err := typed.Readings()
-			if err != nil {
-				return err
-			}
-			for i := range n {
-				if b.rows++; m.KeepReadings(columns, i) {
-					b.add(e.encodeReadings(columns, i), most)
-				}
-				if !pass() {
-					return nil
-				}
-			}
-			if n == 0 {
-				yield(b)
-				return nil
-			}
-		}
+		typed, is := rows.(table.Typed)
 		for {
+			if is {
+				columns, n, err := typed.Readings()
+				if err != nil {
+					return err
+				}
+				for i := range n {
+					if b.rows++; m.KeepReadings(columns, i) {
+						b.add(e.encodeReadings(columns, i), most)
+					}
+					if !pass() {
+						return nil
+					}
+				}
+				if n > 0 {
+					continue
+				}
+			}
 			cells, more, err := rows.Next()
 			if err != nil {
 				return err

@@ -2,13 +2,18 @@ package curator
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/session"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -120,3 +125,139 @@ func (Session) LogValue() slog.Value { return slog.StringValue(redacted) }
 
 // ErrClosed reports a query to a closed session.
 var ErrClosed = session.ErrClosed
+
+// PrefixSum is a sequence of noisy prefix sums that a session has opened: each item is a mean over a
+// cohort of the session's records, and after each item the sum of all items so far is released. It is
+// safe for concurrent use. Like a Session it is one pointer, and printing or encoding it shows
+// nothing about records.
+type PrefixSum struct {
+	wall *prefixWall
+}
+
+type prefixWall struct {
+	session func() *session.Prefix
+}
+
+var _ query.PrefixSum = (*PrefixSum)(nil)
+
+// Add appends the terms' mean over their cohort as the next item. It returns the sum of all items so far,
+// with exactly rounded Gaussian noise. Each record is in one item only. N items of a prefix sum cost about as
+// much of the budget as log N separate answers. Items may depend on earlier answers.
+//
+// The charge is reserved before anything is computed and is never given back. Add refuses an item without
+// charging it in four cases: the item's cohort is the cohort of all records, the cohort is already in this
+// prefix sum, the declared number of items is reached, or the item's sensitivity exceeds the declared
+// sensitivity. Over budget, Add returns an *account.BudgetError. If an item fails after it is charged, the
+// sum stays as it was, and the item's cohort cannot be used again.
+func (p *PrefixSum) Add(ctx context.Context, terms ...query.Term) (query.Release, error) {
+	return p.wall.session().Add(ctx, terms...)
+}
+
+const redactedPrefix = "curator.PrefixSum{records withheld}"
+
+// String returns a fixed text.
+func (PrefixSum) String() string { return redactedPrefix }
+
+// GoString returns a fixed text.
+func (PrefixSum) GoString() string { return redactedPrefix }
+
+// Format writes a fixed text for every verb.
+func (PrefixSum) Format(f fmt.State, _ rune) { io.WriteString(f, redactedPrefix) }
+
+// MarshalJSON writes a fixed text.
+func (PrefixSum) MarshalJSON() ([]byte, error) { return []byte(`"` + redactedPrefix + `"`), nil }
+
+// LogValue returns a fixed text.
+func (PrefixSum) LogValue() slog.Value { return slog.StringValue(redactedPrefix) }
+
+// Stable answers with the noisy average of the iterates of one pass of projected SGD over a cohort.
+// Charges and errors are as for Ask.
+//
+// Clipping enforces the sensitivity of every other answer, but not of this one. The sensitivity of this
+// answer depends on the convexity and the declared smoothness of the loss. Stable therefore accepts only
+// losses of the library for which both are proven. It returns an error for other losses, for steps longer
+// than 2/(L1 + Lambda), with the loss's smoothness L1 and the query's L2 regularization Lambda, and under
+// add-or-remove. The event in the ledger has the basis account.Stability and names the loss, and so does
+// the certificate.
+func (s *Session) Stable(ctx context.Context, q query.Stable) (query.Release, error) {
+	return s.wall.session().Stable(ctx, q)
+}
+
+// TakesStable returns nil if Stable accepts a loss, or an error with the reason: the loss's
+// convexity and smoothness are not both proven.
+func TakesStable(l loss.Loss) error { return engine.Proven(l) }
+
+// Refine makes the session answer later queries about rows of another schema, in which features that are computed
+// when rows are read are computed differently: curves may have other knots. The schema must refine the session's
+// present schema (dataset.Schema.Refines): what is stored of rows does not change, and no row is read again. The
+// number of features may change, and with it Dim.
+//
+// Refine charges nothing and releases nothing. The schema must follow from public facts and from released answers
+// alone. The answers to later queries are then an adaptive composition of Gaussian mechanisms, as the answers of
+// any optimizer are, since the bound on the norm of a row holds for every schema and is enforced for each row
+// whenever it is read.
+//
+// Refine waits for queries that are being answered, and queries wait for Refine. Cohorts, samples, the schedule
+// and the ledger stay as they are. A prefix sum that was opened before takes no further items. Over Shards every
+// worker computes the features by the refined schema from its next query on, and so does a worker that takes the
+// place of a lost one. Config.Reserve must not call Refine.
+//
+// Refine returns an error, and changes nothing, if the schema does not refine the present one, if the session is
+// closed, and if its rows are reduced (Config.Reduce): a reduced row does not store the numbers from which hats
+// are computed.
+func (s *Session) Refine(schema *dataset.Schema) error {
+	if schema == nil {
+		return errors.New("curator: refine: schema: must be given")
+	}
+	own := *schema
+	return s.wall.session().Refine(func(e engine.Engine) (engine.Engine, error) { return s.wall.refine(e, &own) })
+}
+
+// refining returns the engine that replaces the engine e when a session's schema is refined. It may return e,
+// changed. Calls follow each other (session.Session.Refine).
+type refining func(e engine.Engine, schema *dataset.Schema) (engine.Engine, error)
+
+// refiner returns the refining of a session of configuration c. make returns the engine of a configuration that
+// differs from c in the schema alone.
+func refiner(c Config, make func(c Config, e engine.Engine) (engine.Engine, error)) refining {
+	return func(e engine.Engine, schema *dataset.Schema) (engine.Engine, error) {
+		if c.Reduce != nil {
+			return nil,
+				errors.New("curator: refine: must not be called where rows are reduced: they store no numbers of columns")
+		}
+		refined := c
+		refined.Schema = schema
+		if err := schema.Refines(c.Schema); err != nil {
+			return nil, fmt.Errorf("curator: refine: %w", err)
+		}
+		if err := probe(loss.RowLoss(c.Loss), refined.features()); err != nil {
+			return nil, err
+		}
+		next, err := make(refined, e)
+		if err == nil {
+			c = refined
+		}
+		return next, err
+	}
+}
+
+// held returns the engine of this process that takes the place of another one over the same stored table.
+func (s *stored) held(c Config, _ engine.Engine) (engine.Engine, error) { return c.engine(s) }
+
+// shared tells the shards of the engine e the configuration's schema.
+func shared(c Config, e engine.Engine) (engine.Engine, error) {
+	told, err := json.Marshal(c.Schema)
+	if err != nil {
+		return nil, err
+	}
+	return e, e.(*listening).Refine(told, loss.RecordFeatures(c.Loss, c.features()))
+}
+
+// refined returns the engine of a worker whose session has refined its schema. told is what shared sends.
+func (c Config) refined(told []byte, of *stored) (engine.Engine, error) {
+	schema := new(dataset.Schema)
+	if err := json.Unmarshal(told, schema); err != nil {
+		return nil, errors.New("curator: shard: must be told a schema: use the same version on both sides")
+	}
+	return refiner(c, of.held)(nil, schema)
+}

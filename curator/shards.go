@@ -1,6 +1,7 @@
 package curator
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -175,9 +176,7 @@ func (c Config) gather(ctx context.Context, key [32]byte) (engine.Engine, error)
 	if err != nil {
 		return nil, err
 	}
-	if s.Listen == "" {
-		s.Listen = "127.0.0.1:0"
-	}
+	s.Listen = cmp.Or(s.Listen, "127.0.0.1:0")
 	l, err := mutualtls.Listen(s.Listen, s.Key.open())
 	if err != nil {
 		return nil, fmt.Errorf("curator: shards: %w", err)

@@ -21,6 +21,7 @@ type Map struct {
 	scale   float64 // the divisor of rows without features of effects
 	found   *found  // nil: no effects
 	inputs  []input
+	leading []int // the cells of the first inputs up to one with other features than a number
 	crosses []cross
 	target  int         // index of the target's cell; -1: unlabelled
 	beside  int         // index of the cell of the weight or exposure; -1: none, or unlabelled
@@ -132,6 +133,9 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 			in.other = len(c.Categories)
 		case Hash:
 			in.hashed, in.other = c.Hashing(), c.Buckets
+		}
+		if in.other == 0 && !in.indicated && in.knots == 0 && len(m.leading) == len(m.inputs) {
+			m.leading = append(m.leading, in.cell)
 		}
 		m.inputs, names = append(m.inputs, in), append(names, c.Name)
 		next += c.width()

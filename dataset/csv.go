@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -48,9 +49,7 @@ func (c CSV) Or(other CSV) CSV {
 		{&c.Delimiter, &other.Delimiter}, {&c.Decimal, &other.Decimal}, {&c.Thousands, &other.Thousands},
 		{&c.Encoding, &other.Encoding}, {&c.Quote, &other.Quote},
 	} {
-		if *field.mine == "" {
-			*field.mine = *field.its
-		}
+		*field.mine = cmp.Or(*field.mine, *field.its)
 	}
 	if len(c.Header) == 0 {
 		c.Header = other.Header

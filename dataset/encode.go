@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/cellstatus"
+	"github.com/stillpoint-dp/stillpoint/internal/decimal"
 	"github.com/stillpoint-dp/stillpoint/internal/repromath"
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 )
@@ -184,8 +185,25 @@ func (m *Map) fill(dst *features, cells *row, norm float64) (sum float64) {
 			scaled(1)
 		}
 	}
-	for i := range m.inputs {
-		in := &m.inputs[i]
+	inputs := m.inputs
+	if cells.texts == nil { // the usual case, faster without calls of scaled
+		inputs = inputs[len(m.leading):]
+		var leading float64
+		for i, cell := range m.leading {
+			v := cells.readings[cell][cells.at]
+			if v != v {
+				v = 0
+			}
+			if v /= m.scale; norm != 1 {
+				v /= norm
+			}
+			leading += float64(v * v)
+			dst.x[i] = float32(v)
+		}
+		sum = leading
+	}
+	for i := range inputs {
+		in := &inputs[i]
 		var v float64
 		if cells.texts == nil {
 			v = cells.readings[in.cell][cells.at]
@@ -305,6 +323,17 @@ func (n *interval) unit(x float64) float64 {
 	return between(x, n.from, n.width)
 }
 
+// clamp returns min(max(x, low), high), except for the sign of a zero. It returns NaN for NaN.
+func clamp(x, low, high float64) float64 {
+	switch {
+	case x < low:
+		return low
+	case x > high:
+		return high
+	}
+	return x
+}
+
 // between maps x from [from, from+width] to [-1, 1]. Rounding is monotone, so the rounded quotient is
 // within [0, 1]. Doubling is exact.
 func between(x, from, width float64) float64 { return 2*((x-from)/width) - 1 }
@@ -316,7 +345,7 @@ func parse(cell string, missing []string) (x float64, ok bool) {
 	if cell == "" || slices.Contains(missing, cell) {
 		return 0, false
 	}
-	if x, ok := decimal(cell); ok {
+	if x, ok := decimal.Parse(cell); ok {
 		return x, true
 	}
 	x, err := strconv.ParseFloat(cell, 64)

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -45,13 +46,24 @@ type rawTarget struct {
 	Entry   string    `json:"entry,omitempty"`
 	Cuts    []float64 `json:"cuts,omitempty"`
 	Hazards []float64 `json:"hazards,omitempty"`
-	Grouped string    `json:"grouped,omitempty"`
+	Grouped link      `json:"grouped,omitempty"`
 	timed   bool      // the YAML key was time
 
 	Changing     string    `json:"changing,omitempty"`
 	HazardErrors []float64 `json:"hazard_errors,omitempty"`
 	// Ignore is true in the JSON of a schema without a target. YAML has no such key.
 	Ignore bool `json:"ignore,omitempty"`
+}
+
+// link is the name of a link. In JSON, true is complementary log-log, which schemas stored before they named links.
+type link string
+
+func (l *link) UnmarshalJSON(data []byte) error {
+	if string(data) == "true" {
+		*l = cloglog
+		return nil
+	}
+	return json.Unmarshal(data, (*string)(l))
 }
 
 type rawExposure struct {
@@ -212,7 +224,7 @@ func (c *Column) days(field string, r rawColumn) error {
 
 func (r rawTarget) target() (Target, error) {
 	t := Target{Column: r.Column, Weight: r.Weight, Share: r.Share,
-		Event: r.Event, Entry: r.Entry, Cuts: r.Cuts, Hazards: r.Hazards, Grouped: r.Grouped, Changing: r.Changing, HazardErrors: r.HazardErrors}
+		Event: r.Event, Entry: r.Entry, Cuts: r.Cuts, Hazards: r.Hazards, Grouped: string(r.Grouped), Changing: r.Changing, HazardErrors: r.HazardErrors}
 	if r.Ignore {
 		t.Kind = Ignore
 	}
@@ -313,7 +325,7 @@ func (c Column) raw() rawColumn {
 
 func (t Target) raw() rawTarget {
 	r := rawTarget{Column: t.Column, Weight: t.Weight, Share: t.Share,
-		Event: t.Event, Entry: t.Entry, Cuts: t.Cuts, Hazards: t.Hazards, Grouped: t.Grouped, Changing: t.Changing, HazardErrors: t.HazardErrors}
+		Event: t.Event, Entry: t.Entry, Cuts: t.Cuts, Hazards: t.Hazards, Grouped: link(t.Grouped), Changing: t.Changing, HazardErrors: t.HazardErrors}
 	if e := t.Exposure; e != (Exposure{}) {
 		of := &rawExposure{e.Column, []float64{e.Low, e.High}}
 		if r.Exposure = of; t.Offset {

@@ -3,6 +3,7 @@ package dataset
 import (
 	"math"
 	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -62,3 +63,43 @@ schema:
 }
 
 func sameBits(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
+
+// TestReadingsOfNumbersAtTheBounds tests that readings of numbers encode to the bits of their texts where the squares of a
+// row's features sum to more than 1, so that the row is divided once more, and with other columns between numbers.
+func TestReadingsOfNumbersAtTheBounds(t *testing.T) {
+	above := 0
+	for k := 1; k <= 120; k++ {
+		d := Definition{Target: Target{Column: "y", Kind: Number, High: 1}}
+		if k > 8 && k%2 == 0 {
+			d.Norm = 2
+		}
+		header, cells, readings := []string{"y"}, []string{"1"}, [][]float64{{1}}
+		for i := range k {
+			c := Column{Name: "x" + strconv.Itoa(i), Kind: Number, High: 1, Indicator: i > 0 && k%5 == 0 && i%3 == 0}
+			d.Columns = append(d.Columns, c)
+			header, cells, readings = append(header, c.Name), append(cells, strconv.Itoa(i%2)), append(readings, []float64{float64(i%2*2 - 1)})
+		}
+		s, err := New(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := s.Bind(header)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, got := make([]float32, m.Dim()), make([]float32, m.Dim())
+		if _, ok := m.Encode(want, cells); !ok {
+			t.Fatal("malformed row")
+		}
+		m.EncodeReadingsWhole(got, readings, 0)
+		if !slices.Equal(got, want) {
+			t.Errorf("%d numbers: %v, want %v", k, got, want)
+		}
+		if v := float32(1 / s.Scale()); want[m.Dim()-1] != v {
+			above++
+		}
+	}
+	if above == 0 {
+		t.Error("no row was divided once more")
+	}
+}

@@ -134,6 +134,26 @@ func TestTimesAreWritten(t *testing.T) {
 	}
 }
 
+// TestGroupedIsRead: a stored schema names the link of grouped times, or has true for the only link of before.
+func TestGroupedIsRead(t *testing.T) {
+	for written, want := range map[string]string{"true": "cloglog", `"cloglog"`: "cloglog", `"logit"`: "logit", `""`: "", `false`: "error",
+		`1`: "error", `"probit"`: "error"} {
+		stored := `{"columns": [{"name": "x", "number": [0, 1]}], "target": {"column": "years", "number": [0, 2], "event": "died",
+			"cuts": [1, 2], "grouped": ` + written + `}}`
+		s := new(Schema)
+		if err := json.Unmarshal([]byte(stored), s); (err != nil) != (want == "error") || err == nil && s.Target().Grouped != want {
+			t.Errorf("grouped: %s: %v, %q", written, err, s.Target().Grouped)
+		}
+	}
+	for written, want := range map[string]string{"true": "cloglog", "logit": "logit", "cloglog": "cloglog", "false": ""} {
+		s := new(Schema)
+		text := "columns: {x: {number: [0, 1]}}\ntarget: {time: years, event: died, cuts: [1, 2], grouped: " + written + "}\n"
+		if err := yaml.Unmarshal([]byte(text), s); err != nil || s.Target().Grouped != want {
+			t.Errorf("grouped: %s: %v, %q", written, err, s.Target().Grouped)
+		}
+	}
+}
+
 // TestTimesAreChecked tests the errors of schemas of a time.
 func TestTimesAreChecked(t *testing.T) {
 	for target, want := range map[string]string{
@@ -151,6 +171,7 @@ func TestTimesAreChecked(t *testing.T) {
 		"{time: t, event: d, cuts: [1, 2], changing: x}":                        "target.changing",
 		"{time: t, event: d, cuts: [1, 2], changing: w}":                        "target.changing",
 		"{time: t, event: d, cuts: [2], changing: c}":                           "target.changing",
+		"{time: t, event: d, cuts: [1, 2], changing: c, grouped: logit}":        "target.changing = \"c\": must be left out with grouped",
 		"{column: y, number: [0, 1], grouped: true}":                            "are for the time to an event",
 		"{time: t, event: d, cuts: [1], grouped: perhaps}":                      "target.grouped = \"perhaps\": must be true (complementary",
 		"{column: y, number: [0, 1], changing: c}":                              "are for the time to an event",

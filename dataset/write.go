@@ -89,7 +89,7 @@ func (r rawTarget) yaml() string {
 			text += ", entry: " + yamltext.Text(r.Entry)
 		}
 		if r.Grouped != "" {
-			text += ", grouped: " + r.Grouped
+			text += ", grouped: " + string(r.Grouped)
 		}
 		if r.Changing != "" {
 			text += ", changing: " + yamltext.Text(r.Changing)

@@ -225,7 +225,7 @@ func (d *yamlDecoder) target(field string, node ast.Node, _ string) (raw rawTarg
 		}},
 		{"grouped", func(field string, value ast.Node) error {
 			text, err := d.text(field, value, "write true, logit or false")
-			if raw.Grouped = text; text == "true" {
+			if raw.Grouped = link(text); text == "true" {
 				raw.Grouped = cloglog
 			} else if text == "false" {
 				raw.Grouped = ""
@@ -283,7 +283,7 @@ func (d *yamlDecoder) keys(field, prefix string, node ast.Node, known []key) err
 			}
 			names = append(names, k.name)
 		}
-		return formError(at, field, "unknown key; the keys here are "+strings.Join(names, ", "))
+		return formError(at, field, safetext.Unknown(name, names))
 	})
 }
 

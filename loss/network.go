@@ -1,6 +1,7 @@
 package loss
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -95,15 +96,11 @@ func NewNetwork(n Network) (Composed, error) {
 	default:
 		return nil, fmt.Errorf("loss: network: output: must be a loss of margins, such as logistic, softmax or squared(1)")
 	}
-	if n.Clip == 0 {
-		n.Clip = n.Output.Constants().Lipschitz
-	}
+	n.Clip = cmp.Or(n.Clip, n.Output.Constants().Lipschitz)
 	if err := checkScale("network", "clip", n.Clip); err != nil {
 		return nil, err
 	}
-	if n.Seed == 0 {
-		n.Seed = 1
-	}
+	n.Seed = cmp.Or(n.Seed, 1)
 	if n.Seed > mostSeed {
 		return nil, fmt.Errorf("loss: network: seed = %d: must be at most %d", n.Seed, uint64(mostSeed))
 	}

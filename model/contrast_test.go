@@ -150,7 +150,7 @@ func TestReasons(t *testing.T) {
 		want   []string
 	}{
 		"withheld": {func(f *inference.Fit) { f.Allowance, f.Halfway = 1, true }, inference.Withheld,
-			[]string{"of which 25% is allowed", "released halfway"}},
+			[]string{"up to 100% may be added to an interval", "released halfway"}},
 		"withheld, no step ahead": {func(f *inference.Fit) { f.Allowance = 1 }, inference.Withheld,
 			[]string{"released where that step begins", "203% to 325% of the half-widths"}},
 		"negative": {func(f *inference.Fit) { f.Method, f.LeastCurvature = inference.NotIdentified, -.5 },

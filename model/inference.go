@@ -307,8 +307,8 @@ func (m *Model) changed(names []string, feature int) string {
 	}
 	for _, a := range m.inference.Absorbed {
 		if a.Feature == feature {
-			text += fmt.Sprintf("; %s also carries it (correlation %.2f), and noise may decide which of the two stays",
-				names[a.By], a.Correlation)
+			text += fmt.Sprintf("; %s also carries it (%s), and noise may decide which of the two stays",
+				names[a.By], correlation(a.Correlation))
 		}
 	}
 	return names[feature] + text
@@ -374,7 +374,7 @@ func (m *Model) meaning() string {
 		of = "the SHORT formula"
 	}
 	clip := ""
-	switch row := loss.RowLoss(m.loss); {
+	switch row := loss.Unweighted(m.loss); {
 	case loss.IsSquared(row), loss.IsHuber(row):
 		clip = " Residuals beyond the clip of " + row.Name() +
 			" count as the clip, in the target's range of [-1, 1]: the coefficient is that of the mean where residuals " +
@@ -388,6 +388,10 @@ func (m *Model) meaning() string {
 	case m.rates():
 		clip = " Slopes beyond the clip of " + row.Name() + " count as the clip: where they are not rare, the intercept is that " +
 			"of a lower mean, and ratios are those of the mean if the relative residuals of all rows are alike."
+	}
+	if m.schema.Target().Weight != "" {
+		clip += " With the weights of " + m.schema.Target().Weight + " the population is the one that the weights stand for, if a " +
+			"row's weight is in proportion to one over the probability with which the row was drawn. Strata and clusters of a survey are not counted."
 	}
 	return fmt.Sprintf("Over tables and coins %g%% of such intervals hold the population's coefficient of %s, sampling "+
 		"and privacy noise together, by simulation. If the model is wrong the coefficient is that of the best fit to the "+

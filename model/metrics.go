@@ -1,8 +1,13 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
 // Metrics holds the results of an evaluation. They are not private. A measure that does not apply to the
@@ -161,4 +166,177 @@ func (m Metrics) measures() []measure {
 		{"least_eigenvalue", m.LeastEigenvalue},
 		{"eigenvalue_residual", m.EigenvalueResidual},
 	}
+}
+
+// scored holds a row's margin z and whether the row's true class is the second class (positive).
+type scored struct {
+	z        float64
+	positive bool
+}
+
+// auc returns the area under the receiver operating characteristic: the fraction of pairs of a positive and a
+// negative row in which the positive row has the larger margin; a pair with equal margins counts half (Mann &
+// Whitney 1947). auc counts half pairs in a uint64, which is exact for up to 2^32 rows. It sorts the slice
+// rows. ok is false if one of the two classes has no row.
+func auc(rows []scored) (area float64, ok bool) {
+	slices.SortFunc(rows, func(a, b scored) int { return cmp.Compare(a.z, b.z) })
+	var twice, below, positives uint64 // below is the number of negative rows with a smaller margin
+	for i := 0; i < len(rows); {
+		var here [2]uint64 // numbers of negative and of positive rows with this margin
+		z := rows[i].z
+		for ; i < len(rows) && rows[i].z == z; i++ {
+			if rows[i].positive {
+				here[1]++
+			} else {
+				here[0]++
+			}
+		}
+		twice += here[1] * (2*below + here[0])
+		below += here[0]
+		positives += here[1]
+	}
+	if positives == 0 || below == 0 {
+		return 0, false
+	}
+	return float64(twice) / 2 / float64(positives) / float64(below), true
+}
+
+// Confusion counts the rows for each pair of a true class and a predicted class.
+type Confusion struct {
+	// Classes are the schema's classes.
+	Classes []string `json:"classes"`
+	// Rows[i][j] is the number of rows of class i for which class j is predicted.
+	Rows [][]int64 `json:"rows"`
+}
+
+// accuracy returns the number of rows whose true class is predicted (the diagonal of confusion) divided by n,
+// the number of all rows.
+func accuracy(confusion [][]int64, n float64) float64 {
+	var correct int64
+	for k := range confusion {
+		correct += confusion[k][k]
+	}
+	return float64(correct) / n
+}
+
+// macroF1 returns the mean of F1 = 2 tp/(2 tp + fp + fn) over the classes that occur as a true class or as a
+// predicted class. tp, fp and fn are the numbers of true positives, false positives and false negatives of
+// the class.
+func macroF1(confusion [][]int64) float64 {
+	var sum, present float64
+	for k := range confusion {
+		var of, as int64
+		for j := range confusion {
+			of += confusion[k][j]
+			as += confusion[j][k]
+		}
+		if of+as > 0 {
+			sum += 2 * float64(confusion[k][k]) / float64(of+as)
+			present++
+		}
+	}
+	return sum / present
+}
+
+// mostShown is the largest number of classes for which String returns a table.
+const mostShown = 20
+
+// String returns a table with one line for each true class and one column for each predicted class, in the
+// same order. For more than mostShown classes it returns a note instead.
+func (c *Confusion) String() string {
+	if len(c.Classes) > mostShown {
+		return fmt.Sprintf("confusion      of %d classes: as JSON only\n", len(c.Classes))
+	}
+	width, name := 1, len("class")
+	for k, row := range c.Rows {
+		name = max(name, len([]rune(safetext.Text(c.Classes[k]))))
+		for _, n := range row {
+			width = max(width, len(fmt.Sprint(n)))
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "confusion      rows of a class (line) by the class predicted (column, in the same order)\n")
+	for k, row := range c.Rows {
+		fmt.Fprintf(&b, "  %-*s", name, safetext.Text(c.Classes[k]))
+		for _, n := range row {
+			fmt.Fprintf(&b, "  %*d", width, n)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// Calibration compares predicted probabilities with observed frequencies. With two classes the probability is
+// that of the second class. With more classes it is the probability of the predicted class (Guo et al. 2017,
+// section 2). With the time to an event it is that of an event by the horizon. The bins are then tenths of the rows, by
+// their probability, and From and To are the least and the greatest of a tenth. Observed is the Kaplan-Meier estimate.
+type Calibration struct {
+	// Error is the expected calibration error with ten bins of equal width: the mean, over rows, of
+	// |Predicted - Observed| in the row's bin.
+	Error float64 `json:"error"`
+	// Bins are the bins that contain rows, in ascending order.
+	Bins []Bin `json:"bins"`
+}
+
+// Bin summarises the rows whose predicted probability is at least From and below To. The last bin includes
+// To.
+type Bin struct {
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
+	N    int64   `json:"n"`
+	// Predicted is the mean predicted probability of the bin's rows. Observed is the fraction of these rows
+	// whose true class is the class of the probability.
+	Predicted float64 `json:"predicted"`
+	Observed  float64 `json:"observed"`
+}
+
+const calibrationBins = 10
+
+// calibrating holds sums over the rows of each bin: n is their number, came the number of rows whose true
+// class is the class of the probability, and sum the sum of their probabilities.
+type calibrating [calibrationBins]struct {
+	n, came int64
+	sum     float64
+}
+
+func (c *calibrating) add(p float64, came bool) {
+	i := 0 // the bin of a NaN is 0 too
+	if p > 0 {
+		i = min(int(p*calibrationBins), calibrationBins-1)
+	}
+	c[i].n++
+	c[i].sum += p
+	if came {
+		c[i].came++
+	}
+}
+
+func (c *calibrating) result(rows float64) *Calibration {
+	r := new(Calibration)
+	for i, bin := range c {
+		if bin.n == 0 {
+			continue
+		}
+		n := float64(bin.n)
+		b := Bin{From: float64(i) / calibrationBins, To: float64(i+1) / calibrationBins, N: bin.n, Predicted: bin.sum / n,
+			Observed: float64(bin.came) / n}
+		r.Error += n / rows * math.Abs(b.Predicted-b.Observed)
+		r.Bins = append(r.Bins, b)
+	}
+	return r
+}
+
+// String returns the calibration as a table with one bin on each line.
+func (c *Calibration) String() string {
+	var b strings.Builder
+	b.WriteString("reliability    probabilities, and how often they came true\n")
+	for _, bin := range c.Bins {
+		digits := 3 // of a tenth of the rows
+		if t := bin.From * calibrationBins; math.Round(t) == t {
+			digits = 1
+		}
+		fmt.Fprintf(&b, "  %.*f to %.*f   predicted %.3f  observed %.3f  rows %d\n", digits, bin.From, digits, bin.To,
+			bin.Predicted, bin.Observed, bin.N)
+	}
+	return b.String()
 }

@@ -46,7 +46,7 @@ func (m *Model) carried(has func(feature int) bool) string {
 	var list []string
 	for _, a := range m.inference.Absorbed {
 		if has(a.By) {
-			list = append(list, fmt.Sprintf("%s (correlation %.2f)", m.schema.Features()[a.Feature], a.Correlation))
+			list = append(list, fmt.Sprintf("%s (%s)", m.schema.Features()[a.Feature], correlation(a.Correlation)))
 		}
 	}
 	if len(list) == 0 {
@@ -55,15 +55,32 @@ func (m *Model) carried(has func(feature int) bool) string {
 	return "also carries " + strings.Join(list, ", ")
 }
 
+// wider adds to the reason of the interval i that it is wider by the error of the last step, if it is.
+func wider(why string, i inference.Interval) string {
+	if i.State != inference.Reported || i.Remainder == 0 {
+		return why
+	}
+	return strings.TrimPrefix(why+"; ", "; ") + fmt.Sprintf("the interval is %s wider, by a bound on the error of the last "+
+		"Newton step", percent(i.Remainder))
+}
+
+// correlation writes a released correlation. That of 1 is cut off there, and the noise hides how far it is from 1.
+func correlation(v float64) string {
+	if math.Abs(v) >= .995 {
+		return fmt.Sprintf("correlation near %.0f", v)
+	}
+	return fmt.Sprintf("correlation %.2f", v)
+}
+
 // withheld says in words why the model withholds an interval: the error that may remain after the last Newton
-// step is too large in comparison with the interval. much is that error as a text, such as "30% of the
+// step is too large in comparison with the interval. much is that error as a text, such as "130% of the
 // half-width".
 func (m *Model) withheld(much string) string {
 	where := "where that step begins, since the first curvature was too close to its noise to tell where the step ends"
 	if m.inference.Halfway {
 		where = "halfway along that step as the first curvature foretold it, and the noise led the step elsewhere"
 	}
-	return fmt.Sprintf("what the last Newton step leaves out may be %s, of which %s is allowed: the last curvature was "+
+	return fmt.Sprintf("what the last Newton step leaves out may be %s, and up to %s may be added to an interval: the last curvature was "+
 		"released %s; more records, a larger epsilon or fewer columns help",
 		much, percent(inference.WithheldAt), where)
 }

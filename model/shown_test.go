@@ -110,8 +110,17 @@ func TestFormulaToTheLetter(t *testing.T) {
 	if of, err := m.Contrast("age"); err != nil || !of.Short {
 		t.Errorf("%v: %+v", err, of)
 	}
-	if why := m.reason(inference.Interval{State: inference.Withheld, Remainder: .3456}, nil); !strings.HasPrefix(why,
-		"what the last Newton step leaves out may be 35% of the half-width, of which 25% is allowed: ") {
+	if why := m.reason(inference.Interval{State: inference.Withheld, Remainder: 1.3456}, nil); !strings.HasPrefix(why,
+		"what the last Newton step leaves out may be 135% of the half-width, and up to 100% may be added to an interval: ") {
 		t.Error(why)
+	}
+	m.inference.Absorbed = []inference.Absorbed{{Feature: 2, By: 0, Correlation: 1}}
+	for share, want := range map[float64]string{0: "", .3456: "; the interval is 35% wider, by a bound on the error of the last " +
+		"Newton step"} {
+		i := inference.Interval{State: inference.Reported, Remainder: share}
+		why := wider(m.reason(i, func(int) bool { return true }), i)
+		if why != "also carries "+m.schema.Features()[2]+" (correlation near 1)"+want {
+			t.Error(why)
+		}
 	}
 }

@@ -195,7 +195,7 @@ func (b BaseRate) Ask(ctx context.Context, o Oracle, p Problem) (Base, error) {
 	case ofMean:
 		out, err = b.mean(ctx, o, p)
 	case ofSlopes:
-		out, err = b.bisect(ctx, o, loss.Outputs(b.Loss))
+		out, err = b.bisect(ctx, o, p, loss.Outputs(b.Loss))
 	default:
 		err = fmt.Errorf("loss %s: must be one of classes, counts or numbers, with an intercept", b.Loss.Name())
 	}

@@ -32,6 +32,11 @@ import (
 // difference is at least the number released: the model can be called worse than the constant, but not better
 // (runrecord.Compared.LowerBound).
 //
+// A loss of relative residuals with a cap above usualCap, such as tweedie(1.5,50,10), has an interval that is wide because of
+// numbers more than usualCap times above their mean, which few records have. The differences of all records are then cut to
+// the interval that the loss with the cap usualCap would have, on both sides (runrecord.Compared.Cut). The verdict is about
+// these.
+//
 // # The constant's own noise
 //
 // The base rate has noise, so that its constant is not the best one. Its mean loss exceeds the smallest possible one
@@ -110,6 +115,9 @@ const (
 	hopeless = .5
 	// usualRange is the radius of an interval of differences, in units of F0, that plans assume.
 	usualRange = 1.5
+	// usualCap is the largest cap of relative residuals with which all of a record's difference counts. A larger one widens
+	// the range of differences by numbers that few records have.
+	usualCap = 5
 	// leastRange is the smallest radius of an interval of differences. It is above the rounding of losses.
 	leastRange = 1e-9
 )
@@ -180,12 +188,17 @@ func (c Compare) difference(ctx context.Context, o Oracle, p Problem, base Base,
 	if c.valued() {
 		charge *= compareShare
 	}
+	of := loss.Unweighted(c.Loss)
+	if _, relative := of.(interface{ LeastMean() float64 }); relative && ok && of.Constants().Lipschitz > usualCap {
+		most = usualCap / of.Constants().Lipschitz * max(-least, most)
+		least, out.Cut = -most, true
+	}
 	centre, radius := (least+most)/2, (most-least)/2
 	gap := out.Constant + 2*out.ConstantSigma
 	if !(gap > 0) || gap > p.Constants.InitialGap {
 		gap = p.Constants.InitialGap
 	}
-	if 2*c.sigma(p, radius, charge) > hopeless*gap && least < 0 && most > -2*least {
+	if 2*c.sigma(p, radius, charge) > hopeless*gap && !out.Cut && least < 0 && most > -2*least {
 		most, centre, radius, out.LowerBound = -least, 0, -least, true
 	}
 	if p.Relation == account.AddOrRemove {
@@ -260,4 +273,53 @@ func (c Compare) weights(z []float64) ([]float64, bool) {
 		return nil, false
 	}
 	return loss.ConstantWeights(loss.RowLoss(c.Loss), c.Features, c.Intercept, z)
+}
+
+// Measure releases two numbers about a released point: the mean loss and the norm of the mean gradient. The
+// noise in a single number is far smaller than the noise in a vector of d coordinates, so a few percent of
+// a budget are enough for precise numbers.
+type Measure struct {
+	// Charge is the total charge of the two releases, a part of the budget mu^2.
+	Charge float64
+}
+
+// Workload says which queries Ask makes.
+func (Measure) Workload() Workload {
+	return Workload{}.Count(query.Value, 1, 1).Count(query.Norm, 1, 1)
+}
+
+// Ask releases the mean loss and the norm of the mean gradient at w, over all records. The regularizer is
+// included in both numbers, without noise.
+func (m Measure) Ask(ctx context.Context, o Oracle, p Problem, w []float64) (Measured, error) {
+	if err := p.ValidateKinked(); err != nil {
+		return Measured{}, err
+	}
+	f0 := p.Constants.InitialGap
+	shift := make([]float64, p.Dim())
+	p.AddRegularizer(shift, w)
+	charge := m.Charge / 2 * usable
+	value, err := ask(ctx, o, charge, query.ValueAt(o.All(), w, f0, f0))
+	if err != nil {
+		return Measured{}, stepError("measure", 0, err)
+	}
+	gradient, err := ask(ctx, o, charge, query.NormAt(o.All(), w, p.Constants.Lipschitz, shift))
+	if err != nil {
+		return Measured{}, stepError("measure", 1, err)
+	}
+	out := Measured{
+		Loss: value.Mean[0], LossSigma: value.Sigma, LossClip: 2 * f0,
+		GradientNorm: math.Max(gradient.Mean[0], 0), GradientSigma: gradient.Sigma,
+	}
+	if p.Regularizer != nil {
+		out.Loss += p.Regularizer.Value(w)
+	}
+	return out, nil
+}
+
+func ask(ctx context.Context, o Oracle, charge float64, terms ...query.Term) (query.Release, error) {
+	q, err := query.New(charge, terms...)
+	if err != nil {
+		return query.Release{}, err
+	}
+	return o.Ask(ctx, q)
 }

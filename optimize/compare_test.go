@@ -3,6 +3,7 @@ package optimize_test
 import (
 	"context"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -206,6 +207,77 @@ func TestCompareWithAStatedConstant(t *testing.T) {
 		}
 		if better := got.Verdict() == optimize.Better; better == public || got.LowerBound != public {
 			t.Errorf("public %v: %+v", public, got)
+		}
+	}
+}
+
+// TestCompareCutsFarNumbers tests that differences under a cap of 50 are cut on both sides at a tenth of their range, that
+// of a cap of 5, and that a cap of 5 cuts none. One of eight numbers is 100 times the constant's mean.
+func TestCompareCutsFarNumbers(t *testing.T) {
+	targets := []float64{-1, -1, -1, -1, -.98, 1, -.96, -.98} // of 0 to 1000
+	for name, cut := range map[string]bool{"tweedie(1.5,50,10,1000)": true, "tweedie(1.5,5,10,1000)": false,
+		"gamma(50,0.001)": true} {
+		c := comparing{name, targets}
+		compare, p, o := c.problem(t, 80_000, .04, 1, true)
+		at := math.Log(.01)
+		p.Base = &optimize.Base{Margins: []float64{at}, Resolved: true}
+		w := []float64{2, at / comparingIntercept}
+		got, err := compare.Ask(context.Background(), o, p, w, optimize.Found{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		far := 2 * math.Sqrt(1-comparingIntercept*comparingIntercept)
+		least, most, ok := loss.ChangeRange(compare.Loss, w, []float64{at}, func([]float64) (low, high float64) { return at - far, at + far })
+		if !ok || got.Cut != cut {
+			t.Fatalf("%s: %+v: cut must be %v", name, got, cut)
+		}
+		if cut {
+			most = max(-least, most) / 10
+			least = -most
+		}
+		if math.Abs(got.Most-most) > 1e-6*most || math.Abs(got.Least-least) > 1e-6*most {
+			t.Errorf("%s: from %v to %v: must be from %v to %v", name, got.Least, got.Most, least, most)
+		}
+		want, whole, value := 0., 0., []float64{0, 0}
+		for i, y := range targets {
+			compare.Loss.(loss.RankOne).Values(value, []float64{at + w[0]*float64(i%3-1)/4, at}, []float64{y, y})
+			whole += (value[0] - value[1]) / 8
+			want += min(max(value[0]-value[1], least), most) / 8
+		}
+		if math.Abs(got.Difference-want) > 1e-6 || cut && math.Abs(whole-want) < 1e-3 {
+			t.Errorf("%s: difference %v: must be %v, and %v without a cut", name, got.Difference, want, whole)
+		}
+		if _, _, _, ok := got.Explained(); ok && cut || strings.Contains(got.Text(), "taken as that") != cut ||
+			strings.Contains(got.Counted(), "far above") != cut {
+			t.Errorf("%s: %s; %s", name, got.Text(), got.Counted())
+		}
+	}
+}
+
+// TestBaseRateOfLargeCaps tests that slopes of a loss with a cap of 50 are clipped so that their noise is a tenth, at a
+// cap of 5 at least, and that the constant is that of the cap.
+func TestBaseRateOfLargeCaps(t *testing.T) {
+	targets := []float64{-1, -1, -.98, -.96, -.94, -.9}
+	for records, want := range map[int]float64{6_000: 5, 30_000: 0, 60_000_000: 50} {
+		c := comparing{"tweedie(1.5,50,10,1000)", targets}
+		compare, p, o := c.problem(t, records, .5, 1, true)
+		b := baseOf(compare)
+		b.Charge = .002
+		base, err := b.Ask(context.Background(), o, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		apart := -math.Log(1e-6*.01) / 4096
+		clip := o.Asked[0].Question.Terms()[0].Ball().Radius / apart
+		if want == 0 {
+			if sigma := o.Asked[0].Answer.Sigma / apart; math.Abs(sigma-.1) > .001 {
+				t.Errorf("%d records: noise %v of a slope: must be .1", records, sigma)
+			}
+		} else if math.Abs(clip/want-1) > .001 {
+			t.Errorf("%d records: slopes are clipped at %v: must be at %v", records, clip, want)
+		}
+		if mean := 1000 * math.Exp(base.Margins[0]); math.Abs(mean/18.333-1) > .05 || !(base.Excess < .2) {
+			t.Errorf("%d records: mean %v, excess %v: the mean of the numbers is 18.33", records, mean, base.Excess)
 		}
 	}
 }

@@ -2,6 +2,8 @@ package optimize
 
 import (
 	"context"
+	"fmt"
+	"math"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -48,4 +50,142 @@ type Needs struct {
 	PublicCoins bool
 	// Seed means that the plan or its run draws public random bits from the problem's seed.
 	Seed bool
+}
+
+// dealer draws disjoint cohorts (subsets of records) of given expected sizes, for methods in which each
+// record takes part in one release only. Under replace-one a cohort has a fixed number of records.
+// Under add-or-remove the number of records is secret, so each record that is not yet in a cohort joins
+// the next cohort independently with probability size / (declared number of records not yet in a
+// cohort).
+//
+// Each cohort can be charged the whole budget, since releases on disjoint cohorts compose in parallel.
+type dealer struct {
+	oracle Oracle
+	coins  bool
+	// left is the declared number of records that have not yet been drawn into a cohort.
+	left float64
+}
+
+// newDealer returns a dealer for the oracle o, from which no cohort has been drawn yet.
+func newDealer(o Oracle, p Problem) *dealer {
+	return &dealer{oracle: o, coins: p.Relation == account.AddOrRemove, left: o.All().Size()}
+}
+
+// draw returns a cohort of the given size. Under replace-one, size is rounded to a whole number, at least
+// 1. Under add-or-remove, size is the expected size. draw returns an error if size is not above 0, or is
+// larger, beyond rounding, than the declared number of records not yet in a cohort.
+func (d *dealer) draw(size float64) (query.Cohort, error) {
+	if !d.coins {
+		size = max(math.Round(size), 1)
+	}
+	if !(size > 0 && size <= d.left*(1+1e-9)) {
+		return query.Cohort{},
+			fmt.Errorf("optimize: cohort of %v records: must be > 0 and <= %v, the declared number not yet drawn", size, d.left)
+	}
+	var c query.Cohort
+	var err error
+	if d.coins {
+		c, err = d.oracle.DrawEach(min(size/d.left, 1))
+	} else {
+		c, err = d.oracle.Draw(int(size))
+	}
+	if err != nil {
+		return query.Cohort{}, err
+	}
+	d.left -= c.Size()
+	return c, nil
+}
+
+// PrefixSum is a prefix sum ([query.Prefix]) that a run has opened: items are added one by one, and each
+// addition releases a noisy sum of all items so far. The run counts the charges of these releases.
+type PrefixSum struct {
+	run *Run
+	sum query.PrefixSum
+}
+
+// OpenPrefix opens a prefix sum. Only the items added later are charged.
+func (r *Run) OpenPrefix(p query.Prefix) (*PrefixSum, error) {
+	sum, err := r.oracle.OpenPrefix(p)
+	return &PrefixSum{run: r, sum: sum}, err
+}
+
+// Add adds an item and returns the noisy sum of all items so far. The item is the sum of the terms
+// over one cohort. If the problem has a smoothing, the terms are smoothed as in Run.Ask.
+func (s *PrefixSum) Add(terms ...query.Term) (query.Release, error) {
+	a, err := s.sum.Add(s.run.ctx, s.run.smoothed(terms)...)
+	if err == nil {
+		s.run.charge(terms[0].Cohort(), a.Charge)
+	}
+	return a, err
+}
+
+// DifferenceBall selects the ball to which the difference between a record's gradients at two points w and
+// w' is clipped. Let [l, L1] be the bounds on the eigenvalues of the Hessian of a record's loss. The zero
+// DifferenceBall selects the smallest ball that contains every difference that these bounds allow. The
+// centre of this ball is (l + L1)/2 times w - w'.
+type DifferenceBall struct {
+	// Fraction is c in (0, 1]. The difference between a record's gradients at two points w and w' is
+	// clipped to the ball of radius c max(|l|, L1) ||w - w'|| around zero, where l and L1 bound the
+	// eigenvalues of the Hessian of a record's loss. c = 1 is the bound of the textbook. With c below 1
+	// differences may be clipped, which adds bias and does not weaken privacy. Zero means the smallest ball
+	// that contains every difference that l and L1 allow.
+	Fraction float64 `yaml:"ball_fraction"`
+}
+
+// Validate returns an error unless the fraction is 0 or in (0, 1].
+func (b DifferenceBall) Validate() error {
+	if b.Fraction != 0 && !(b.Fraction > 0 && b.Fraction <= 1) {
+		return fmt.Errorf("optimize: ball fraction = %v: must be 0 (the centred ball) or in (0, 1]", b.Fraction)
+	}
+	return nil
+}
+
+// String describes the ball.
+func (b DifferenceBall) String() string {
+	if b.Fraction == 0 {
+		return "centred on the curvature interval"
+	}
+	return fmt.Sprintf("%g of the smoothness bound around zero", b.Fraction)
+}
+
+// Slope returns the ratio of the ball's radius to the distance ||w - w'|| of the two points, without the
+// limit 2 L0 of the method Difference.
+func (b DifferenceBall) Slope(p Problem) float64 {
+	if b.Fraction > 0 {
+		return b.Fraction * p.DataSmoothness()
+	}
+	lo, hi := p.Curvature()
+	return (hi - lo) / 2
+}
+
+// Difference returns the query term that sums, over the records of the cohort c, the gradient at w
+// minus the gradient at prev. Each record's difference is clipped to the ball b, or to the ball of
+// radius 2 L0 around zero if that ball is smaller: the difference of two gradients clipped at norm L0
+// is never longer than 2 L0.
+func (b DifferenceBall) Difference(p Problem, c query.Cohort, w, prev []float64) query.Term {
+	if b.Fraction == 0 {
+		lo, hi := p.Curvature()
+		if t := query.DifferenceByCurvature(c, w, prev, lo, hi); t.Ball().Radius < 2*p.Constants.Lipschitz {
+			return t
+		}
+	}
+	t := query.DifferenceWithin(c, w, prev, 0)
+	return query.DifferenceWithin(c, w, prev, min(b.Slope(p)*t.Distance(), 2*p.Constants.Lipschitz))
+}
+
+// Mix returns the terms of a query that releases K times the gradient term plus 1-K times the difference
+// term. It omits a term whose weight is at most 2^-100, and a difference term whose ball has a radius of at
+// most 2^-100.
+func Mix(gradient, difference query.Term, K float64) []query.Term {
+	var terms []query.Term
+	// Queries reject weights and radii below 2^-200. A term with weight or radius 2^-100 is already
+	// negligible compared with the other term.
+	const least = 0x1p-100
+	if K > least {
+		terms = append(terms, gradient.Weighted(K))
+	}
+	if 1-K > least && difference.Ball().Radius > least {
+		terms = append(terms, difference.Weighted(1-K))
+	}
+	return terms
 }

@@ -1,9 +1,13 @@
 package optimize
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"math"
 
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -126,9 +130,7 @@ func Settle(d Draft) (Settled, error) {
 	if s.choice, err = newChoice(d.Output, s.summary.Steps, d.UpdateRule.OnePass, p.PublicCoins(0x0a17, 0)); err != nil {
 		return Settled{}, err
 	}
-	if s.summary.Clip == 0 {
-		s.summary.Clip = p.Constants.Lipschitz
-	}
+	s.summary.Clip = cmp.Or(s.summary.Clip, p.Constants.Lipschitz)
 	if s.summary.Output == "" {
 		s.summary.Output = s.choice.describe()
 		s.properties.Averaged = s.choice.rule == TailAverage || s.choice.rule == Average
@@ -136,9 +138,7 @@ func Settle(d Draft) (Settled, error) {
 	}
 	s.needs.Seed = s.needs.Seed || s.needs.PublicCoins
 	s.summary.Effective, s.summary.Floor = p.Effective(), p.Floor()
-	if s.rule.StepSize == 0 {
-		s.rule.StepSize = s.summary.StepSize
-	}
+	s.rule.StepSize = cmp.Or(s.rule.StepSize, s.summary.StepSize)
 	if s.rule.Importance != nil {
 		s.rule.weights = s.choice.weights(s.rule.Importance)
 		s.properties.Unmoved = s.properties.Unmoved || s.properties.Averaged && s.rule.weights[0] == 1
@@ -177,4 +177,199 @@ func (s *Settled) EndsEarly(output string) {
 
 func stepError(algorithm string, t int, err error) error {
 	return fmt.Errorf("%s: step %d: %w", algorithm, t, err)
+}
+
+// Names of the quantities that theorems bound.
+const (
+	OfGradient = "gradient norm"
+	OfExcess   = "excess risk"
+)
+
+// MostStart returns a bound on the gradient norm at the starting point: the smaller of L0 and sqrt(2 L1 F0). The
+// regularizer's gradient at the start must be 0.
+func (p Problem) MostStart() float64 { return min(p.Constants.Lipschitz, p.InitialGradient()) }
+
+// mostRecords is the largest number of records for which Promises evaluates a bound.
+const mostRecords = 1e18
+
+// Promises sets the promise of a theorem in the plan's summary. bound returns the theorem's bound for a problem, with
+// constants that the theorem does not state set to 1, and must fall with the problem's number of records. start is a
+// bound that the starting point satisfies.
+func (s *Settled) Promises(theorem, of string, start float64, bound func(Problem) float64) {
+	at := func(records float64) float64 {
+		p := s.problem
+		p.Records = records
+		if b := bound(p); b <= math.MaxFloat64 {
+			return b
+		}
+		return math.MaxFloat64 // also for NaN
+	}
+	promise := runrecord.Promise{Theorem: theorem, Of: of, Bound: at(s.problem.Records), Start: start}
+	low, high := 1., mostRecords
+	if at(high) < start {
+		for high > 1.001*low {
+			if mid := math.Sqrt(low * high); at(mid) < start {
+				high = mid
+			} else {
+				low = mid
+			}
+		}
+		promise.From = high
+	}
+	s.summary.Promise = promise
+}
+
+// Workload says which queries a plan makes, by kind, and on how many records: what the time of a run follows
+// from. It is public. It counts as follows.
+//
+//   - A query about all records is one pass over them. A query about a part of them counts as that part of a pass.
+//   - A query of several terms counts once for each term, and a selection once for each candidate.
+//   - A pass of stochastic gradient descent (Oracle.Stable) counts as a query for a gradient.
+//
+// Sizes of Poisson samples and, under add-or-remove, of drawn cohorts are random. A workload has their means. Of a
+// run that may end early, or that leaves out queries whose answers are known, it has the most that the run makes.
+type Workload struct {
+	// Kinds has the load of each kind of which the plan makes queries.
+	Kinds map[query.Kind]Load
+	// Metrics is the number of metrics in which gradients are measured. The first query in a metric computes the
+	// length of every row in it, in a further pass.
+	Metrics float64
+	// Block is the number of features in the block of such a metric if queries for squares of features precede it.
+	Block int
+	// Samples is the number of Poisson samples that are drawn, each with a coin for every record.
+	Samples float64
+	// Smoothing is the smoothing of the loss in queries of kinds that allow one. If radii fall during a run, its
+	// radius is in the middle.
+	Smoothing query.Smoothing
+}
+
+// Load is a number of queries and the number of passes over all records that they take together.
+type Load struct{ Queries, Passes float64 }
+
+// Count returns the workload with queries added: count queries of the kind k, each about the given share of the
+// records. Workload w stays as it is.
+func (w Workload) Count(k query.Kind, count, share float64) Workload {
+	return w.Plus(Workload{Kinds: map[query.Kind]Load{k: {count, count * share}}})
+}
+
+// Plus returns the workload of both runs, w and v. It has the smoothing of w, or of v if w has none.
+func (w Workload) Plus(v Workload) Workload {
+	sum := Workload{Kinds: maps.Clone(w.Kinds), Metrics: w.Metrics + v.Metrics, Block: max(w.Block, v.Block),
+		Samples: w.Samples + v.Samples, Smoothing: w.Smoothing}
+	if !sum.Smoothing.On() {
+		sum.Smoothing = v.Smoothing
+	}
+	if sum.Kinds == nil {
+		sum.Kinds = map[query.Kind]Load{}
+	}
+	for k, more := range v.Kinds {
+		if had := sum.Kinds[k]; had.Queries+more.Queries > 0 {
+			sum.Kinds[k] = Load{had.Queries + more.Queries, had.Passes + more.Passes}
+		}
+	}
+	return sum
+}
+
+// on returns the workload of a run on the given share of the records.
+func (w Workload) on(share float64) Workload {
+	kinds := map[query.Kind]Load{}
+	for k, l := range w.Kinds {
+		kinds[k] = Load{l.Queries, l.Passes * share}
+	}
+	w.Kinds = kinds
+	return w
+}
+
+// UpdateRule states how the releases (noisy answers) of a plan become steps and a result. The loops of algorithms
+// compute the weights K below from the law, and forecasts simulate the law. A run records the law that it
+// actually followed as [Trace]. Certificates store this record and reports read it. UpdateRule is not the limit
+// on a run's releases that a store of budgets keeps under the JSON key law: that limit is budget.Limit.
+//
+// Step t, counted from 0, uses the estimate
+//
+//	g_t = (1-K_t) g_{t-Back(t)} + release t,   w_{t+1} = Proj(y_t - eta g_t)
+//	y_t = Proj(w_t + Momentum(t) (w_t - w_{t-1}))
+//
+// of the gradient at y_t, where release t is made. Without momentum y_t is w_t. The result is a
+// weighted average of y_0, ..., y_{T-1} and w_T, where T is the number of steps.
+type UpdateRule struct {
+	// StepSize is the size eta of all steps.
+	StepSize float64
+	// StepSizes, if not nil, gives each step its own size in place of StepSize.
+	StepSizes []float64
+	// OnePass means that each release uses records that no earlier release used. A release then estimates
+	// the gradient of the expected loss over the records' distribution. An average of iterates is over the
+	// points to which steps lead, not over the points at which answers are released. Forecasts assume that
+	// steps that overshoot are shortened (see [Pace]).
+	OnePass bool
+	// Guarded means that steps that overshoot are shortened, down to size 1/L1 (see [Pace]). 1/L1 is the
+	// longest step that is stable on every table. A default rule that chooses longer steps must set
+	// Guarded. If Guarded is set, the only earlier estimate that an estimate may contain is the previous
+	// step's.
+	Guarded bool
+	// Importance is the weight of each step's iterate if the result is an average of iterates. The weight
+	// is usually the step's charge.
+	Importance []float64
+	// A difference of gradients at two points is clipped to a ball. Slope is the radius of this ball
+	// if the points have distance 1, and MostRadius is the largest radius at any distance. Both are 0
+	// if no differences are released.
+	Slope, MostRadius float64
+	// Back returns the number of steps from step t back to the step whose estimate step t corrects. nil
+	// means that Back is 1 for all steps. A difference of gradients is then between two points that are
+	// Back(t) steps apart, and the radius of its ball is Slope times the distance of these points, at most
+	// MostRadius.
+	Back func(t int) int
+	// Momentum returns the factor by which step t repeats the last move w_t - w_{t-1} before its release.
+	// It is 0 at t = 0, since there is no earlier move. nil means no momentum.
+	Momentum func(t int) float64
+	// Metric describes the preconditioner of the run; nil means none. Metric maps an eigenvalue of the
+	// data's Hessian to the squared length of the preconditioner times a unit eigenvector with this
+	// eigenvalue. The preconditioner is assumed to have the same eigenvectors as the Hessian.
+	Metric func(eigenvalue float64) float64
+	// Answer describes the release of step t. It returns the weight K of the new gradient in the step's
+	// estimate, and fresh, the variance of the release per coordinate. radius is the radius of the ball to
+	// which differences are clipped, and last is the error variance of the estimate that step t continues.
+	Answer func(t int, radius, last float64) (K float64, fresh Variance)
+
+	weights []float64
+}
+
+// Variance is the variance of a noisy answer about the exact value, per coordinate. Noise is the
+// variance of the privacy noise. Sampling is an upper bound on the variance that comes from the
+// random choice of records.
+type Variance struct{ Noise, Sampling float64 }
+
+// Total returns Noise + Sampling.
+func (v Variance) Total() float64 { return v.Noise + v.Sampling }
+
+// Weights returns the weights in the result of y_0, ..., y_{T-1}, w_T: the points at which the T
+// answers are released, and the last iterate. The output rule Smallest determines its weights only in
+// the run, so for it Weights returns the weights of the rule Last.
+func (l UpdateRule) Weights() []float64 { return l.weights }
+
+// Eta returns the size of step t.
+func (l UpdateRule) Eta(t int) float64 {
+	if l.StepSizes != nil {
+		return l.StepSizes[t]
+	}
+	return l.StepSize
+}
+
+// Radius returns the radius of the ball to which a difference of gradients is clipped, for two points
+// at the given distance.
+func (l UpdateRule) Radius(distance float64) float64 { return min(l.Slope*distance, l.MostRadius) }
+
+// Gain returns the weight K in [0, 1] of a new gradient that minimises the variance of the next
+// estimate,
+//
+//	(1-K)^2 P + (K s_a + (1-K) s_d)^2/m.
+//
+// P is the variance of the last estimate, s_a the sensitivity of a gradient, s_d the sensitivity of a
+// difference of gradients, and m the charge of the step. K is the gain of a scalar Kalman filter.
+func Gain(P, sa, sd, m float64) float64 {
+	k := (P - sd*(sa-sd)/m) / (P + (sa-sd)*(sa-sd)/m)
+	if math.IsNaN(k) { // P = 0 and s_a = s_d: every gain has the same variance
+		return 0
+	}
+	return min(max(k, 0), 1)
 }

@@ -57,6 +57,8 @@ type Problem struct {
 	// Curved means that columns have curves, and that the fit has no second stage with features of effects. The
 	// rule for the second moment depends on it.
 	Curved bool
+	// Explained means that the noise of each weight will be stated. A run may then spend a part of its budget on it.
+	Explained bool
 	// Smoothing is the smoothing of the loss. If it is on, Constants are the constants of the
 	// smoothed loss, and every answer that a Run releases is about the smoothed loss.
 	Smoothing query.Smoothing

@@ -227,6 +227,17 @@ func (r *Run) regularized(estimate, at []float64, weight float64) []float64 {
 	return g
 }
 
+// Follow asks, at the given charge, for the gradient of the cohort's records at the current point, and takes a step
+// against it.
+func (r *Run) Follow(charge float64, records query.Cohort, u Use) error {
+	answer, err := r.Ask(charge, query.GradientAt(records, r.W, r.plan.problem.Constants.Lipschitz))
+	if err != nil {
+		return err
+	}
+	r.Descend(r.Estimate(answer), u)
+	return nil
+}
+
 // Extrapolate repeats the last move, multiplied by the momentum that the plan's update rule has for step t:
 // it moves the iterate from w_t to y_t = Proj(w_t + Momentum(t) (w_t - w_{t-1})).
 func (r *Run) Extrapolate(t int) {

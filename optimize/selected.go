@@ -1,6 +1,7 @@
 package optimize
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,12 +111,8 @@ func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 	if c.Of == nil {
 		return nil, errors.New("optimize: selected: of: must be an algorithm")
 	}
-	if c.Share == 0 {
-		c.Share = .1
-	}
-	if c.Candidates == 0 {
-		c.Candidates = 8
-	}
+	c.Share = cmp.Or(c.Share, .1)
+	c.Candidates = cmp.Or(c.Candidates, 8)
 	switch {
 	case !(c.Share > 0 && c.Share < 1):
 		return nil, fmt.Errorf("optimize: selected: share = %v: must be > 0 and < 1, or left out for .1", c.Share)

@@ -40,15 +40,25 @@ func margins(of loss.Loss) (lo, hi float64) {
 	return -8, 8
 }
 
+// sureSlope is the noise of a slope, as a share of that of a record at its mean, that bisect wants.
+const sureSlope = .1
+
 // bisect finds the margin of the best constant by bisection. Each step releases the mean change of
 // the loss between two nearby margins, divided by their distance, and follows the sign of this slope.
 // A record's slope is at most L0, whatever the distance. Near the optimum noise makes the sign of a
 // slope unsure. bisect therefore returns the root of a line through all released slopes (see root),
 // which averages the noise of the nearby slopes.
-func (b BaseRate) bisect(ctx context.Context, o Oracle, of loss.Loss) (Base, error) {
+//
+// Of a loss of relative residuals with a large cap, slopes are clipped so that one of them has noise of at most sureSlope,
+// or at usualCap if that is larger: the constant is then that of the loss with the smaller cap.
+func (b BaseRate) bisect(ctx context.Context, o Oracle, p Problem, of loss.Loss) (Base, error) {
 	lo, hi := margins(of)
 	apart := (hi - lo) / (1 << bisections)
-	clip := of.Constants().Lipschitz * apart
+	clip, relative := of.Constants().Lipschitz*apart, leastMean(of) > 0
+	if relative {
+		sure := sureSlope * p.Records * math.Sqrt(b.Charge/bisections*usable) / query.Gradient.Facts().Moves(p.Relation)
+		clip = min(clip, max(sure, usualCap)*apart)
+	}
 	if u, ok := b.Loss.(loss.Units); ok && u.Summed() {
 		clip *= float64(u.Rows())
 	}
@@ -73,7 +83,9 @@ func (b BaseRate) bisect(ctx context.Context, o Oracle, of loss.Loss) (Base, err
 	out := Base{Margins: []float64{z}, Resolved: rise > 0}
 	if rise > 0 { // the slopes near z have about the noise of one of them
 		sigma := slopes[0].sigma / rise
-		out.MarginSigma, out.Excess = []float64{sigma}, max(sigma*sigma*rise, within(slopes, z, least, most))/apart
+		if out.MarginSigma, out.Excess = []float64{sigma}, sigma*sigma*rise/apart; !relative {
+			out.Excess = max(out.Excess, within(slopes, z, least, most)/apart)
+		}
 	}
 	return out, nil
 }

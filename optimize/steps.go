@@ -1,6 +1,7 @@
 package optimize
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -29,9 +30,118 @@ func stepCount(most int, x float64) int {
 // included. 0 means the number of the default rule.
 func CheckSteps(algorithm string, steps int) error {
 	if steps < 0 || steps > MostSteps {
-		return fmt.Errorf("optimize: %s: steps = %d: must be between 1 and %d, or left out for the rule's number",
-			algorithm, steps,
-			MostSteps)
+		return fmt.Errorf("optimize: %s: steps = %d: must be between 1 and %d, or left out for the rule's number", algorithm,
+			steps, MostSteps)
 	}
 	return nil
 }
+
+// Setting is a number that the user of an algorithm may leave out. A setting of 0 is left out.
+type Setting struct {
+	Name  string
+	Value *float64
+	// Rule is the value of a setting that is left out.
+	Rule float64
+	// Below, if not 0, is the bound that the value must stay below.
+	Below float64
+	// Or ends the error of a setting without Below, such as ", or left out for 1".
+	Or string
+}
+
+// Fill sets each setting that is left out to its rule. It returns an error for the first setting that is not above
+// 0, or not below its bound, or not finite if it has no bound.
+func Fill(algorithm string, settings ...Setting) error {
+	for _, s := range settings {
+		*s.Value = cmp.Or(*s.Value, s.Rule)
+		switch x := *s.Value; {
+		case s.Below == 0 && !Positive(x):
+			return fmt.Errorf("optimize: %s: %s = %v: must be finite and > 0%s", algorithm, s.Name, x, s.Or)
+		case s.Below != 0 && !(x > 0 && x < s.Below):
+			return fmt.Errorf("optimize: %s: %s = %v: must be > 0 and < %v, or left out for the rule's", algorithm, s.Name, x,
+				s.Below)
+		}
+	}
+	return nil
+}
+
+// NameOf returns names[i], the name of value i of an enumeration. For a value without a name it
+// returns the field's name with the number, as in "output(7)".
+func NameOf(names []string, field string, i uint8) string {
+	if int(i) < len(names) {
+		return names[i]
+	}
+	return fmt.Sprintf("%s(%d)", field, i)
+}
+
+// ParseName returns the index of s in names. If s is empty and is not in names, it returns 0. For any other
+// unknown name it returns an error that states field, the name of the setting, and lists the names.
+func ParseName(names []string, field, s string) (int, error) {
+	var list []string
+	for i, name := range names {
+		if name == s {
+			return i, nil
+		}
+		if name != "" {
+			list = append(list, name)
+		}
+	}
+	if s == "" {
+		return 0, nil
+	}
+	return 0, fmt.Errorf("optimize: %s = %q: must be one of %v", field, s, list)
+}
+
+// SetName sets a setting to the value whose name is text, as ParseName finds it.
+func SetName[T ~uint8](setting *T, names []string, field string, text []byte) error {
+	i, err := ParseName(names, field, string(text))
+	*setting = T(i)
+	return err
+}
+
+// KL is public knowledge of how fast the objective F rises away from its minimum: the
+// Kurdyka-Lojasiewicz (KL) condition in the form of Menart et al. 2024,
+//
+//	F(w) - min F <= (Gamma ||grad F(w)||)^Kappa   at every point that a run visits.
+//
+// Kappa 2 is the Polyak-Lojasiewicz condition. Strong convexity with modulus m implies it with Gamma =
+// 1/sqrt(2m). Kappa 1 means a sharp minimum. The zero KL means that nothing is known. A wrong condition
+// costs accuracy, not privacy.
+type KL struct {
+	// Kappa is kappa in F(w) - min F <= (gamma ||grad F(w)||)^kappa, at least 1. If kappa and gamma are
+	// both zero, the values of the problem are used. If the problem states none, the values that strong
+	// convexity implies are used. If the objective is not known to be strongly convex, the values that
+	// follow from the curvature assumed by predictions are used.
+	Kappa float64 `yaml:"kappa"`
+	// Gamma is gamma in F(w) - min F <= (gamma ||grad F(w)||)^kappa. It must be given together with
+	// kappa.
+	Gamma float64 `yaml:"gamma"`
+}
+
+// Known reports whether k states a condition: whether it is not the zero KL.
+func (k KL) Known() bool { return k != KL{} }
+
+// Validate returns an error unless both fields are zero, or kappa is in [1, 10] and gamma is finite and
+// above 0.
+func (k KL) Validate() error {
+	switch {
+	case !k.Known():
+		return nil
+	case !(k.Kappa >= 1 && k.Kappa <= mostKappa):
+		return fmt.Errorf("optimize: kl: kappa = %v: must be between 1 and %v, and given with gamma", k.Kappa, mostKappa)
+	case !Positive(k.Gamma):
+		return fmt.Errorf("optimize: kl: gamma = %v: must be finite and > 0, and given with kappa", k.Gamma)
+	}
+	return nil
+}
+
+// mostKappa is the largest exponent kappa that is accepted. With kappa 10, halving the gradient norm
+// would divide the excess loss by about a thousand, which holds for no useful loss.
+const mostKappa = 10
+
+// Excess returns the largest excess loss F(w) - min F that the condition allows at a point w with the
+// given gradient norm.
+func (k KL) Excess(gradient float64) float64 { return math.Pow(k.Gamma*gradient, k.Kappa) }
+
+// Gradient returns the smallest gradient norm that the condition allows at a point w with the given
+// excess loss F(w) - min F.
+func (k KL) Gradient(excess float64) float64 { return math.Pow(excess, 1/k.Kappa) / k.Gamma }

@@ -11,11 +11,11 @@ import (
 )
 
 type coefficientsCommand struct {
-	Dir          string  `arg:"" help:"Output folder of a fit; with --tests also its model.json." placeholder:"DIR"`
-	Tests        bool    `help:"Print a joint test of each column in place of its coefficients, after a fit with inference." xor:"level,at"`
-	Level        float64 `help:"Level of the intervals, after a fit with inference; without it the level of the fit." placeholder:"P" xor:"level"`
-	Simultaneous bool    `help:"Widen the intervals so that all of them hold at once with the level (Bonferroni)." xor:"at"`
-	JSON         bool    `help:"Print JSON, with the covariance of the noise." name:"json"`
+	Dir          string   `arg:"" help:"Output folder of a fit; with --tests also its model.json." placeholder:"DIR"`
+	Tests        bool     `help:"Print a joint test of each column in place of its coefficients, after a fit with inference." xor:"level,at"`
+	Level        *float64 `help:"Level of the intervals, after a fit with inference; without it the level of the fit." placeholder:"P" xor:"level"`
+	Simultaneous bool     `help:"Widen the intervals so that all of them hold at once with the level (Bonferroni)." xor:"at"`
+	JSON         bool     `help:"Print JSON, with the covariance of the noise." name:"json"`
 }
 
 func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
@@ -27,7 +27,11 @@ func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
 		return err
 	}
 	if fit.Model != nil {
-		if fit.Model, err = report.AtLevel(fit.Model, k.Level, k.Simultaneous); err != nil {
+		together := 0
+		if k.Simultaneous {
+			together = report.Every
+		}
+		if fit.Model, err = report.AtLevel(fit.Model, k.Level, together); err != nil {
 			return fmt.Errorf("%s: %w", k.Dir, err)
 		}
 	}
@@ -42,14 +46,19 @@ func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
 	if list.Intervals != nil {
 		text = report.CoefficientText(list.Intervals)
 		if k.Simultaneous {
-			text += safetext.Lines("Simultaneous: each interval has the level in the head of the table, so that all of them hold "+
-				"at once with the level that was asked for (Bonferroni).", "", 100)
+			text += simultaneous("the level in the head of the table")
 		}
 	} else {
 		text = coefficientTable(list)
 	}
 	_, err = fmt.Fprint(c.out, text+report.HazardText(list.HazardRatios))
 	return err
+}
+
+// simultaneous says which level intervals have that hold at once.
+func simultaneous(level string) string {
+	return safetext.Lines("Simultaneous: each interval has "+level+", so that all of them hold at once with the level that was asked "+
+		"for (Bonferroni).", "", 100)
 }
 
 // tests prints the joint tests of the columns.
@@ -62,11 +71,7 @@ func (k *coefficientsCommand) tests(ctx context.Context, c *console) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", k.Dir, err)
 	}
-	if k.JSON {
-		return printJSON(c.out, list)
-	}
-	_, err = fmt.Fprint(c.out, report.TestText(list))
-	return err
+	return c.answer(k.JSON, list, report.TestText(list))
 }
 
 // coefficientTable formats the coefficients as a table of text.

@@ -2,21 +2,32 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
+	"text/tabwriter"
 
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/means"
 	"github.com/stillpoint-dp/stillpoint/internal/report"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
+	"github.com/stillpoint-dp/stillpoint/internal/table"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
 type contrastCommand struct {
 	Dir      string   `arg:"" help:"Output folder of a fit with inference: {level: 0.95}, or its model.json." placeholder:"DIR"`
 	Contrast []string `arg:"" help:"Combinations of terms, such as \"region=north - region=south\" or \"10 age\"." placeholder:"CONTRAST"`
-	Level    float64  `help:"Level of the intervals and of the region; without it the level of the fit." placeholder:"P"`
-	JSON     bool     `help:"Print JSON." name:"json"`
+	Level    *float64 `help:"Level of the intervals and of the region; without it the level of the fit." placeholder:"P"`
+
+	Simultaneous bool `help:"Widen the intervals so that all of them hold at once with the level (Bonferroni). The joint region stays."`
+
+	JSON bool `help:"Print JSON." name:"json"`
 }
 
 // model reads the model of a fit's folder, and verifies the folder's certificate and model. If Dir is a file,
@@ -40,12 +51,18 @@ func (k *contrastCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	if m, err = report.AtLevel(m, k.Level, false); err != nil {
+	if m, err = report.AtLevel(m, k.Level, 0); err != nil {
 		return fmt.Errorf("%s: %w", k.Dir, err)
+	}
+	each := m
+	if k.Simultaneous {
+		if each, err = report.AtLevel(m, nil, len(k.Contrast)); err != nil {
+			return fmt.Errorf("%s: %w", k.Dir, err)
+		}
 	}
 	var list []*model.ContrastOf
 	for _, text := range k.Contrast {
-		one, err := m.Contrast(text)
+		one, err := each.Contrast(text)
 		if err != nil {
 			return fmt.Errorf("%s: %w", k.Dir, err)
 		}
@@ -65,7 +82,11 @@ func (k *contrastCommand) Run(ctx context.Context, c *console) error {
 			Joint     *inference.Joint    `json:"joint,omitempty"`
 		}{list, joint})
 	}
-	_, err = fmt.Fprint(c.out, contrastText(list, joint))
+	text := contrastText(list, joint)
+	if k.Simultaneous {
+		text += simultaneous("the level beside it")
+	}
+	_, err = fmt.Fprint(c.out, text)
 	return err
 }
 
@@ -78,10 +99,10 @@ func contrastText(list []*model.ContrastOf, joint *inference.Joint) string {
 		switch v.State {
 		case inference.Reported:
 			fmt.Fprintf(&b,
-				"  %.4g, %g%% interval %.4g to %.4g (%s), standard error %.2g, of which privacy makes %.0f%% of the width\n",
+				"  %.4g, %.5g%% interval %.4g to %.4g (%s), standard error %.2g, of which privacy makes %.0f%% of the width\n",
 				v.Estimate, 100*v.Level, v.Low, v.High, safetext.Text(v.Unit), v.Error, 100*v.Privacy)
 			if r, name := v.Ratio(); r != nil {
-				fmt.Fprintf(&b, "  %s %.4g, %g%% interval %.4g to %.4g\n", name, r.Estimate, 100*v.Level, r.Low, r.High)
+				fmt.Fprintf(&b, "  %s %.4g, %.5g%% interval %.4g to %.4g\n", name, r.Estimate, 100*v.Level, r.Low, r.High)
 			}
 			if v.Reason != "" {
 				b.WriteString(safetext.Lines(safetext.Text(v.Reason), "  ", 100))
@@ -107,6 +128,197 @@ func contrastText(list []*model.ContrastOf, joint *inference.Joint) string {
 		fmt.Fprintf(&b, "joint region (limit %.4g of the squared distance): holds 0 for all of them\n", joint.Limit)
 	default:
 		fmt.Fprintf(&b, "joint region (limit %.4g of the squared distance): does not hold 0 for all of them\n", joint.Limit)
+	}
+	return b.String()
+}
+
+type meansCommand struct {
+	Dir     string   `arg:"" help:"Output folder of a fit, or its model.json." placeholder:"DIR"`
+	Of      []string `help:"Columns whose means or effects are printed; without it all categories and numbers." sep:"none" placeholder:"COLUMN"`
+	Over    string   `help:"PUBLIC table (CSV or Parquet) that is the reference population." placeholder:"FILE"`
+	Profile []string `help:"A row of the reference population in place of a table: age=40,sex=f. May be given several times." sep:"none" placeholder:"PROFILE"`
+	Level   *float64 `help:"Level of the intervals; without it the level of the fit." placeholder:"P"`
+
+	Simultaneous bool `help:"Widen the intervals so that all of them hold at once with the level (Bonferroni)."`
+
+	JSON bool `help:"Print JSON." name:"json"`
+}
+
+func (k *meansCommand) Run(ctx context.Context, c *console) error {
+	m, err := (&contrastCommand{Dir: k.Dir}).model(ctx)
+	if err != nil {
+		return err
+	}
+	if m, err = report.AtLevel(m, k.Level, 0); err != nil {
+		return fmt.Errorf("%s: %w", k.Dir, err)
+	}
+	var people means.Population
+	switch {
+	case (k.Over == "") == (len(k.Profile) == 0):
+		return errors.New("population: must be given: one of --over FILE and --profile")
+	case k.Over != "":
+		people, err = publicRows(ctx, k.Over)
+	default:
+		people, err = profiles(k.Profile)
+	}
+	if err != nil {
+		return err
+	}
+	answers, predicted, err := k.answers(ctx, m, people)
+	if err == nil && k.Simultaneous {
+		if m, err = report.AtLevel(m, nil, 1+len(answers.List)+len(predicted)); err != nil {
+			return fmt.Errorf("%s: %w", k.Dir, err)
+		}
+		answers, predicted, err = k.answers(ctx, m, people)
+	}
+	if err != nil {
+		return err
+	}
+	if k.JSON {
+		return printJSON(c.out, struct {
+			*means.Answers
+			Profiles []profilePrediction `json:"profiles,omitempty"`
+		}{answers, predicted})
+	}
+	text := meansText(answers, predicted)
+	if k.Simultaneous {
+		text += simultaneous("the level in the head of the table")
+	}
+	_, err = fmt.Fprint(c.out, text)
+	return err
+}
+
+// answers returns the means and effects, and the predictions for profiles.
+func (k *meansCommand) answers(ctx context.Context, m *model.Model, people means.Population) (*means.Answers, []profilePrediction, error) {
+	answers, err := means.Of(ctx, m, people, k.Of)
+	if err != nil {
+		return nil, nil, err
+	}
+	predicted, err := k.predictions(ctx, m, people)
+	return answers, predicted, err
+}
+
+// publicRows reads a public table.
+func publicRows(ctx context.Context, path string) (people means.Population, err error) {
+	r, err := table.Open([]string{path}, dataset.CSV{})
+	if err != nil {
+		return people, err
+	}
+	defer r.Close()
+	people.Header = slices.Clone(r.Header())
+	for ctx.Err() == nil {
+		cells, more, err := r.Next()
+		if err != nil || !more {
+			return people, err
+		}
+		people.Rows = append(people.Rows, slices.Clone(cells))
+	}
+	return people, ctx.Err()
+}
+
+// profiles parses profiles such as age=40,sex=f. All must name the same columns.
+func profiles(texts []string) (people means.Population, err error) {
+	for i, text := range texts {
+		var names, cells []string
+		for _, part := range strings.Split(text, ",") {
+			name, cell, ok := strings.Cut(part, "=")
+			if !ok {
+				return people, fmt.Errorf("profile = %s: must be column=value, several joined by commas", strconv.Quote(text))
+			}
+			names, cells = append(names, strings.TrimSpace(name)), append(cells, cell)
+		}
+		if i == 0 {
+			people.Header = names
+		}
+		if !slices.Equal(names, people.Header) {
+			return people, fmt.Errorf("profile = %s: must name the columns of the first profile, in its order", strconv.Quote(text))
+		}
+		people.Rows = append(people.Rows, cells)
+	}
+	return people, nil
+}
+
+// profilePrediction is the prediction for one profile.
+type profilePrediction struct {
+	Profile    string   `json:"profile"`
+	Prediction float64  `json:"prediction"`
+	Low        *float64 `json:"low,omitempty"`
+	High       *float64 `json:"high,omitempty"`
+}
+
+// predictions returns the predictions for the profiles.
+func (k *meansCommand) predictions(ctx context.Context, m *model.Model, people means.Population) (
+	list []profilePrediction, err error) {
+	if o, err := m.Output(); err != nil || len(k.Profile) == 0 || o == model.Probabilities { // no prediction of one number
+		return nil, err
+	}
+	rows := func(yield func([]string, error) bool) {
+		for _, cells := range people.Rows {
+			if !yield(cells, nil) {
+				return
+			}
+		}
+	}
+	for p, err := range m.Predictions(ctx, model.Source{Header: people.Header, Cells: rows}) {
+		if err != nil {
+			return nil, err
+		}
+		one := profilePrediction{Profile: k.Profile[len(list)], Prediction: p.Value}
+		if len(p.Probabilities) == 2 {
+			one.Prediction = p.Probabilities[1]
+		}
+		if p.Interval != nil {
+			one.Low, one.High = &p.Interval.Low, &p.Interval.High
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// meansText shows answers as a table of text.
+func meansText(a *means.Answers, predicted []profilePrediction) string {
+	var b strings.Builder
+	interval := func(low, high *float64) string {
+		if low == nil {
+			return "-"
+		}
+		return fmt.Sprintf("%.4g to %.4g", *low, *high)
+	}
+	reasons := map[string]bool{}
+	fmt.Fprintf(&b, "Mean prediction (%s) over %d rows of the population: %.4g\n", safetext.Text(a.Of), a.Rows, a.Mean.Estimate)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	head := "interval"
+	if a.Level > 0 {
+		head = fmt.Sprintf("%.5g%% interval", 100*a.Level)
+	}
+	if predicted != nil {
+		fmt.Fprintf(w, "\nprofile\tprediction\t%s\n", head)
+		for _, p := range predicted {
+			fmt.Fprintf(w, "%s\t%.4g\t%s\n", safetext.Text(p.Profile), p.Prediction, interval(p.Low, p.High))
+		}
+	}
+	fmt.Fprintf(w, "\ncolumn\tof it\testimate\t%s\n", head)
+	for _, r := range append([]means.Answer{a.Mean}, a.List...) {
+		name, of := r.Column, "mean for "+r.Level
+		switch {
+		case r.Column == "":
+			name, of = "all", "mean"
+		case r.Level == "":
+			of = "effect of one unit more"
+		case r.Against != "":
+			of = r.Level + " less " + r.Against
+		}
+		if r.Reason != "" {
+			reasons[r.Reason] = true
+		}
+		fmt.Fprintf(w, "%s\t%s\t%.4g\t%s\n", safetext.Text(name), safetext.Text(of), r.Estimate, interval(r.Low, r.High))
+	}
+	_ = w.Flush() // writing to a strings.Builder never fails
+	if a.Short {
+		b.WriteString("The intervals are of the SHORT formula of the fit: levels that it lacks count as the reference level.\n")
+	}
+	for _, why := range slices.Sorted(maps.Keys(reasons)) {
+		fmt.Fprintf(&b, "no interval: %s\n", safetext.Text(why))
 	}
 	return b.String()
 }

@@ -7,13 +7,17 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
 	"github.com/stillpoint-dp/stillpoint/internal/fitting"
 	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
+	"github.com/stillpoint-dp/stillpoint/internal/table"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
+	"github.com/stillpoint-dp/stillpoint/model"
 )
 
 // privacyFlags override values in the configuration's section privacy.
@@ -146,11 +150,7 @@ func (f *fitCommand) dry(ctx context.Context, c *console, config *train.Config) 
 	if err != nil {
 		return around(err)
 	}
-	if f.JSON {
-		return printJSON(c.out, dryJSON(ctx, config, d))
-	}
-	_, err = fmt.Fprint(c.out, outline(d.Planned, f.Verbose), drySummary(ctx, config, d))
-	return err
+	return c.answer(f.JSON, dryJSON(ctx, config, d), outline(d.Planned, f.Verbose), drySummary(ctx, config, d))
 }
 
 type planCommand struct {
@@ -175,11 +175,10 @@ func (f *planCommand) Run(ctx context.Context, c *console) error {
 			return err
 		}
 	}
-	if f.JSON {
-		return printJSON(c.out, planJSON(planned, tried))
+	if err := c.answer(f.JSON, planJSON(planned, tried), outline(planned, f.Verbose), comparison(planned, tried)); err != nil {
+		return err
 	}
-	_, err = fmt.Fprint(c.out, outline(planned, f.Verbose), comparison(planned, tried))
-	return err
+	return planned.Useless() // which fit refuses, too
 }
 
 // drySummary returns the lines that fit --dry-run prints below the plan: the charge and the files of the fit
@@ -223,4 +222,197 @@ func dryJSON(ctx context.Context, c *train.Config, d *runfolder.Dry) any {
 		j.Together = runfolder.RoundUp(epsilon)
 	}
 	return j
+}
+
+// reads returns the table's name for messages: its files, or its public name if it comes from shards or
+// standard input.
+func reads(c *train.Config) string {
+	switch {
+	case c.Shards != nil:
+		return fmt.Sprintf("%s in %d shards", c.TableName(), c.Shards.Count)
+	case c.DataPath() == table.Standard:
+		return c.TableName() + " from standard input"
+	}
+	return c.DataPath()
+}
+
+// fittedJSON is the output of fit --json. It has the facts of the text summary.
+type fittedJSON struct {
+	Folder      string `json:"folder"`
+	Model       string `json:"model"`
+	Certificate string `json:"certificate"`
+	Complete    bool   `json:"complete"`
+	Algorithm   string `json:"algorithm"`
+	Steps       int    `json:"steps"`
+	Of          int    `json:"of"`
+
+	Records float64 `json:"records"`
+	account.Guarantee
+	Neighbour string `json:"neighbour"`
+	Protects  string `json:"protects"`
+	// Charged and Budget are in units of mu^2. Charged is zero for a fit on a schedule of Poisson samples.
+	Charged  float64  `json:"charged"`
+	Budget   float64  `json:"budget"`
+	Releases int      `json:"releases"`
+	Trusted  []string `json:"trusted,omitempty"`
+	// Warnings are the facts that a user of the model must know, as in the model's file.
+	Warnings []train.Warning `json:"warnings,omitempty"`
+	// Compared is the comparison of the model with the best constant. Verdict is its result: better, unclear
+	// or worse.
+	Compared *train.Compared `json:"compared,omitempty"`
+	// Comparison is the comparison in one sentence. Saved is the share of the constant's loss that the fit saves, or
+	// of times the explained randomness; absent unless it is better, and for counts.
+	Comparison string `json:"comparison,omitempty"`
+	Saved      *saved `json:"saved,omitempty"`
+	// Coefficients are the coefficients with confidence intervals, and the formula to which they belong.
+	Coefficients *model.Coefficients `json:"coefficients,omitempty"`
+	Verdict      string              `json:"verdict,omitempty"`
+	Measured     any                 `json:"measured,omitempty"` // as in a certificate
+	// Constant states public bounds on the loss of the model that gives every record the score 0. The
+	// measured loss can be compared with them.
+	Constant any `json:"constant,omitempty"`
+	// Curvature is the released least curvature at the result along public directions, as a certificate
+	// states it.
+	Curvature any `json:"curvature,omitempty"`
+	// SelectedNorm is the released gradient norm at the result of algorithm o2nc, as a certificate states it.
+	SelectedNorm any `json:"looked,omitempty"`
+	// Stored is the row of the store of budgets that reserves the fit's budget; absent without a store.
+	Stored any `json:"stored,omitempty"`
+	// Table is the table's name for messages. Earlier is the number of earlier fits of the table that the
+	// output folders have. Together is an epsilon, at Delta, that holds for this fit and the earlier fits
+	// together; it is absent if none could be computed.
+	Table    string   `json:"table"`
+	Earlier  int      `json:"earlier"`
+	Together *float64 `json:"together,omitempty"`
+}
+
+// saved is a share of the constant's loss, with the ends of its 95% interval.
+type saved struct {
+	Share float64 `json:"share"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+func result(ctx context.Context, c *train.Config, f *runfolder.Fitted) fittedJSON {
+	j := fittedJSON{
+		Folder: f.Folder, Model: f.ModelPath, Certificate: f.CertificatePath, Complete: f.Result.Complete,
+		Algorithm: f.Summary.Algorithm, Steps: f.Result.Steps, Of: f.Summary.Steps,
+		Records: f.Records, Guarantee: f.Budget.Guarantee(f.Unit.Column),
+		Neighbour: f.Unit.Neighbour(f.Filter, f.Budget.Relation()),
+		Protects:  f.Unit.Protects(f.Filter, f.Budget.Relation()),
+		Charged:   f.Charged, Budget: f.Budget.Charge(), Releases: f.Releases, Trusted: f.Trusted,
+		Table: c.TableName(), Earlier: len(f.Earlier),
+	}
+	if f.Reserved != nil {
+		j.Stored = f.Reserved
+	}
+	j.Warnings = f.Warnings
+	if f.Fitted.Model != nil && f.Fitted.Model.Inference() != nil {
+		j.Coefficients, _ = f.Fitted.Model.Coefficients()
+	}
+	if j.Compared = f.Compared; f.Compared != nil {
+		j.Verdict, j.Comparison = f.Compared.Verdict().Code(), f.Compared.Sentence()
+		if share, low, high, ok := f.Compared.Explained(); ok {
+			j.Saved = &saved{share, low, high}
+		}
+	}
+	if f.Measured != nil {
+		j.Measured = f.Measured
+	}
+	if f.Constant != nil {
+		j.Constant = f.Constant
+	}
+	if f.Result.Curvature != nil {
+		j.Curvature = f.Result.Curvature
+	}
+	if f.Result.SelectedNorm != nil {
+		j.SelectedNorm = f.Result.SelectedNorm
+	}
+	if epsilon, ok := f.Sum(ctx); ok {
+		j.Together = &epsilon
+	}
+	return j
+}
+
+type recoverCommand struct {
+	Dir       string `arg:"" help:"Output folder of the fit that did not end." placeholder:"DIR"`
+	Overwrite bool   `help:"Replace the files of an earlier fit in DIR by those of the one that did not end."`
+}
+
+func (r *recoverCommand) Run(ctx context.Context, c *console) error {
+	saved, err := runfolder.Recover(ctx, r.Dir, runfolder.RecoverOptions{Overwrite: r.Overwrite, Stores: stores.Open})
+	if saved != nil {
+		err = errors.Join(describe(c.out, saved), err)
+	}
+	return err
+}
+
+// describe prints the files and the charge of the fit that was recovered, and the settlements of runs with
+// stores of budgets.
+func describe(w io.Writer, r *runfolder.Recovered) (err error) {
+	line := func(name, format string, args ...any) {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "%-13s%s\n", name, fmt.Sprintf(format, args...))
+		}
+	}
+	defer func() {
+		for _, s := range r.Settlements {
+			line("store", "%v", s)
+		}
+	}()
+	if !r.Files {
+		return nil
+	}
+	switch {
+	case r.Complete:
+		line("recovered", "fit %d of %s: it had ended, and its files were not in their places", r.Fit, r.Folder)
+	case r.Step > 0:
+		line("incomplete", "fit %d of %s: the model is that of step %d of %d", r.Fit, r.Folder, r.Step, r.Steps)
+	default:
+		line("incomplete", "fit %d of %s", r.Fit, r.Folder)
+	}
+	if r.ModelPath != "" {
+		line("model", "%s", r.ModelPath)
+	} else {
+		line("model", "none: no iterate had been released")
+	}
+	line("certificate", "%s", r.CertificatePath)
+	line("guarantee", "%s", r.Budget.Guarantee(r.Unit.Column).Text())
+	line("released", "at least %.6g of %.6g (units of mu^2), in %d noisy answers (releases) of the journal",
+		r.Charged, r.Budget.Charge(), r.Releases)
+	line("ledger", "keeps the whole budget of this fit, in %s", filepath.Join(r.Folder, runfolder.LedgerFile))
+	if r.Damaged > 0 {
+		line("WARNING", "line %d of the journal is damaged or cut off: the releases after it are not known",
+			r.Damaged)
+	}
+	line("recheck", "stillpoint verify %s", r.CertificatePath)
+	return err
+}
+
+type ledgerCommand struct {
+	Folders []string `arg:"" help:"Output folders of fits, or folders that hold some." placeholder:"DIR"`
+	Delta   float64  `help:"Sum at this delta; without it at the largest of a table's fits." placeholder:"D"`
+	JSON    bool     `help:"Print JSON." name:"json"`
+}
+
+func (l *ledgerCommand) Run(ctx context.Context, c *console) error {
+	totals, err := runfolder.Totals(ctx, l.Folders, l.Delta)
+	if err != nil {
+		return err
+	}
+	if l.JSON {
+		return printJSON(c.out, totals)
+	}
+	for _, t := range totals {
+		fits, unit := "1 fit", ""
+		if t.Unit != "" {
+			unit = ", for all rows of one " + safetext.Text(t.Unit)
+		}
+		if t.Fits > 1 {
+			fits = fmt.Sprintf("%d fits", t.Fits)
+		}
+		fmt.Fprintf(c.out, "%s: %s, together epsilon %.4g at delta %v under %v%s\n", safetext.Text(t.Table), fits,
+			runfolder.RoundUp(t.Epsilon), t.Delta, t.Relation, unit)
+	}
+	return nil
 }

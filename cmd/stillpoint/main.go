@@ -2,13 +2,12 @@
 // certificates that it writes.
 package main
 
-//go:generate go test . -run ^Test(Reference|EditorSchema)IsFresh$ -rewrite
-
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -23,7 +22,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/crashsafe"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/sshsig"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
+
+//go:generate go test . -run ^Test(Reference|EditorSchema)IsFresh$ -rewrite
 
 // Exit codes of the command. The help and the README document them.
 const (
@@ -78,6 +80,15 @@ type console struct {
 	saving func()
 	// json is true if messages are printed as JSON.
 	json bool
+}
+
+// answer prints v as JSON if that was asked for, otherwise the texts.
+func (c *console) answer(asJSON bool, v any, texts ...any) error {
+	if asJSON {
+		return printJSON(c.out, v)
+	}
+	_, err := fmt.Fprint(c.out, texts...)
+	return err
 }
 
 // terminal returns the writer behind w, to which w passes its text if w is a safetext.Writer, and otherwise
@@ -218,3 +229,32 @@ var errMoved = errors.New("experiment is a command of the laboratory, which the 
 	"go run ./lab/cmd/lab experiment")
 
 func (*experimentCommand) Run() error { return errMoved }
+
+// heapShare is the heap's limit without heapBase, as a percentage of the configured memory. Near the limit
+// the garbage collector runs more often. Without a limit, garbage from reading the table could double the
+// heap.
+const heapShare = 110
+
+// heapBase is a number of bytes that is added to the heap's limit.
+const heapBase = 8 << 20
+
+// collect sets the garbage collector's memory limit to heapLimit(m), unless the environment (GOMEMLIMIT) sets
+// a lower limit.
+func collect(m train.Memory) {
+	if limit := heapLimit(m); limit < debug.SetMemoryLimit(-1) {
+		debug.SetMemoryLimit(limit)
+	}
+}
+
+// heapLimit returns the heap's limit in bytes. Without configured memory there is no limit.
+func heapLimit(m train.Memory) int64 {
+	if m.Gigabytes <= 0 {
+		return math.MaxInt64
+	}
+	// A limit of 2^62 bytes or more counts as no limit, which also avoids an overflow of int64.
+	limit := m.Gigabytes*1e9*heapShare/100 + heapBase
+	if limit >= 1<<62 {
+		return math.MaxInt64
+	}
+	return int64(limit)
+}

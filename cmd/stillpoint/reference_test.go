@@ -85,8 +85,8 @@ func commandPage(t *testing.T) string {
 var keysBelow = []struct{ file, name, prefix string }{
 	{"internal/train/config.go", "Config", ""}, {"dataset/csv.go", "CSV", "csv."},
 	{"internal/train/config.go", "Model", "model."},
-	{"optimize/kl.go", "KL", "model.kl."}, {"internal/train/config.go", "Privacy", "privacy."},
-	{"internal/train/config.go", "StoredBudget", "budget."}, {"internal/train/memory.go", "Memory", "memory."},
+	{"optimize/steps.go", "KL", "model.kl."}, {"internal/train/config.go", "Privacy", "privacy."},
+	{"internal/train/config.go", "StoredBudget", "budget."}, {"internal/train/settings.go", "Memory", "memory."},
 	{"internal/train/inference.go", "Inference", "inference."},
 }
 

@@ -5,6 +5,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -70,9 +71,7 @@ func open(c Config, w session.Watcher) (*Session, error) {
 	for i, x := range c.Rows {
 		t.Append(x, c.Targets[i], true)
 	}
-	if c.Workers == 0 {
-		c.Workers = runtime.GOMAXPROCS(0)
-	}
+	c.Workers = cmp.Or(c.Workers, runtime.GOMAXPROCS(0))
 	var seed [32]byte
 	binary.LittleEndian.PutUint64(seed[:], c.Seed)
 	e, err := engine.New(t, c.Loss, c.Workers)

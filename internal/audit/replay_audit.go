@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -30,15 +31,9 @@ type Effort struct {
 }
 
 func (e Effort) settled() Effort {
-	if e.Positions == 0 {
-		e.Positions = 4
-	}
-	if e.Records == 0 {
-		e.Records = 72
-	}
-	if e.Climbs == 0 {
-		e.Climbs = 12
-	}
+	e.Positions = cmp.Or(e.Positions, 4)
+	e.Records = cmp.Or(e.Records, 72)
+	e.Climbs = cmp.Or(e.Climbs, 12)
 	if e.Progress == nil {
 		e.Progress = func() {}
 	}

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -146,9 +147,7 @@ const searchDim = 2
 // steps of a climb. Zero means 300. It returns an error if the name is not a form for the loss.
 func Search(ctx context.Context, l loss.Loss, r account.Relation, name string, steps int, seed uint64) (Finding,
 	error) {
-	if steps == 0 {
-		steps = 300
-	}
+	steps = cmp.Or(steps, 300)
 	for _, f := range forms(l) {
 		if f.Name != name {
 			continue

@@ -69,8 +69,13 @@ func (f *Fit) Contrasts() func(weights []float64, constant float64) Interval {
 		out.Privacy = 1 - math.Sqrt(max(mat.Inner(c, sampling, c), 0)/variance)
 		out.Privacy = min(max(out.Privacy, 0), 1)
 		along.MulVec(metric, c)
-		if remainder := f.remainder(c, mat.Norm(along, 2)) / half; remainder > WithheldAt {
+		switch remainder := f.remainder(c, mat.Norm(along, 2)) / half; {
+		case remainder > WithheldAt:
 			out = Interval{State: Withheld, Estimate: out.Estimate, Remainder: remainder}
+		case remainder > WidenedAt:
+			wide := 1 + remainder
+			out.Remainder, out.Error, out.Privacy = remainder, wide*out.Error, 1-(1-out.Privacy)/wide
+			out.Low, out.High = out.Estimate-wide*half, out.Estimate+wide*half
 		}
 		return out
 	}
@@ -86,12 +91,12 @@ func (f *Fit) remainder(c *mat.VecDense, length float64) float64 {
 	return of
 }
 
-// WithheldAt is the largest allowance with which an interval is stated, as a share of the interval's
-// half-width. The allowance is a bound on the part of the error that the first-order formula leaves out.
-// For a contrast c'beta it is the method remainder. The value was chosen on a
-// tuning design with a rare outcome, where intervals with 1/2 covered too seldom (lab/results/inference.md,
-// "Coverage").
-const WithheldAt = .25
+// The allowance is a bound on the part of the error that the first-order formula leaves out. For a contrast c'beta it is
+// the method remainder. An interval whose allowance exceeds WidenedAt, as a share of its half-width, is wider by the
+// allowance, and so is its standard error; one whose allowance exceeds WithheldAt is withheld. WidenedAt was chosen on a
+// tuning design with a rare outcome, where intervals without the allowance covered too seldom with 1/2
+// (lab/results/inference.md, "Coverage").
+const WidenedAt, WithheldAt = .25, 1
 
 // reduce converts a contrast, a linear combination of the model's weights, to a linear combination
 // of the columns' coefficients. present is false if no column has a nonzero factor, or if a dropped feature has
@@ -124,6 +129,9 @@ func (f *Fit) Covariances(contrasts [][]float64) [][]float64 {
 	c := mat.NewDense(len(contrasts), k, nil)
 	for i, weights := range contrasts {
 		row, _ := f.reduce(weights)
+		if at := f.Contrast(weights, 0); at.State == Reported {
+			row.ScaleVec(1+at.Remainder, row)
+		}
 		c.SetRow(i, row.RawVector().Data)
 	}
 	var left, whole mat.Dense
@@ -152,8 +160,12 @@ func (f *Fit) Joint(contrasts [][]float64, constants []float64) (Joint, error) {
 		for j := range k {
 			out.Estimate[i] += row.AtVec(j) * f.Beta[j]
 		}
-		if at := f.Contrast(weights, constants[i]); at.State != Reported {
+		at := f.Contrast(weights, constants[i])
+		if at.State != Reported {
 			return Joint{State: at.State}, nil
+		}
+		if at.Remainder > 0 && q > 1 { // a sum of such contrasts may have a larger allowance than each
+			return Joint{State: Withheld}, nil
 		}
 	}
 	if f.Method != Wald {

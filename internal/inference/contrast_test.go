@@ -74,23 +74,47 @@ func TestContrastByHand(t *testing.T) {
 	}
 }
 
-// TestWithheldOnTheMarginsScale tests the allowance above which the interval of a contrast c is withheld:
-// WithheldAt times the interval's half-width divided by |P c|, with P the metric. A withheld interval must
-// state the allowance as a share of the half-width divided by |P c|.
-func TestWithheldOnTheMarginsScale(t *testing.T) {
+// TestAllowanceOnTheMarginsScale tests how an interval depends on the allowance of a contrast c, which is the
+// allowance on the scale of the margin times |P c|, with P the metric, as a share of the half-width. Up to WidenedAt
+// nothing changes. Up to WithheldAt the interval, its standard error and the covariance are larger by the share. Above it
+// the interval is withheld and states the share.
+func TestAllowanceOnTheMarginsScale(t *testing.T) {
 	f := fitted()
 	for _, c := range []struct {
 		w      []float64
 		length float64 // |P c|
 	}{{[]float64{0, 1, 0, 0}, 2}, {[]float64{3, 0, 0, 0}, 1.5}, {[]float64{0, 1, 0, -1}, math.Sqrt(5)}} {
 		f.Allowance = 0
-		half := (f.Contrast(c.w, 0).High - f.Contrast(c.w, 0).Low) / 2
-		f.Allowance = .999 * inference.WithheldAt * half / c.length
-		if v := f.Contrast(c.w, 0); v.State != inference.Reported {
+		plain := f.Contrast(c.w, 0)
+		half := (plain.High - plain.Low) / 2
+		at := func(share float64) inference.Interval {
+			f.Allowance = share * half / c.length
+			return f.Contrast(c.w, 0)
+		}
+		if v := at(.999 * inference.WidenedAt); v != plain {
 			t.Errorf("%v: %+v below the limit", c.w, v)
 		}
-		f.Allowance = 3 * inference.WithheldAt * half / c.length
-		v := f.Contrast(c.w, 0)
+		for _, share := range []float64{1.001 * inference.WidenedAt, .999 * inference.WithheldAt} {
+			v := at(share)
+			for what, d := range map[string]float64{
+				"low": v.Low - (plain.Estimate - (1+share)*half), "high": v.High - (plain.Estimate + (1+share)*half),
+				"error": v.Error - (1+share)*plain.Error, "share": v.Remainder - share,
+				"covariance": f.Covariances([][]float64{c.w})[0][0] - v.Error*v.Error,
+				"sampling":   (1-v.Privacy)*v.Error - (1-plain.Privacy)*plain.Error,
+			} {
+				if v.State != inference.Reported || !(math.Abs(d) < 1e-9) {
+					t.Errorf("%v at %v: %s is off by %v: %+v", c.w, share, what, d, v)
+				}
+			}
+			if joint, err := f.Joint([][]float64{c.w}, []float64{0}); err != nil || joint.State != inference.Reported {
+				t.Errorf("%v at %v: %v: joint region %+v of one interval", c.w, share, err, joint)
+			}
+			two, err := f.Joint([][]float64{c.w, {0, 1, 0, 2}}, []float64{0, 0})
+			if err != nil || two.State != inference.Withheld || two.Zero != nil {
+				t.Errorf("%v at %v: %v: joint region %+v of two intervals", c.w, share, err, two)
+			}
+		}
+		v := at(3 * inference.WithheldAt)
 		if v.State != inference.Withheld || math.Abs(v.Remainder-3*inference.WithheldAt) > 1e-9 || v.Low != v.High {
 			t.Errorf("%v: %+v: want withheld, with a remainder of %v", c.w, v, 3*inference.WithheldAt)
 		}

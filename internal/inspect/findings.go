@@ -184,9 +184,7 @@ func nearly(k *counted, listed []string, as func([]string) string) []Finding {
 			do = "spell them in the table as they are listed: it has more than one spelling of a value"
 		}
 	}
-	if do == "" {
-		do = "list them as the table spells them: " + as(values)
-	}
+	do = cmp.Or(do, "list them as the table spells them: "+as(values))
 	return []Finding{near.problem("differs from a listed value only in case, blanks, marks or zeros", do)}
 }
 

@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -56,9 +57,7 @@ func (c Check) Run(ctx context.Context, list []choose.Candidate, done func(int))
 
 // RunOn is [Check.Run] on given rows, whose loss must be the check's loss.
 func (c Check) RunOn(ctx context.Context, rows Rows, list []choose.Candidate, done func(int)) ([]Checked, error) {
-	if c.Seeds == 0 {
-		c.Seeds = 5
-	}
+	c.Seeds = cmp.Or(c.Seeds, 5)
 	repeat := int(math.Ceil(c.Records / float64(len(rows.Sample.Rows))))
 	measure, err := c.measure(rows)
 	if err != nil {

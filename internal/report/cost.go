@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -143,9 +144,7 @@ func (f *Fit) ledger(ctx context.Context) []Part {
 	}
 	for _, r := range same[max(0, len(same)-mostRows):] {
 		outcome := r.Outcome
-		if outcome == "" {
-			outcome = "not ended"
-		}
+		outcome = cmp.Or(outcome, "not ended")
 		if r.Fit == own.Fit {
 			outcome += " (this one)"
 		}

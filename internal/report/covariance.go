@@ -174,12 +174,18 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 	went.Sub(&along, &went)
 	draws := metric.draws()
 	moments := possible(rows, known, moment.Sigma)
+	level, apart, err := l.seenCurvature(metric, rows)
+	if err != nil {
+		return nil, err
+	}
 	for n, mean := range b.Values(nil) {
 		mix := mat.Col(nil, n, c.mix)
 		curved := func(rows *mat.SymDense) *mat.SymDense {
 			out := mat.NewSymDense(d, nil)
-			out.ScaleSym(max(mean, 0), rows)
-			if shared > 0 {
+			if out.ScaleSym(max(mean, 0), rows); apart != nil {
+				out.ScaleSym(level, rows)
+				out.AddSym(out, apart)
+			} else if shared > 0 {
 				of.tilt(out, rows, along.RawRowView(n), mix, share*shared, share)
 			}
 			for j := range d {

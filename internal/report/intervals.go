@@ -1,11 +1,15 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/mathext"
 
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
@@ -65,6 +69,16 @@ func states(c *model.Coefficients) (text string) {
 			terms = append(slices.Clone(terms[:most]), fmt.Sprintf("%d others", len(terms)-most))
 		}
 		text += fmt.Sprintf(" %s%s (%s): %s.", strings.ToUpper(string(r.State[:1])), r.State[1:], strings.Join(terms, ", "), r.Text)
+	}
+	wider, largest := 0, 0.
+	for _, k := range slices.Concat(c.List, c.Thresholds) {
+		if k.State == inference.Reported && k.Remainder > 0 {
+			wider, largest = wider+1, max(largest, k.Remainder)
+		}
+	}
+	if wider > 0 {
+		text += fmt.Sprintf(" A bound on the error of the last Newton step is part of %s: it makes each wider by %.0f%% at most.",
+			count(wider, "interval", "intervals"), 100*largest)
 	}
 	return text
 }
@@ -241,4 +255,187 @@ func effects(c *model.Coefficients) Table {
 		t.Rows = append(t.Rows, Row{Cells: append([]string{v.Term, "threshold 1"}, cells(v, ratio != "")...)})
 	}
 	return t
+}
+
+// Every, as a number of intervals, is all coefficients of the formula but the intercept.
+const Every = -1
+
+// AtLevel returns the model with intervals of another level, for which the released covariance is enough; nil is that
+// of the fit. If together is not 0, as many intervals hold at once with this level: by Bonferroni's inequality each of k
+// intervals gets the level 1 - (1 - level)/k.
+func AtLevel(m *model.Model, asked *float64, together int) (*model.Model, error) {
+	if asked == nil && together == 0 {
+		return m, nil
+	}
+	if _, err := m.Coefficients(); err != nil {
+		return nil, err
+	}
+	f, err := inference.Parse(m.Inference())
+	if err != nil {
+		return nil, err
+	}
+	level := f.Level
+	if asked != nil {
+		level = *asked
+	}
+	if err := inference.CheckLevel(level); err != nil {
+		return nil, err
+	}
+	if f.Method == inference.Region && (level != f.Level || together != 0) {
+		return nil, fmt.Errorf("level = %v: must be that of the fit, %v, since the intervals are projections of a Fieller region",
+			level, f.Level)
+	}
+	if f.Level = level; together != 0 {
+		k, of := together, "intervals"
+		if together == Every {
+			k, of = max(len(f.Columns)-1, 1), "coefficients"
+		}
+		f.Level = 1 - (1-level)/float64(k)
+		if inference.CheckLevel(f.Level) != nil {
+			return nil, fmt.Errorf("level = %v: %v %s together need %.5g each: must be at most 0.999", level, k, of, f.Level)
+		}
+	}
+	file, err := m.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(file, &members); err != nil {
+		return nil, err
+	}
+	if members["inference"], err = f.JSON(); err != nil {
+		return nil, err
+	}
+	if file, err = json.Marshal(members); err != nil {
+		return nil, err
+	}
+	return model.Parse(file)
+}
+
+// Test is the joint Wald test of a column: of the hypothesis that all its coefficients in the fit's formula are 0, all
+// levels of a category or the line and all knots of a curve.
+type Test struct {
+	Column string `json:"column"`
+	// Terms is the number of coefficients, the degrees of freedom of the statistic's chi-squared distribution.
+	Terms     int     `json:"terms"`
+	Statistic float64 `json:"statistic,omitempty"`
+	// P is the p-value, and Holm the p-value with Holm's adjustment for all tests of the list. They are nil if no test
+	// is stated, and Reason says why.
+	P      *float64 `json:"p,omitempty"`
+	Holm   *float64 `json:"p_holm,omitempty"`
+	Reason string   `json:"reason,omitempty"`
+}
+
+// Tests returns the joint tests of a model's columns, or an error if the model has no intervals. Sampling and privacy
+// noise are both in the covariance of the coefficients.
+func Tests(m *model.Model) ([]Test, error) {
+	all, err := m.Coefficients()
+	if err != nil {
+		return nil, err
+	}
+	var list []Test
+	terms := map[string][]string{}
+	for _, c := range all.List {
+		if c.Intercept {
+			continue
+		}
+		if _, known := terms[c.Column]; !known {
+			list = append(list, Test{Column: c.Column})
+			terms[c.Column] = nil
+		}
+		if c.State != inference.Absent { // the formula has no such coefficient
+			terms[c.Column] = append(terms[c.Column], c.Term)
+		}
+	}
+	for i := range list {
+		t := &list[i]
+		if t.Terms = len(terms[t.Column]); t.Terms == 0 {
+			t.Reason = string(inference.Absent)
+			continue
+		}
+		joint, err := m.Joint(terms[t.Column])
+		if err != nil {
+			return nil, err
+		}
+		if joint.State != inference.Reported {
+			t.Reason = joint.Reason
+			continue
+		}
+		t.Statistic = distance(joint.Estimate, joint.Covariance)
+		p := mathext.GammaIncRegComp(float64(t.Terms)/2, t.Statistic/2)
+		t.P = &p
+	}
+	holm(list)
+	return list, nil
+}
+
+// distance returns x' C^-1 x for a vector and a positive definite matrix.
+func distance(x []float64, covariance [][]float64) float64 {
+	v, c := mat.NewVecDense(len(x), x), mat.NewDense(len(x), len(x), nil)
+	for i, row := range covariance {
+		c.SetRow(i, row)
+	}
+	var solved mat.VecDense
+	if solved.SolveVec(c, v) != nil {
+		return 0 // a covariance of which nothing follows
+	}
+	return max(mat.Dot(v, &solved), 0)
+}
+
+// holm sets the adjusted p-values (Holm 1979): the i-th smallest of k is multiplied by k - i, i from 0, and is no less
+// than those before it.
+func holm(list []Test) {
+	var stated []*Test
+	for i := range list {
+		if list[i].P != nil {
+			stated = append(stated, &list[i])
+		}
+	}
+	slices.SortStableFunc(stated, func(a, b *Test) int {
+		if *a.P < *b.P {
+			return -1
+		}
+		return 1
+	})
+	least := 0.
+	for i, t := range stated {
+		least = max(least, min(*t.P*float64(len(stated)-i), 1))
+		p := least
+		t.Holm = &p
+	}
+}
+
+// TestText formats tests as a plain-text table.
+func TestText(list []Test) string {
+	var b strings.Builder
+	var without []string
+	why := ""
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "column\tcoefficients\tstatistic\tp-value\tadjusted (Holm)")
+	for _, t := range list {
+		if t.P == nil {
+			fmt.Fprintf(w, "%s\t%d\t-\t-\t-\n", oneLine(t.Column), t.Terms)
+			if without = append(without, t.Column); why == "" {
+				why = t.Reason
+			}
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%d\t%.4g\t%s\t%s\n", oneLine(t.Column), t.Terms, t.Statistic, small(*t.P), small(*t.Holm))
+	}
+	_ = w.Flush() // writing to a strings.Builder never fails
+	if len(without) > 0 {
+		b.WriteString(safetext.Lines(oneLine("No test is stated of "+strings.Join(without, ", ")+". The reason for the first: "+
+			why+"."), "", 100))
+	}
+	b.WriteString(safetext.Lines("Each test is of the hypothesis that all coefficients of the column are 0, by the "+
+		"covariance of sampling and privacy noise together. Adjusted p-values hold for all columns at once.", "", 100))
+	return b.String()
+}
+
+// small writes a p-value.
+func small(p float64) string {
+	if p < 1e-4 {
+		return "< 0.0001"
+	}
+	return fmt.Sprintf("%.4f", p)
 }

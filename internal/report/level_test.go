@@ -25,10 +25,15 @@ func TestAtLevel(t *testing.T) {
 	}
 	for _, c := range []struct {
 		level    float64
-		together bool
+		together int
 		quantile float64
-	}{{.8, false, 1.2816}, {0, true, 2.1280}, {.95, true, 2.3940}, {.99, false, 2.5758}, {0, false, 1.6449}} {
-		at, err := AtLevel(m, c.level, c.together)
+	}{{.8, 0, 1.2816}, {0, Every, 2.1280}, {.95, Every, 2.3940}, {.99, 0, 2.5758}, {0, 0, 1.6449},
+		{.95, 5, 2.5758}, {.95, 1, 1.9600}} {
+		asked := &c.level
+		if c.level == 0 {
+			asked = nil
+		}
+		at, err := AtLevel(m, asked, c.together)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,21 +66,25 @@ func TestAtLevel(t *testing.T) {
 func TestAtLevelIsRefused(t *testing.T) {
 	wald := waldModel(t, inference.Wald)
 	region := waldModel(t, inference.Region)
-	if _, err := AtLevel(region, .9, false); err != nil {
+	same := .9
+	if _, err := AtLevel(region, &same, 0); err != nil {
 		t.Error("the level of the fit is no other level: ", err)
 	}
 	for _, c := range []struct {
 		of       *model.Model
 		level    float64
-		together bool
+		together int
 		want     string
 	}{
-		{wald, 1, false, "level = 1: must be between 0.5 and 0.999"},
-		{wald, .2, true, "level = 0.2: must be between 0.5 and 0.999"},
-		{wald, .999, true, "level = 0.999: 3 coefficients together need 0.99967 each: must be at most 0.999"},
-		{region, .95, false, "level = 0.95: must be that of the fit, 0.9, since the intervals are projections of a Fieller region"},
+		{wald, 0, 0, "level = 0: must be between 0.5 and 0.999"},
+		{wald, 0, 3, "level = 0: must be between 0.5 and 0.999"},
+		{wald, .95, 100, "level = 0.95: 100 intervals together need 0.9995 each: must be at most 0.999"},
+		{wald, 1, 0, "level = 1: must be between 0.5 and 0.999"},
+		{wald, .2, Every, "level = 0.2: must be between 0.5 and 0.999"},
+		{wald, .999, Every, "level = 0.999: 3 coefficients together need 0.99967 each: must be at most 0.999"},
+		{region, .95, 0, "level = 0.95: must be that of the fit, 0.9, since the intervals are projections of a Fieller region"},
 	} {
-		if _, err := AtLevel(c.of, c.level, c.together); err == nil || !strings.HasSuffix(err.Error(), c.want) {
+		if _, err := AtLevel(c.of, &c.level, c.together); err == nil || !strings.HasSuffix(err.Error(), c.want) {
 			t.Errorf("%v, %v: %v: must be %q", c.level, c.together, err, c.want)
 		}
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -128,4 +129,62 @@ func (m *margins) tilt(curved, rows *mat.SymDense, weights, mix []float64, share
 	}
 	curved.SymRankOne(curved, share*second, c)
 	curved.RankTwo(curved, share*first, row, c)
+}
+
+// usualApart is the usual distance of the curvature along a direction from its mean, over the mean. leastVaried is the least
+// second moment of the rows in the metric along a direction in which they vary: in others nothing is known of the curvature.
+const usualApart, leastVaried = .5, .2
+
+// seenCurvature returns the mean second derivative of the loss over the rows of the given second moment, from the curvature
+// at the result that the run released, and what the curvature in the weights has beyond that mean times the second moment.
+// The difference is shrunk, by as much as noise hides a usual one. Both are 0 and nil if no curvature was released.
+func (l *law) seenCurvature(r *released, rows *mat.SymDense) (level float64, apart *mat.SymDense, err error) {
+	if l.Curvature == nil {
+		return 0, nil, nil
+	}
+	m := (*moment)(l.Curvature)
+	d := rows.SymmetricDim()
+	entries, err := m.matrix()
+	switch {
+	case err != nil:
+		return 0, nil, err
+	case m.Features != d || !(m.Step > 0 && m.Sigma > leastMoment && m.Sigma < mostMoment) ||
+		slices.ContainsFunc(entries, func(v float64) bool { return !(math.Abs(v) < mostMoment) }):
+		return 0, nil, errors.New("the released curvature is out of all proportion")
+	}
+	here, root := mat.NewSymDense(d, entries), symmetrised(r.power(.5))
+	usual := sandwich(symmetrised(r.power(-.5)), rows)
+	level = max(mat.Trace(here)/mat.Trace(usual), 0)
+	var e mat.EigenSym
+	if !e.Factorize(usual, true) {
+		return 0, nil, errNoEigenvalues
+	}
+	var vectors, seen mat.Dense
+	e.VectorsTo(&vectors)
+	dim := 0.
+	seen.Apply(func(_, k int, v float64) float64 { // the directions in which rows vary
+		if e.Values(nil)[k] < leastVaried {
+			return 0
+		}
+		return v
+	}, &vectors)
+	for _, v := range e.Values(nil) {
+		if v >= leastVaried {
+			dim++
+		}
+	}
+	seen.Mul(&seen, vectors.T())
+	signal, noise := math.Pow(level*usualApart, 2), 2*dim*m.Sigma*m.Sigma
+	usual.ScaleSym(-level, usual)
+	here.AddSym(here, usual)
+	here.ScaleSym(signal/(signal+noise), here)
+	return level, sandwich(root, sandwich(symmetrised(&seen), here)), nil
+}
+
+// sandwich returns a m a for symmetric matrices.
+func sandwich(a, m *mat.SymDense) *mat.SymDense {
+	var left, whole mat.Dense
+	left.Mul(a, m)
+	whole.Mul(&left, a)
+	return symmetrised(&whole)
 }

@@ -151,7 +151,7 @@ func TestBudgetStoresAreEverywhere(t *testing.T) {
 		name := filepath.Base(filepath.Dir(path))
 		count++
 		contains(t, "budget/stores/drivers.go", name+".Open(")
-		contains(t, "budget/address.go", name+":")
+		contains(t, "budget/store.go", name+":")
 		contains(t, "cmd/stillpoint/budget.go", name+":")
 		if !strings.Contains(testsBelow(t, "internal/budgetstore/"+name), "budgettest.Run(") {
 			t.Errorf("internal/budgetstore/%s: no test runs the suite of stores over it", name)

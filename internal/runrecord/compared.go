@@ -15,7 +15,7 @@ type Compared struct {
 	Sigma      float64 `json:"sigma"`
 	Clip       float64 `json:"clip"`
 	// Least and Most are the ends of that interval. No legal record's difference is outside of it, so that the clip
-	// changed none, unless LowerBound is set. Both are 0 in files of earlier versions, which clipped to [-Clip, Clip],
+	// changed none, unless LowerBound or Cut is set. Both are 0 in files of earlier versions, which clipped to [-Clip, Clip],
 	// where differences could be larger.
 	Least float64 `json:"least,omitempty"`
 	Most  float64 `json:"most,omitempty"`
@@ -25,6 +25,9 @@ type Compared struct {
 	// base rate is not released: the constant is then the one that the configuration states, or margin 0, and another
 	// may be better.
 	LowerBound bool `json:"lower_bound,omitempty"`
+	// Cut means that differences beyond Least and Most were counted as these, on both sides: those of a few records with
+	// numbers far above their mean, which the cap of a loss lets through.
+	Cut bool `json:"cut,omitempty"`
 	// Clamped means that expected counts above the largest count were taken as that. Predictions of numbers, and of
 	// counts without exposures, are clamped anyway, and need no such statement.
 	Clamped bool `json:"clamped,omitempty"`
@@ -206,6 +209,8 @@ func (c Compared) Text() string {
 	text := fmt.Sprintf("mean loss is %s%.3g %s the constant's, with noise of %.2g", how, math.Abs(c.Difference), where,
 		c.Sigma)
 	switch {
+	case c.Cut:
+		text += fmt.Sprintf(" (a record's difference beyond %.3g taken as that)", c.Most)
 	case c.Clamped && c.Events:
 		text += " (a record's expected number of events, where above 1, taken as 1)"
 	case c.Clamped:
@@ -242,6 +247,9 @@ func (c Compared) Counted() string {
 	switch {
 	case c.Earlier():
 		return fmt.Sprintf("a record's difference is clipped at %.3g, by an earlier version of the program", c.Clip)
+	case c.Cut:
+		return fmt.Sprintf("a record's difference below %.3g or above %.3g counts as that: of records with numbers far above their "+
+			"mean", c.Least, c.Most)
 	case c.LowerBound:
 		return fmt.Sprintf("a record's difference above %.3g counts as that, so that the mean is a lower bound", c.Most)
 	}
@@ -261,7 +269,7 @@ func (c Compared) Explained() (share, low, high float64, ok bool) {
 		of := func(gain float64) float64 { return -math.Expm1(-2 * max(gain, 0)) }
 		return of(gain), of(gain - noise), of(gain + noise), true
 	}
-	if c.Counts || c.Events || !(c.Constant > 3*c.ConstantSigma) || !(c.Constant > 0) || c.Verdict() != Better {
+	if c.Counts || c.Events || c.Cut || !(c.Constant > 3*c.ConstantSigma) || !(c.Constant > 0) || c.Verdict() != Better {
 		return 0, 0, 0, false
 	}
 	share = -c.Difference / c.Constant

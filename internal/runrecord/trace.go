@@ -32,6 +32,10 @@ type Trace struct {
 	// Moment is the released second moment from which the metric was computed. It is nil if the metric was
 	// not computed from a second moment.
 	Moment *Moment `json:"second_moment,omitempty"`
+	// Curvature is the released mean of u c z z' at the result, for a row x, z = P x with the metric P of Moment, the second
+	// derivative c of the loss in its margin and a weight u of the row that is below 1 for long z. Its Ridge is 0. It is nil
+	// if it was not released.
+	Curvature *Moment `json:"curvature,omitempty"`
 	// The result is a weighted average of the points y_0, ..., y_{T-1} where gradients were taken
 	// and of the last iterate w_T. Weights are the T+1 weights of these points in the average. If
 	// Weights is missing, the result is w_T. Without momentum y_t is the iterate w_t. If there are

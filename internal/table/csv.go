@@ -16,6 +16,7 @@ const byteOrderMark = "\uFEFF"
 type csvFile struct {
 	split  splitter
 	header []string
+	typed  *textReader // nil if rows are read by Next
 }
 
 func newCSV(path string, as Dialect, src *bufio.Reader) (*csvFile, error) {
@@ -108,8 +109,11 @@ func otherDelimiter(cell string, delimiter byte) string {
 
 func (f *csvFile) names() []string { return f.header }
 
-// use does nothing: all cells of a row of text are returned, whether they are read or not.
-func (f *csvFile) use([]bool, columns) error { return nil }
+// use makes chunks give readings if rows is not nil. Next returns all cells of a row, whether they are read or not.
+func (f *csvFile) use(cells []bool, rows columns) error {
+	f.typed = newTextReader(f.split.delimiter, cells, rows)
+	return nil
+}
 
 func (f *csvFile) chunk() (Chunk, error) {
 	c, err := f.split.next()
@@ -120,8 +124,11 @@ func (f *csvFile) chunk() (Chunk, error) {
 		return &malformedRow{open: c.open}, nil
 	}
 	// At most one cell more than the header has is kept. The additional cell shows that a row has too many.
-	return &textChunk{records{dialect: f.split.dialect, text: c.text, last: c.last, cells: len(f.header) + 1, quoted: -1}},
-		nil
+	text := textChunk{records{dialect: f.split.dialect, text: c.text, last: c.last, cells: len(f.header) + 1, quoted: -1}}
+	if f.typed != nil {
+		return &typedText{textChunk: text, as: f.typed}, nil
+	}
+	return &text, nil
 }
 
 // textChunk is a chunk of text that consists of whole records.

@@ -28,7 +28,7 @@ type Reader struct {
 
 	ajar int   // files that ended within quotes, of those that Next has read
 	rows Chunk // the chunk that Next reads; nil before the first and after the last
-	text bool  // whether Next has read rows of the chunk, so that all its rows are read as texts
+	text bool  // whether Next has read rows of the chunk, so that all its rows are read by Next
 	err  error // repeated by every call; io.EOF at the end of the table
 }
 
@@ -40,14 +40,14 @@ type Chunk interface {
 	Next() (cells []string, ok bool, err error)
 }
 
-// Typed is a chunk of a file whose cells have types, such as Parquet. In place of the cells' texts it
-// returns their readings: the numbers to which the map given to [For] maps the cells. A chunk must be
-// read either by Readings or by Next, not by both.
+// Typed is a chunk that can return, in place of the cells' texts, their readings: the numbers to which the map given
+// to [For] maps the cells. Once Next has returned a row of Parquet, all rows of its chunk must be read by Next.
 type Typed interface {
 	Chunk
-	// Readings returns the readings of the next n rows, n >= 1. columns has an element for each column of
+	// Readings returns the readings of the next n rows. columns has an element for each column of
 	// the table: a slice of at least n readings, or nil for a column that the map does not read. The next
-	// call overwrites the slices. At the end of the chunk n is 0. Errors reveal nothing about records.
+	// call overwrites the slices. If n is 0, Next returns the next row, or says that the chunk has ended. Errors
+	// reveal nothing about records.
 	Readings() (columns [][]float64, n int, err error)
 }
 
@@ -175,11 +175,12 @@ func (r *Reader) Next() (cells []string, ok bool, err error) {
 			continue
 		}
 		cells, ok, err := r.rows.Next()
-		r.text = ok
+		c, text := r.rows.(interface{ unclosed() bool })
+		r.text = ok && !text
 		if ok {
 			return cells, true, nil
 		}
-		if c, text := r.rows.(interface{ unclosed() bool }); text && c.unclosed() {
+		if text && c.unclosed() {
 			r.ajar++
 		}
 		r.rows, r.err = nil, err
@@ -213,6 +214,9 @@ func rowsOf[C Chunk, T any](r *Reader, of func(C) (T, int, error)) (columns T, n
 		}
 		if columns, n, err = of(chunk); n > 0 {
 			return columns, n, nil
+		}
+		if _, text := r.rows.(interface{ unclosed() bool }); text {
+			return columns, 0, nil
 		}
 		r.rows, r.err = nil, err
 	}

@@ -500,7 +500,8 @@ func (c *Config) Problem(budget account.Budget, records float64) (optimize.Probl
 				p.Groups = append(p.Groups, [2]int{g.First, g.Width})
 			}
 		}
-		p.Curved = slices.ContainsFunc(c.Schema.Hats(), dataset.Hats.Curve) && c.Model.Features == ""
+		p.Explained = c.Model.Features == ""
+		p.Curved = slices.ContainsFunc(c.Schema.Hats(), dataset.Hats.Curve) && p.Explained
 	}
 	if m := c.Train.Measure; !(m >= 0 && m < 1) {
 		return optimize.Problem{}, nil, fmt.Errorf("train.measure = %v: must be a share of the budget, >= 0 and < 1", m)

@@ -351,7 +351,7 @@ func (h Header) Room(r Released) (modelSize, certificateSize int64, err error) {
 	}
 	return int64(len(text) + aNumber*parameters*lift + aKnot*knots + warned + intervals + found),
 		int64(len(certText)+6*aNorm*min(h.Plan.Steps+moreSteps, MostNorms)+aStep*len(h.Schedule)+aMargin*parameters/max(h.Schema.Dim(),
-			1)+rest) + moment + runrecord.MomentBytes(h.features()), nil
+			1)+rest) + moment + 2*runrecord.MomentBytes(h.features()), nil
 }
 
 // describedRoom is Room for a description.

@@ -22,7 +22,7 @@ import (
 // which divides the budget between the estimate and its standard errors.
 type Inference struct {
 	// Level is the nominal coverage of an interval, at least .5 and at most .999; zero means .95.
-	Level float64 `yaml:"level"`
+	Level Positive `yaml:"level"`
 }
 
 // DefaultLevel is the coverage of intervals for which the configuration states no level.
@@ -32,7 +32,7 @@ const DefaultLevel = .95
 // returns an error for a configuration that changes the meaning of a coefficient or for which intervals have
 // not been validated.
 func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
-	level := c.Inference.Level
+	level := float64(c.Inference.Level)
 	if level == 0 {
 		level = DefaultLevel
 	}
@@ -53,9 +53,11 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 			errors.New("inference: model.radius: must be left out: an estimate on the boundary of a ball has no interval")
 	case c.Model.Reduce != "":
 		return none, errors.New("inference: model.reduce: must be left out: shortened rows have coefficients of their own")
-	case len(c.Model.Weights) > 0 || c.Schema.Target().Weight != "":
-		return none,
-			errors.New("inference: weights of classes or rows: must be left out: intervals with weights are not validated")
+	case len(c.Model.Weights) > 0:
+		return none, errors.New("inference: model.weights: must be left out: intervals with weights of classes are not validated")
+	case c.Schema.Target().Weight != "" && c.Schema.Unit().Column != "":
+		return none, errors.New("inference: schema.target.weight: must be left out beside schema.unit: intervals with weights are " +
+			"validated for records of one row")
 	case c.Schema.Norm() != 0:
 		return none,
 			errors.New("inference: schema.norm: must be left out: it shortens rows, and so changes what a coefficient is")
@@ -72,8 +74,17 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 	if err != nil {
 		return none, err
 	}
-	return onestep.Intervals{Level: level, Columns: columns, Curvature: curvature, Intercept: 1 / c.Schema.Scale(),
-		Features: c.Schema.Dim()}, nil
+	a := onestep.Intervals{Level: level, Columns: columns, Curvature: curvature, Intercept: 1 / c.Schema.Scale(),
+		Features: c.Schema.Dim()}
+	switch t := c.Schema.Target(); {
+	case len(t.Share) != 1:
+	case curvature == onestep.Logistic:
+		a.Known.Curvature = t.Share[0] * (1 - t.Share[0])
+		a.Known.Square = a.Known.Curvature
+	case curvature == onestep.Exponential && t.Event == "" && t.Exposure.Column == "":
+		a.Known.Curvature, a.Known.Square = t.Share[0]/t.High, t.Share[0]/(t.High*t.High)
+	}
+	return a, nil
 }
 
 // mostCountClip is the largest clip of a Poisson loss with intervals. The derivative is the rate minus the count,
@@ -94,7 +105,7 @@ const (
 // or Relative. The algorithm optimize/onestep needs it for confidence intervals. For a loss whose intervals
 // have not been validated (lab/results/inference.md) curvatureOf returns an error.
 func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
-	row := loss.RowLoss(l)
+	row := loss.Unweighted(l) // weights of rows multiply each derivative and change no ratio
 	switch {
 	case loss.IsLogistic(row):
 		return onestep.Logistic, nil
@@ -114,11 +125,15 @@ func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 	if _, relative := row.(interface{ LeastMean() float64 }); relative && !strings.HasPrefix(row.Name(), "tweedie") {
 		return onestep.Relative, nil
 	}
-	if _, several := l.(loss.Units); !several && query.Margins(l, 0) == query.Scored {
+	if query.Margins(row, 0) == query.Scored {
+		if _, several := l.(loss.Units); several {
+			return 0, fmt.Errorf("inference: schema.unit: must be left out with loss %s: what a record contributes to the curvature of "+
+				"ordered classes is bounded for one row, whose cuts share its weight (docs/explanation/decisions/0078)", row.Name())
+		}
 		return onestep.Ordered, nil
 	}
 	const losses = "must be logistic, squared(clip), huber(delta), poisson(clip), poisson-rate(clip,least), gamma(clip), " +
-		"negbinomial(theta,clip), that of a time to an event or, for records of one row, ordered"
+		"negbinomial(theta,clip), that of a time to an event or ordered"
 	if row.Target() == loss.Classes {
 		return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s; for several classes, fit logistic to "+
 			"each class and a reference class (docs/how-to/classes.md)", row.Name(), losses)
@@ -183,13 +198,31 @@ type Expected struct {
 	Epsilon float64 `json:"epsilon_to_halve,omitempty"`
 	// Columns is the number of columns of the formula. A fit may leave some of them out.
 	Columns int `json:"columns"`
+	// Reported is the share of the coefficients that had an interval in simulations of this size (onestep.Intervals.Size).
+	// Assumed says which base rate that assumes; it is "" if the schema states one.
+	Reported float64 `json:"reported_share"`
+	Assumed  string  `json:"assumed,omitempty"`
 }
 
 // expected returns the forecast of the widths of the confidence intervals, for the settings a and the problem
 // p. p has the whole budget, and the plan gets the given share of it, above 0 and at most 1. Epsilon in the
 // forecast is the epsilon of a whole budget of which the plan gets the same share.
 func expected(a onestep.Intervals, p optimize.Problem, share float64) *Expected {
-	e := &Expected{Level: a.Level, Columns: len(a.Columns)}
+	e := &Expected{Level: a.Level, Columns: len(a.Columns), Reported: 1}
+	size := a.Size(p, p.Records, p.Mu*math.Sqrt(share))
+	for _, m := range measuredReported {
+		if size < m.size {
+			e.Reported = m.share
+		}
+	}
+	if a.Known.Curvature == 0 {
+		switch a.Curvature {
+		case onestep.Logistic:
+			e.Assumed = "equally common classes"
+		case onestep.Exponential:
+			e.Assumed = "a mean count of a third of the largest"
+		}
+	}
 	foresee := func(n, mu float64) (total, sampling float64) { return a.Foresee(p, n, mu*math.Sqrt(share)) }
 	half := func(n, mu float64) float64 {
 		total, _ := foresee(n, mu)
@@ -205,6 +238,10 @@ func expected(a onestep.Intervals, p optimize.Problem, share float64) *Expected 
 	}
 	return e
 }
+
+// measuredReported are shares of the coefficients that had an interval in simulations, for sizes below size
+// (lab/results/inference.md, "How much is reported").
+var measuredReported = []struct{ size, share float64 }{{100, .95}, {45, .55}, {25, .25}, {12, .1}, {6, 0}}
 
 // least returns the smallest factor f between 1 and 1000 for which enough(f) is true. enough must be false
 // below some factor and true above it; least finds that factor by bisection. It returns +Inf if enough(1000)
@@ -231,9 +268,21 @@ func (e *Expected) String() string {
 		"records",
 		100*e.Level, e.Columns-1, e.HalfWidth, e.Ratio, e.Records)
 	if e.Epsilon > 0 {
-		return text + fmt.Sprintf(", or epsilon %.2g", e.Epsilon)
+		text += fmt.Sprintf(", or epsilon %.2g", e.Epsilon)
+	} else {
+		text += " (no epsilon: sampling alone leaves more)"
 	}
-	return text + " (no epsilon: sampling alone leaves more)"
+	if e.Assumed != "" {
+		text += "; for " + e.Assumed + " (schema.target.share states others)"
+	}
+	switch {
+	case e.Reported == 0:
+		text += "; expect NO interval: in simulations of this size no fit had one. More records, a larger epsilon, fewer " +
+			"columns or, for counts, a smaller clip help"
+	case e.Reported < 1:
+		text += fmt.Sprintf("; in simulations of this size about %.0f%% of the coefficients had one", 100*e.Reported)
+	}
+	return text
 }
 
 // inferenceRoom returns an upper bound on the bytes that the confidence intervals take in a model's

@@ -19,6 +19,25 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/onestep"
 )
 
+// TestInferenceWithWeights tests that a fit with weights of rows has intervals, whose meaning names the weights, and that
+// weights beside a unit are refused.
+func TestInferenceWithWeights(t *testing.T) {
+	weighed := []string{`"1"]}`, `"1"], weight: note}`, "    note: ignore\n", ""}
+	cfg := config(t, 500, append(weighed, "model: {loss: logistic}\n", "model: {loss: logistic}\ninference: {level: 0.9}\n")...)
+	f, err := cfg.Fit(t.Context(), Options{Software: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := f.Model.Coefficients()
+	if err != nil || !strings.Contains(c.Meaning, "weights of note") {
+		t.Errorf("%v, %v: must name the weights", c, err)
+	}
+	cfg = config(t, 500, append(weighed, "  target:", "  unit: {column: age, rows: 2}\n  target:", "    age: {number: [0, 100]}\n", "", "model: {loss: logistic}\n",
+		"model: {loss: logistic}\ninference: {level: 0.9}\n")...)
+	_, err = cfg.Plan(t.Context())
+	wantError(t, err, "schema.target.weight: must be left out beside schema.unit")
+}
+
 // TestInferenceRefuses tests configurations that request confidence intervals. Plan and Fit must
 // refuse each key that would change the meaning of a coefficient, and name it.
 func TestInferenceRefuses(t *testing.T) {
@@ -71,7 +90,7 @@ func TestInferenceRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := curvatureOf(l); taken != (err == nil && got == onestep.Ordered) ||
-			err != nil && !strings.Contains(err.Error(), "or, for records of one row, ordered") {
+			err != nil && !strings.Contains(err.Error(), "schema.unit: must be left out with loss ordered(4)") {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}

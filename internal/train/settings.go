@@ -1,12 +1,17 @@
 package train
 
 import (
+	_ "embed" // comments.txt
 	"encoding"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
 // Settings are the settings of an algorithm by their YAML keys. The values stay as the decoder returned them,
@@ -163,4 +168,141 @@ func tried(f reflect.StructField, key string, value any) error {
 	f.Index, f.Name = []int{0}, "Value"
 	f.Tag += reflect.StructTag(fmt.Sprintf(" yaml:%q", key)) // a key of its own where the field has the one of an inlined struct
 	return set(reflect.New(reflect.StructOf([]reflect.StructField{f})).Elem(), key, value)
+}
+
+// Setting describes a setting of an algorithm for the command's help.
+type Setting struct {
+	Key string
+	// Type is one of "yes or no", "whole number", "number" and "name".
+	Type string
+	// Doc says what the setting means, its unit, and what zero or leaving the setting out means.
+	Doc string
+}
+
+// comments has the doc comments of settings, each on a line after the name of the field (nameOf) and a space. It is
+// written by
+//
+//	go test ./internal/train -run TestHelpIsTheComments -rewrite
+//
+//go:embed comments.txt
+var comments string
+
+// commentOf returns the doc comment of the field with a name, or "".
+func commentOf(name string) string {
+	_, after, _ := strings.Cut("\n"+comments, "\n"+name+" ")
+	line, _, _ := strings.Cut(after, "\n")
+	return line
+}
+
+// HelpOf returns the descriptions of an algorithm's settings. For the name "selected" it returns the
+// descriptions of the settings of the output rule [optimize.Selected]. For an unknown name it returns nil.
+func HelpOf(name string) []Setting {
+	if name == selected {
+		return settingsOf(reflect.TypeFor[optimize.Selected]())
+	}
+	i := slices.IndexFunc(algorithms, func(a algorithm) bool { return a.name == name })
+	if i < 0 {
+		return nil
+	}
+	return settingsOf(reflect.TypeOf(algorithms[i].zero))
+}
+
+// settingsOf returns the descriptions of all fields of t that have a YAML key. Inlined structs are included.
+func settingsOf(t reflect.Type) (list []Setting) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		switch tag := f.Tag.Get("yaml"); tag {
+		case "":
+		case inline:
+			list = append(list, settingsOf(f.Type)...)
+		default:
+			doc := commentOf(nameOf(t, f))
+			if _, itself := f.Tag.Lookup(zeroTag); !itself {
+				doc = leftOut.Replace(doc)
+			}
+			list = append(list, Setting{tag, inWords(f.Type), doc})
+		}
+	}
+	return list
+}
+
+// zeroTag is the key of a struct tag on a setting's field. It says that an explicit zero means itself, and no rule.
+const zeroTag = "zero"
+
+// leftOut words the comments of fields for users, who cannot write a zero in place of leaving a setting out.
+var leftOut = strings.NewReplacer("Zero means", "Leaving it out means", "zero means", "leaving it out means",
+	"must be zero", "must be left out", "that is zero", "that is left out", "that are zero", "that are left out",
+	"these are zero", "these are left out", "both are zero", "both are left out", "With zero, ", "If it is left out, ")
+
+// nameOf returns the name under which comments.txt has the doc comment of a field: the last
+// element of the package's path, the type and the field, separated by dots.
+func nameOf(t reflect.Type, f reflect.StructField) string {
+	return t.PkgPath()[strings.LastIndex(t.PkgPath(), "/")+1:] + "." + t.Name() + "." + f.Name
+}
+
+// inWords returns the type of a setting in the words of Setting.Type, such as "whole number".
+func inWords(t reflect.Type) string {
+	switch {
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[interface{ UnmarshalText([]byte) error }]()):
+		return "name"
+	case t.Kind() == reflect.Bool:
+		return "yes or no"
+	case t.Kind() == reflect.Int:
+		return "whole number"
+	}
+	return "number"
+}
+
+// Positive is a number > 0 that a configuration may leave out; the value 0 means that it was left out. A 0 in
+// the configuration's text is an error, since its author hardly wants the default.
+type Positive float64
+
+// UnmarshalYAML returns an error for 0. It accepts negative numbers; the code that uses the number reports
+// them.
+func (p *Positive) UnmarshalYAML(read func(any) error) error {
+	var x float64
+	if err := read(&x); err != nil {
+		return err
+	}
+	if x == 0 {
+		return errors.New("is 0: must be > 0, or be left out")
+	}
+	*p = Positive(x)
+	return nil
+}
+
+// Memory limits how much of the encoded table is kept in memory. The limit affects the speed of a fit and has
+// no effect on its releases.
+type Memory struct {
+	// Gigabytes is the memory for the encoded table, in units of 10^9 bytes; zero means the whole table. The
+	// limit includes 4 bytes for every row. Rows that do not fit are written to a private file
+	// (curator.Config), which each pass over the table reads.
+	Gigabytes Positive `yaml:"gigabytes"`
+	// Folder is the folder of the file with the rows that do not fit, relative to the configuration's
+	// folder; empty means the system's folder for temporary files. The file is not encrypted, so its disk
+	// must be one on which records may be stored.
+	Folder string `yaml:"folder"`
+}
+
+func (m Memory) check() error {
+	// 9e9 gigabytes are below 2^63 bytes, the limit of an int64.
+	if !(m.Gigabytes >= 0 && m.Gigabytes <= 9e9) {
+		return fmt.Errorf("memory.gigabytes = %v: must be > 0 and at most 9e9, or be left out for all", m.Gigabytes)
+	}
+	if m.Folder != "" && m.Gigabytes == 0 {
+		return errors.New("memory.folder: is for rows beyond memory.gigabytes, which must be given with it")
+	}
+	return nil
+}
+
+// bytes returns the memory limit in bytes for curator.Config, in which zero means no limit.
+func (m Memory) bytes() int64 { return int64(math.Ceil(float64(m.Gigabytes) * 1e9)) }
+
+// memoryFolder returns the folder for the rows that do not fit into memory, resolved against the
+// configuration's folder.
+func (c *Config) memoryFolder() string {
+	if c.Memory.Folder == "" {
+		return ""
+	}
+	return c.resolve(c.Memory.Folder)
 }

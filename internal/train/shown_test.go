@@ -167,13 +167,21 @@ func TestEstimateToTheLetter(t *testing.T) {
 // TestExpectedToTheLetter tests the forecast of confidence intervals as text, and its numbers for a level of 80% and
 // two budgets, from the algorithm's forecast of errors and the normal quantile 1.2816.
 func TestExpectedToTheLetter(t *testing.T) {
-	e := &Expected{Level: .8, HalfWidth: .1234, Ratio: 1.567, Records: 54321, Epsilon: 3.21, Columns: 8}
+	e := &Expected{Level: .8, HalfWidth: .1234, Ratio: 1.567, Records: 54321, Epsilon: 3.21, Columns: 8, Reported: 1}
 	const text = "80% confidence intervals of up to 7 coefficients: of a typical column about +-0.12 per standard deviation of " +
 		"the column (given the others), 1.6 times as wide as without privacy; half of that: 54321 records"
 	if got := e.String(); got != text+", or epsilon 3.2" {
 		t.Error(got)
 	}
 	if e.Epsilon = 0; e.String() != text+" (no epsilon: sampling alone leaves more)" {
+		t.Error(e)
+	}
+	e.Reported, e.Assumed = .6, "equal shares"
+	if got := e.String(); !strings.HasSuffix(got, "; for equal shares (schema.target.share states others); in simulations of "+
+		"this size about 60% of the coefficients had one") {
+		t.Error(got)
+	}
+	if e.Reported = 0; !strings.Contains(e.String(), "; expect NO interval: in simulations of this size no fit had one") {
 		t.Error(e)
 	}
 	c := config(t, 3000, "model: {loss: logistic}", "model: {loss: logistic}\ninference: {level: 0.8}", "epsilon: 1,", "epsilon: 8,")
@@ -207,6 +215,44 @@ func TestExpectedToTheLetter(t *testing.T) {
 	}
 	if e.Epsilon > 0 && !near(half(3000, rest*mu(t, e.Epsilon)/p.Budget.Mu()), e.HalfWidth/2, 1e-3) {
 		t.Errorf("epsilon %v does not halve %v", e.Epsilon, e.HalfWidth)
+	}
+}
+
+// TestExpectedOfTheDeclaredShare tests the forecast for 3% of the second class, and for a mean count of .4 of at most 30,
+// against errors without noise that are computed here: sqrt(p(1-p)/n) over .8 p(1-p) of a class, and sqrt(m/n)/30 over m/30
+// of counts of mean m. Few coefficients are expected to have an interval, and without a declared share all are.
+func TestExpectedOfTheDeclaredShare(t *testing.T) {
+	const classes, counts = `target: {column: sick, classes: ["0", "1"]}`, "target: {column: age, number: [0, 30]}"
+	for _, c := range []struct {
+		target, column, loss string
+		share, sampling      float64
+	}{
+		{classes, "age: {number: [0, 100]}", "logistic", .03, math.Sqrt(.0291/3000) / (.8 * .0291)},
+		{counts, "sick: {number: [0, 1]}", "poisson(1)", .4, math.Sqrt(.4/3000) / .4},
+	} {
+		var reported [2]float64
+		for i, share := range []string{"", fmt.Sprintf(", share: [%v]}", c.share)} {
+			target := c.target
+			if share != "" {
+				target = strings.TrimSuffix(target, "}") + share
+			}
+			k := config(t, 3000, classes, target, "age: {number: [0, 100]}", c.column, "model: {loss: logistic}", "model: {loss: "+c.loss+"}\ninference: {level: 0.8}", "epsilon: 1,", "epsilon: 2,")
+			p, err := k.Plan(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := p.Intervals
+			if reported[i] = e.Reported; (e.Assumed == "") != (share != "") {
+				t.Errorf("%s: share %q: assumed %q", c.loss, share, e.Assumed)
+			}
+			if share != "" && !near(e.HalfWidth/e.Ratio, 1.2815516*c.sampling, 1e-3) {
+				t.Errorf("%s: half-width %v, without privacy %v: must be %v", c.loss, e.HalfWidth, e.HalfWidth/e.Ratio,
+					1.2815516*c.sampling)
+			}
+		}
+		if !(reported[1] < reported[0]) {
+			t.Errorf("%s: reported %v without and with the declared share", c.loss, reported)
+		}
 	}
 }
 
@@ -262,7 +308,7 @@ func TestGainsOfFamilies(t *testing.T) {
 		family string
 		size   float64
 		want   float64
-	}{{Lines, 60, .65}, {Lines, 59.9, .71}, {Curves, 5000, .99}, {Interactions, 229, .98}, {Interactions, 24.9, 0}} {
+	}{{Lines, 60, .78}, {Lines, 59.9, .36}, {Curves, 5000, .99}, {Interactions, 199, .97}, {Interactions, 24.9, 0}} {
 		if got := measuredGain(c.family, loss.Logistic(), c.size); got != c.want {
 			t.Errorf("%s of size %v: gain %v: must be %v", c.family, c.size, got, c.want)
 		}
@@ -271,8 +317,15 @@ func TestGainsOfFamilies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if leastSize(Curves, counts) != 500 || leastSize(Curves, loss.Logistic()) != 100 || leastSize(Interactions, counts) != 470 ||
-		measuredGain(Curves, counts, 130) != .60 {
+	several, err := loss.Softmax(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if leastSize(Curves, several) != 100 || leastSize(Interactions, several) != 230 {
+		t.Errorf("three classes: %v and %v", leastSize(Curves, several), leastSize(Interactions, several))
+	}
+	if leastSize(Curves, counts) != 500 || leastSize(Curves, loss.Logistic()) != 40 || leastSize(Interactions, counts) != 470 ||
+		measuredGain(Curves, counts, 130) != .75 {
 		t.Errorf("counts: %v, gain %v", leastSize(Curves, counts), measuredGain(Curves, counts, 130))
 	}
 	for family, of := range leastSizes {

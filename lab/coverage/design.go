@@ -49,6 +49,8 @@ type Design struct {
 	Intervals bool
 	// Exposed says that a row has one number more, the exposure of its target, between a tenth and 1.
 	Exposed bool
+	// Surveyed says that a row has one number more, its weight as a share of the largest.
+	Surveyed bool
 	// Cuts say that the target is a time that is known by its interval alone. A row has one number more, 1 for an event.
 	Cuts []float64
 	// Draw draws a row: a number or the index of a level for each column, and the target, which is the index of a
@@ -161,7 +163,10 @@ func (d Design) spec(of []row) (stillpoint.Spec, error) {
 	if d.Exposed {
 		def.Target.Exposure = dataset.Exposure{Column: "q", Low: .1, High: 1}
 	}
-	if d.Exposed || d.Cuts != nil {
+	if d.Surveyed {
+		def.Target.Weight = "q"
+	}
+	if d.Exposed || d.Surveyed || d.Cuts != nil {
 		columns = append(columns, stillpoint.Number("q", func(r row) float64 { return r.x[len(d.Columns)] }))
 	}
 	schema, err := dataset.New(def)

@@ -31,6 +31,9 @@ func (d Design) fit(of []row) map[string]float64 {
 				u = w
 			}
 		}
+		if d.Surveyed {
+			u *= r.x[len(d.Columns)]
+		}
 		if d.Exposed {
 			offset[len(y)] = math.Log(r.x[len(d.Columns)])
 		}

@@ -283,6 +283,9 @@ func (p *population) project(of *crowd, f *inference.Fit, weighted bool) (w, sd 
 		return make([]float64, d), make([]float64, k)
 	}
 	b := start.RawVector().Data
+	if p.curvature == onestep.Logistic { // from a fit that noise led far away the method would diverge
+		clear(b)
+	}
 	var h *mat.SymDense
 	for range 30 {
 		g := mat.NewVecDense(k, nil)

@@ -10,7 +10,7 @@ const (
 	Reported State = "reported"
 	// Unidentified means that the noise of the curvature hides the coefficients.
 	Unidentified State = "not identified"
-	// Withheld means that the remainder of the Newton step may be large compared with the interval.
+	// Withheld means that the remainder of the Newton step may be larger than the interval.
 	Withheld State = "withheld"
 	// Absent means that the contrast gives weight to a feature that was dropped from the formula, or to no
 	// feature of the formula. The coefficient of a dropped feature is unknown, although the model's weight for
@@ -32,7 +32,8 @@ type Interval struct {
 	// is the interval's width and w the width due to sampling alone.
 	Privacy float64 `json:"privacy_share,omitempty"`
 	// Remainder is the allowance on the scale of the contrast, divided by the half-width that the interval
-	// would have. It is given only for the state Withheld, where it exceeds .25.
+	// has without it. It is given only where it exceeds .25. Up to 1 the interval and Error are stated, and wider by this
+	// share; above it the state is Withheld.
 	Remainder float64 `json:"remainder_share,omitempty"`
 }
 

@@ -43,9 +43,7 @@ const manySums = 1000
 // predicted to escape: at a saddle it would return a point near the start.
 func (a Auto) curved(ctx context.Context, p optimize.Problem) ([]Candidate, error) {
 	gap := a.Gap
-	if gap == 0 {
-		gap = p.Smoothness() / 10
-	}
+	gap = cmp.Or(gap, p.Smoothness()/10)
 	var list []Candidate
 	for _, of := range []func(steps int) optimize.Algorithm{
 		func(steps int) optimize.Algorithm { return firstorder.GD{Steps: steps} },

@@ -1,8 +1,8 @@
 package firstorder
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -31,19 +31,12 @@ type Adam struct {
 // Plan returns an error if p is not valid, a setting is out of range or the calibration of the noise
 // fails.
 func (c Adam) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if err := p.Validate(); err != nil {
+	err := cmp.Or(p.Validate(), optimize.Fill("dp-adam", optimize.Setting{Name: "rate", Value: &c.Rate, Rule: .05}))
+	if err != nil {
 		return nil, err
 	}
-	if c.Rate == 0 {
-		c.Rate = .05
-	}
-	if !optimize.Positive(c.Rate) {
-		return nil, fmt.Errorf("optimize: dp-adam: rate = %v: must be finite and > 0", c.Rate)
-	}
 	sgd := SGD{Sampling: c.Sampling, Steps: c.Steps, Output: c.Output}
-	if sgd.Steps == 0 {
-		sgd.Steps = sgd.StepRule(p)
-	}
+	sgd.Steps = cmp.Or(sgd.Steps, sgd.StepRule(p))
 	return sgd.settle(ctx, p, &sampled{adam: true, rate: c.Rate}, optimize.Summary{
 		Algorithm: "dp-adam",
 		Citation:  "Adam (Kingma and Ba 2015) on the gradients of DP-SGD",

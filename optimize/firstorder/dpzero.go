@@ -1,6 +1,7 @@
 package firstorder
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -70,10 +71,7 @@ type dpzeroPlan struct {
 // Plan returns the plan of DPZero for the problem p, with the rule's value for each zero setting. Plan returns an error
 // if p is not valid or a setting is out of range.
 func (c DPZero) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if err := p.Validate(); err != nil {
-		return nil, err
-	}
-	if err := optimize.CheckSteps("dpzero", c.Steps); err != nil {
+	if err := cmp.Or(p.Validate(), optimize.CheckSteps("dpzero", c.Steps)); err != nil {
 		return nil, err
 	}
 	c, err := c.settle(p)
@@ -89,7 +87,7 @@ func (c DPZero) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 		}
 	}
 	unit := c.noise(p)
-	plan.Settled, err = optimize.Settle(optimize.Draft{
+	made, err := forecast.Finish(plan, &plan.Settled, optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "dpzero",
@@ -105,11 +103,7 @@ func (c DPZero) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 			}},
 		Output: c.Output,
 	})
-	if err != nil {
-		return nil, err
-	}
-	plan.Expect(forecast.Of(p, plan.UpdateRule()))
-	if c.Theorem {
+	if err == nil && c.Theorem {
 		plan.Promises("the bound of one private number a step (after Zhang et al. 2024)", optimize.OfGradient, p.MostStart(),
 			func(p optimize.Problem) float64 {
 				c.Clip = 0
@@ -117,7 +111,7 @@ func (c DPZero) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 				return math.Sqrt(2 * all.noise(p) * math.Sqrt(2*p.Constants.InitialGap*all.trace(p)))
 			})
 	}
-	return plan, nil
+	return made, err
 }
 
 // settle returns c with each setting that is zero replaced by the default rule's value, or an error that names a setting
@@ -133,18 +127,12 @@ func (c DPZero) settle(p optimize.Problem) (DPZero, error) {
 	if c.Theorem {
 		clip, output = math.Sqrt(2*math.Log(math.E+p.Records*p.Records)), optimize.Random
 	}
-	for _, s := range []struct {
-		name  string
-		value *float64
-		rule  float64
-	}{{"effective rank", &c.Rank, rank}, {"step scale", &c.StepScale, 1}, {"clip scale", &c.Clip, clip}} {
-		if *s.value == 0 {
-			*s.value = s.rule
-		}
-		if !optimize.Positive(*s.value) {
-			return c, fmt.Errorf("optimize: dpzero: %s = %v: must be finite and > 0, or left out for %.4g", s.name, *s.value,
-				s.rule)
-		}
+	setting := func(name string, value *float64, rule float64) optimize.Setting {
+		return optimize.Setting{Name: name, Value: value, Rule: rule, Or: fmt.Sprintf(", or left out for %.4g", rule)}
+	}
+	if err := optimize.Fill("dpzero", setting("effective rank", &c.Rank, rank), setting("step scale", &c.StepScale, 1),
+		setting("clip scale", &c.Clip, clip)); err != nil {
+		return c, err
 	}
 	if c.Rank < 1 {
 		return c, fmt.Errorf("optimize: dpzero: effective rank = %v: must be >= 1", c.Rank)

@@ -1,12 +1,11 @@
 package firstorder
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
-	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // GD is noisy gradient descent: full-batch gradient descent on noisy means of clipped gradients
@@ -54,29 +53,14 @@ type gdPlan struct {
 // Plan returns the plan of GD for the problem p, with the rule's value for each zero setting. Plan
 // returns an error if p is not valid or a setting is out of range.
 func (c GD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if err := p.Validate(); err != nil {
+	guarded := c.StepScale == 0
+	err := cmp.Or(p.Validate(), optimize.CheckSteps("gd", c.Steps), optimize.Fill("gd",
+		optimize.Setting{Name: "step scale", Value: &c.StepScale, Rule: p.StepScale()},
+		optimize.Setting{Name: "multiplier", Value: &c.Multiplier, Rule: 4}))
+	if err != nil {
 		return nil, err
 	}
-	h, multiplier := c.StepScale, c.Multiplier
-	if h == 0 {
-		h = p.StepScale()
-	}
-	if multiplier == 0 {
-		multiplier = 4
-	}
-	if err := optimize.CheckSteps("gd", c.Steps); err != nil {
-		return nil, err
-	}
-	switch {
-	case !optimize.Positive(h):
-		return nil, fmt.Errorf("optimize: gd: step scale = %v: must be finite and > 0", h)
-	case !optimize.Positive(multiplier):
-		return nil, fmt.Errorf("optimize: gd: multiplier = %v: must be finite and > 0", multiplier)
-	}
-	steps := c.Steps
-	if steps == 0 {
-		steps = p.GradientSteps(multiplier, h)
-	}
+	steps := cmp.Or(c.Steps, p.GradientSteps(c.Multiplier, c.StepScale))
 	plan := &gdPlan{charges: make([]float64, steps)}
 	words := "step t in proportion to t"
 	for t := 1; t <= steps; t++ {
@@ -87,40 +71,28 @@ func (c GD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 		}
 	}
 	sa := p.Neighbours() * p.Constants.Lipschitz / p.Records
-	var err error
-	plan.Settled, err = optimize.Settle(optimize.Draft{
+	return forecast.Finish(plan, &plan.Settled, optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "gd",
 			Citation:  "noisy gradient descent (Bassily, Smith and Thakurta 2014)",
 			Steps:     steps,
-			StepSize:  p.StepSize(h),
+			StepSize:  p.StepSize(c.StepScale),
 			Charges:   words,
 			Passes:    float64(steps),
 		},
-		UpdateRule: optimize.UpdateRule{Guarded: c.StepScale == 0, Importance: plan.charges,
+		UpdateRule: optimize.UpdateRule{Guarded: guarded, Importance: plan.charges,
 			Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
 				return 1, optimize.Variance{Noise: sa * sa / plan.charges[t]}
 			}},
 		Output: c.Output.Or(optimize.TailAverage),
 	})
-	if err != nil {
-		return nil, err
-	}
-	plan.Expect(forecast.Of(p, plan.UpdateRule()))
-	return plan, nil
 }
 
 // Run makes one gradient query and one descent step for each step of the plan.
 func (g *gdPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
-	l0 := g.Problem().Constants.Lipschitz
 	run := g.Begin(ctx, o, observe)
 	return run.Steps(func(t int) error {
-		answer, err := run.Ask(g.charges[t], query.GradientAt(run.All(), run.W, l0))
-		if err != nil {
-			return err
-		}
-		run.Descend(run.Estimate(answer), optimize.Use{Weight: g.charges[t]})
-		return nil
+		return run.Follow(g.charges[t], run.All(), optimize.Use{Weight: g.charges[t]})
 	})
 }

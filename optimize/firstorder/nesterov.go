@@ -1,13 +1,13 @@
 package firstorder
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"math"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
-	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // Nesterov is accelerated noisy gradient descent: Nesterov's momentum (Nesterov 1983, with the
@@ -58,38 +58,22 @@ func momentum(t int) float64 { return float64(t) / float64(t+3) }
 // Plan returns the plan of Nesterov for the problem p, with the rule's value for each zero setting.
 // Plan returns an error if p is not valid or a setting is out of range.
 func (c Nesterov) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if err := p.Validate(); err != nil {
+	err := cmp.Or(p.Validate(), optimize.CheckSteps("nesterov", c.Steps), optimize.Fill("nesterov",
+		optimize.Setting{Name: "step scale", Value: &c.StepScale, Rule: 1},
+		optimize.Setting{Name: "multiplier", Value: &c.Multiplier, Rule: 6}))
+	if err != nil {
 		return nil, err
 	}
-	h, multiplier, steps := c.StepScale, c.Multiplier, c.Steps
-	if h == 0 {
-		h = 1
-	}
-	if multiplier == 0 {
-		multiplier = 6
-	}
-	if err := optimize.CheckSteps("nesterov", steps); err != nil {
-		return nil, err
-	}
-	switch {
-	case !optimize.Positive(h):
-		return nil, fmt.Errorf("optimize: nesterov: step scale = %v: must be finite and > 0", h)
-	case !optimize.Positive(multiplier):
-		return nil, fmt.Errorf("optimize: nesterov: multiplier = %v: must be finite and > 0", multiplier)
-	}
+	h, steps := c.StepScale, c.Steps
 	if steps == 0 {
-		steps = optimize.StepCount(multiplier * math.Sqrt(p.InitialGradient()*p.Effective()/(2*p.Constants.Lipschitz*h)))
+		steps = optimize.StepCount(c.Multiplier * math.Sqrt(p.InitialGradient()*p.Effective()/(2*p.Constants.Lipschitz*h)))
 	}
 	plan := &nesterovPlan{charge: p.Charge() / float64(steps)}
 	sa := p.Neighbours() * p.Constants.Lipschitz / p.Records
 	noise := optimize.Variance{Noise: sa * sa / plan.charge}
-	law := optimize.UpdateRule{Importance: make([]float64, steps), Momentum: momentum,
+	law := optimize.UpdateRule{Importance: slices.Repeat([]float64{plan.charge}, steps), Momentum: momentum,
 		Answer: func(int, float64, float64) (float64, optimize.Variance) { return 1, noise }}
-	for t := range law.Importance {
-		law.Importance[t] = plan.charge
-	}
-	var err error
-	plan.Settled, err = optimize.Settle(optimize.Draft{
+	return forecast.Finish(plan, &plan.Settled, optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "nesterov",
@@ -101,26 +85,15 @@ func (c Nesterov) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 		},
 		UpdateRule: law, Output: c.Output.Or(optimize.TailAverage),
 	})
-	if err != nil {
-		return nil, err
-	}
-	plan.Expect(forecast.Of(p, plan.UpdateRule()))
-	return plan, nil
 }
 
 // Run extrapolates to y_t, makes one gradient query at y_t and makes one descent step from y_t, for each
 // step of the plan.
 func (g *nesterovPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
 	error) {
-	l0 := g.Problem().Constants.Lipschitz
 	run := g.Begin(ctx, o, observe)
 	return run.Steps(func(t int) error {
 		run.Extrapolate(t)
-		answer, err := run.Ask(g.charge, query.GradientAt(run.All(), run.W, l0))
-		if err != nil {
-			return err
-		}
-		run.Descend(run.Estimate(answer), optimize.Use{Weight: g.charge})
-		return nil
+		return run.Follow(g.charge, run.All(), optimize.Use{Weight: g.charge})
 	})
 }

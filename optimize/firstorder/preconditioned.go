@@ -1,11 +1,14 @@
 package firstorder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
@@ -150,6 +153,7 @@ const (
 type preconditionedPlan struct {
 	optimize.Settled
 	moment, gradient, square float64 // charges
+	curvature                float64 // charge of the curvature at the result; 0 if it is not released
 	every                    int
 	kappa, rare              float64    // of the clip norm, see clip
 	bound                    float64    // on the second derivative of the loss in the margin
@@ -162,10 +166,7 @@ type preconditionedPlan struct {
 // setting. Plan returns an error if p is not valid, a setting is out of range, or the method cannot
 // solve p (see Serves).
 func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if err := p.Validate(); err != nil {
-		return nil, err
-	}
-	if err := c.Serves(p); err != nil {
+	if err := cmp.Or(p.Validate(), c.Serves(p)); err != nil {
 		return nil, err
 	}
 	rare := 0.
@@ -187,15 +188,17 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	asked := math.Ceil(T / float64(plan.every))
 	plan.moment = p.Charge() * c.MomentShare
 	plan.centre = newCentring(p, &plan.moment)
-	plan.gradient = p.Charge() * (1 - c.MomentShare) * (1 - c.ClipShare) / T
-	plan.square = p.Charge() * (1 - c.MomentShare) * c.ClipShare / asked
+	steps := p.Charge() * (1 - c.MomentShare)
+	if charge := curvatureShare * steps; seesCurvature(p, charge) {
+		plan.curvature = charge
+		steps -= charge
+	}
+	plan.gradient = steps * (1 - c.ClipShare) / T
+	plan.square = steps * c.ClipShare / asked
 	if plan.narrow, err = newNarrowing(p, c.StepScale, T, &plan.gradient); err != nil {
 		return nil, err
 	}
-	law := optimize.UpdateRule{Importance: make([]float64, c.Steps), Momentum: momentum}
-	for t := range law.Importance {
-		law.Importance[t] = plan.gradient
-	}
+	law := optimize.UpdateRule{Importance: slices.Repeat([]float64{plan.gradient}, c.Steps), Momentum: momentum}
 	edge := plan.expectedEdge(p)
 	plan.foresee(&law, p, ridgeOf(p, edge), plan.effective(p, ridgeOf(p, edge)))
 	words, first := "", c.StepScale/p.DataSmoothness()
@@ -213,6 +216,11 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	if Diagonal(p) {
 		passes, pairs = passes+1, 0
 	}
+	work := plan.workload(p).Count(query.MetricGradient, T, 1).Count(query.SquaredSlope, asked, 1)
+	if plan.curvature > 0 {
+		words, pairs = words+fmt.Sprintf(", %.3g to the curvature at the result", plan.curvature/p.Charge()), pairs+2
+		work = work.Count(query.WeightedCurvature, 1, 1)
+	}
 	plan.Settled, err = optimize.Settle(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
@@ -224,8 +232,7 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 				c.MomentShare, momentName(p), (1-c.MomentShare)*c.ClipShare, words),
 			Passes: passes, PairPasses: pairs,
 		},
-		Workload:   plan.workload(p).Count(query.MetricGradient, T, 1).Count(query.SquaredSlope, asked, 1),
-		UpdateRule: law, Output: c.Output.Or(optimize.TailAverage),
+		Workload: work, UpdateRule: law, Output: c.Output.Or(optimize.TailAverage),
 	})
 	if err != nil {
 		return nil, err
@@ -261,27 +268,14 @@ func (Preconditioned) Serves(p optimize.Problem) error {
 // rule replaces settings that are zero by the default rule's values. It returns an error for settings
 // out of range.
 func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
-	if err := optimize.CheckSteps("preconditioned", c.Steps); err != nil {
-		return c, err
-	}
 	N := p.Effective()
-	for _, f := range []struct {
-		name       string
-		value      *float64
-		rule, most float64
-	}{
-		{"moment share", &c.MomentShare, .1, 1},
-		{"clip share", &c.ClipShare, .01, 1},
-		{"clip scale", &c.ClipScale, usualClip(p, N), math.Inf(1)},
-		{"step scale", &c.StepScale, usualStep(p), math.Inf(1)},
-	} {
-		if *f.value == 0 {
-			*f.value = f.rule
-		}
-		if !(*f.value > 0 && *f.value < f.most) {
-			return c, fmt.Errorf("optimize: preconditioned: %s = %v: must be > 0 and < %v, or left out for the rule's", f.name,
-				*f.value, f.most)
-		}
+	err := cmp.Or(optimize.CheckSteps("preconditioned", c.Steps), optimize.Fill("preconditioned",
+		optimize.Setting{Name: "moment share", Value: &c.MomentShare, Rule: .1, Below: 1},
+		optimize.Setting{Name: "clip share", Value: &c.ClipShare, Rule: .01, Below: 1},
+		optimize.Setting{Name: "clip scale", Value: &c.ClipScale, Rule: usualClip(p, N), Below: math.Inf(1)},
+		optimize.Setting{Name: "step scale", Value: &c.StepScale, Rule: usualStep(p), Below: math.Inf(1)}))
+	if err != nil {
+		return c, err
 	}
 	if c.Steps == 0 && narrows(p) {
 		c.Steps = narrowingSteps(p, c.MomentShare)
@@ -438,6 +432,18 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	if err != nil {
 		return result, err
 	}
+	if g.curvature > 0 {
+		reach := math.Sqrt(min(mostLong*effective, 1/ridge))
+		answer, err := run.Ask(g.curvature, query.WeightedCurvatureAt(run.All(), result.W, g.bound, reach, metric))
+		if err != nil {
+			return result, run.Failed(err)
+		}
+		matrix, dim, err := query.Symmetric(answer.Mean)
+		if err != nil {
+			return result, run.Failed(err)
+		}
+		result.Trace.Curvature = optimize.NewMoment(matrix, dim, answer.Sigma, 0)
+	}
 	law := g.realised(result.Trace, ridge)
 	if g.narrow != nil {
 		if p, law, err = usual(p, law, ridge); err != nil {
@@ -454,6 +460,24 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	result.Excess = forecast.ReleasedExcess(near, released.seen, released.edge, there)
 	result.Foreseen = math.Sqrt(noise*noise + half.seen(released.spectrum, ridge))
 	return result, nil
+}
+
+// curvatureShare is the share of the steps' charges that pays for the curvature at the result. mostLong is the squared
+// length in the metric, over d_eff, above which a row has a weight below 1 in it. mostHidden is the largest noise in the
+// mean curvature, over its bound, with which it is released.
+const curvatureShare, mostLong, mostHidden = .03, 4, .1
+
+// seesCurvature reports whether the curvature at the result is released for the given charge. It is for losses whose
+// second derivative jumps, such as Huber's: the rows with a large residual have none, and neither the slopes nor the rows
+// tell which they are. The noise of the weights follows from it.
+func seesCurvature(p optimize.Problem, charge float64) bool {
+	k := p.Constants
+	if !p.Explained || !p.Real || !p.RankOne || p.Kinked != nil || p.Smoothing.On() || k.Clipped || k.Curvature.Lo < 0 ||
+		!math.IsInf(k.HessianLipschitz, 1) || k.Curvature.Hi > 1 || Diagonal(p) || p.Shape.Features > runrecord.MostMoment {
+		return false
+	}
+	moves := query.WeightedCurvature.Facts().Moves(p.Relation)
+	return moves*mostLong*math.Sqrt(float64(p.Shape.Features)) <= mostHidden*p.Records*math.Sqrt(charge)
 }
 
 // secondHalf sums the released gradients of the second half of a run. The result of the run is the average

@@ -1,13 +1,14 @@
 package firstorder
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
-	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // SGD is DP-SGD with Poisson batches (Abadi et al. 2016), the most widely used method of private training.
@@ -52,19 +53,13 @@ type sampled struct {
 // calibrated to the budget's (epsilon, delta) by privacy-loss distributions. The problem's mu is not used.
 // Plan returns an error if p is not valid, a setting is out of range or the calibration fails.
 func (c SGD) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if err := p.Validate(); err != nil {
+	guarded := c.StepScale == 0
+	err := cmp.Or(p.Validate(), optimize.Fill("dp-sgd",
+		optimize.Setting{Name: "step scale", Value: &c.StepScale, Rule: p.StepScale()}))
+	if err != nil {
 		return nil, err
 	}
-	guarded := c.StepScale == 0
-	if guarded {
-		c.StepScale = p.StepScale()
-	}
-	if !optimize.Positive(c.StepScale) {
-		return nil, fmt.Errorf("optimize: dp-sgd: step scale = %v: must be finite and > 0", c.StepScale)
-	}
-	if c.Steps == 0 {
-		c.Steps = c.StepRule(p)
-	}
+	c.Steps = cmp.Or(c.Steps, c.StepRule(p))
 	return c.settle(ctx, p, &sampled{guarded: guarded}, optimize.Summary{
 		Algorithm: "dp-sgd",
 		Citation:  "DP-SGD with Poisson batches (Abadi et al. 2016)",
@@ -75,18 +70,14 @@ func (c SGD) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error
 // StepRule returns the default number of steps for the problem, which is the same as for [GD].
 func (c SGD) StepRule(p optimize.Problem) int {
 	h := c.StepScale
-	if h == 0 {
-		h = p.StepScale()
-	}
+	h = cmp.Or(h, p.StepScale())
 	return p.GradientSteps(4, h)
 }
 
 // settle calibrates the noise of all steps to the budget, completes the plan with its summary, law and
 // forecast, and returns it.
 func (c SGD) settle(ctx context.Context, p optimize.Problem, plan *sampled, s optimize.Summary) (optimize.Plan, error) {
-	if c.Sampling == 0 {
-		c.Sampling = .1
-	}
+	c.Sampling = cmp.Or(c.Sampling, .1)
 	switch {
 	case !(c.Sampling > 0 && c.Sampling <= 1):
 		return nil, fmt.Errorf("optimize: %s: sampling = %v: must be > 0 and <= 1, or left out for the rule's", s.Algorithm,
@@ -105,10 +96,7 @@ func (c SGD) settle(ctx context.Context, p optimize.Problem, plan *sampled, s op
 	s.Steps = c.Steps
 	s.Charges = fmt.Sprintf("noise multiplier %.4g on Poisson batches of %.3g of the records", z, c.Sampling)
 	s.Passes = float64(c.Steps) * c.Sampling
-	law := optimize.UpdateRule{Guarded: plan.guarded, Importance: make([]float64, c.Steps), StepSize: s.StepSize}
-	for t := range law.Importance {
-		law.Importance[t] = 1
-	}
+	law := optimize.UpdateRule{Guarded: plan.guarded, Importance: slices.Repeat([]float64{1}, c.Steps), StepSize: s.StepSize}
 	if plan.adam {
 		law.StepSize = p.StepSize(p.StepScale()) // the forecast for Adam is made with SGD's step size
 	}
@@ -119,15 +107,10 @@ func (c SGD) settle(ctx context.Context, p optimize.Problem, plan *sampled, s op
 	law.Answer = func(int, float64, float64) (K float64, fresh optimize.Variance) {
 		return 1, optimize.Variance{Noise: noise * noise, Sampling: scatter}
 	}
-	plan.Settled, err = optimize.Settle(optimize.Draft{
+	return forecast.Finish(plan, &plan.Settled, optimize.Draft{
 		Problem: p, Summary: s, UpdateRule: law, Output: c.Output.Or(optimize.TailAverage),
 		Needs: optimize.Needs{Schedule: schedule}, Properties: optimize.Properties{Sampled: true},
 	})
-	if err != nil {
-		return nil, err
-	}
-	plan.Expect(forecast.Of(p, plan.UpdateRule()))
-	return plan, nil
 }
 
 // Run releases the mean gradient of a new Poisson sample in each step of the plan, and makes one descent
@@ -147,11 +130,6 @@ func (g *sampled) Run(ctx context.Context, o optimize.Oracle, observe func(optim
 		if err != nil {
 			return err
 		}
-		answer, err := run.Ask(1, query.GradientAt(batch, run.W, p.Constants.Lipschitz))
-		if err != nil {
-			return err
-		}
-		run.Descend(run.Estimate(answer), optimize.Use{Weight: 1})
-		return nil
+		return run.Follow(1, batch, optimize.Use{Weight: 1})
 	})
 }

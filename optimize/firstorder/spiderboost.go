@@ -1,6 +1,7 @@
 package firstorder
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -100,15 +101,9 @@ type spiderBoostPlan struct {
 // Plan returns an error if p is not valid, a setting is out of range or the calibration of samples
 // fails.
 func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if err := p.Validate(); err != nil {
-		return nil, err
-	}
-	if err := c.Ball.Validate(); err != nil {
-		return nil, err
-	}
 	guarded := c.StepScale == 0
 	c = c.settle(p)
-	if err := c.check(); err != nil {
+	if err := cmp.Or(p.Validate(), c.Ball.Validate(), c.check()); err != nil {
 		return nil, err
 	}
 	anchors := (c.Steps + c.Period - 1) / c.Period
@@ -153,14 +148,11 @@ func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Pla
 	for t := range c.Steps {
 		d.UpdateRule.Importance[t] = plan.charge(t)
 	}
-	if plan.Settled, err = optimize.Settle(d); err != nil {
-		return nil, err
-	}
-	plan.Expect(forecast.Of(p, plan.UpdateRule()))
-	if c.Theorem {
+	made, err := forecast.Finish(plan, &plan.Settled, d)
+	if err == nil && c.Theorem {
 		plan.Promises("Theorem 1 (Arora et al. 2023)", optimize.OfGradient, p.MostStart(), theoremBound)
 	}
-	return plan, nil
+	return made, err
 }
 
 // charge returns the charge of step t, counted from 0. For releases on Poisson samples it returns the

@@ -1,6 +1,7 @@
 package firstorder
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -75,26 +76,13 @@ type stormPlan struct {
 // Plan returns the plan of STORM for the problem p, with the rule's value for each zero setting. Plan
 // returns an error if p is not valid or a setting is out of range.
 func (c STORM) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
-	plan, err := c.plan(p)
-	if err != nil {
-		return nil, err
-	}
-	return plan, nil
-}
-
-func (c STORM) plan(p optimize.Problem) (*stormPlan, error) {
-	if err := p.Validate(); err != nil {
-		return nil, err
-	}
-	if err := c.Ball.Validate(); err != nil {
+	if err := cmp.Or(p.Validate(), c.Ball.Validate()); err != nil {
 		return nil, err
 	}
 	h, k, steps := c.StepScale, c.FrontLoad, c.Steps
-	if h == 0 {
-		h = p.StepScale()
-	}
+	h = cmp.Or(h, p.StepScale())
 	if steps == 0 && optimize.Positive(h) {
-		return c.planSteps(p, varianceReducedSteps(p, h))
+		return c.planSteps(ctx, p, varianceReducedSteps(p, h))
 	}
 	if err := optimize.CheckSteps("storm", steps); err != nil {
 		return nil, err
@@ -105,9 +93,7 @@ func (c STORM) plan(p optimize.Problem) (*stormPlan, error) {
 	case k != 0 && !(k > 0 && k <= 1):
 		return nil, fmt.Errorf("optimize: storm: front load = %v: must be > 0 and <= 1, or left out for the rule's", k)
 	}
-	if k == 0 {
-		k = c.frontLoad(p, h)
-	}
+	k = cmp.Or(k, c.frontLoad(p, h))
 	load := 1 / (k * (2 - k))
 	rest := p.Charge() / (load + float64(steps-1))
 	plan := &stormPlan{first: load * rest, rest: rest, ball: c.Ball}
@@ -116,8 +102,7 @@ func (c STORM) plan(p optimize.Problem) (*stormPlan, error) {
 	for t := range law.Importance {
 		law.Importance[t] = plan.charge(t)
 	}
-	var err error
-	plan.Settled, err = optimize.Settle(optimize.Draft{
+	return forecast.Finish(plan, &plan.Settled, optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "storm",
@@ -132,28 +117,24 @@ func (c STORM) plan(p optimize.Problem) (*stormPlan, error) {
 			Count(query.Difference, float64(steps-1), 1),
 		UpdateRule: law, Output: c.Output.Or(optimize.Last),
 	})
-	if err != nil {
-		return nil, err
-	}
-	plan.Expect(forecast.Of(p, plan.UpdateRule()))
-	return plan, nil
 }
 
 // planSteps plans the given number of steps. If the regularizer is strongly convex, it then halves
 // the number as long as this lowers the predicted gradient norm.
-func (c STORM) planSteps(p optimize.Problem, steps int) (*stormPlan, error) {
+func (c STORM) planSteps(ctx context.Context, p optimize.Problem, steps int) (optimize.Plan, error) {
 	c.Steps = steps
-	plan, err := c.plan(p)
+	plan, err := c.Plan(ctx, p)
 	trusted := p.Regularizer != nil && p.Regularizer.Convexity() > 0
 	for err == nil && trusted && c.Steps > 1 {
 		c.Steps /= 2
-		var half *stormPlan
-		if half, err = c.plan(p); err == nil {
-			if !(half.Summary().Predicted < plan.Summary().Predicted) {
-				return plan, nil
-			}
-			plan = half
+		half, err := c.Plan(ctx, p)
+		if err != nil {
+			return nil, err
 		}
+		if !(half.Summary().Predicted < plan.Summary().Predicted) {
+			return plan, nil
+		}
+		plan = half
 	}
 	return plan, err
 }

@@ -1,6 +1,7 @@
 package firstorder
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -87,10 +88,7 @@ type transferredPlan struct {
 
 // Plan returns the plan for the problem p.
 func (c Transferred) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if err := p.Validate(); err != nil {
-		return nil, err
-	}
-	if err := c.Serves(p); err != nil {
+	if err := cmp.Or(p.Validate(), c.Serves(p)); err != nil {
 		return nil, err
 	}
 	d := p.Shape.Features
@@ -105,9 +103,7 @@ func (c Transferred) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 		return nil, fmt.Errorf("optimize: transferred: intercept = %v: must be finite and > 0", c.Intercept)
 	}
 	steps := c.Steps
-	if steps == 0 {
-		steps = stepsOfTransferred(p)
-	}
+	steps = cmp.Or(steps, stepsOfTransferred(p))
 	c.Preconditioned.Steps = steps
 	settings, err := c.rule(p)
 	if err != nil {
@@ -119,10 +115,7 @@ func (c Transferred) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 	left := p.Charge() * (1 - atStart - 2*checkShare)
 	g.gradient = left * (1 - c.ClipShare) / float64(steps)
 	g.square = left * c.ClipShare / asked
-	law := optimize.UpdateRule{Importance: make([]float64, steps), Momentum: transferredMomentumAt}
-	for t := range law.Importance {
-		law.Importance[t] = g.gradient
-	}
+	law := optimize.UpdateRule{Importance: slices.Repeat([]float64{g.gradient}, steps), Momentum: transferredMomentumAt}
 	work := optimize.Workload{Metrics: 1, Smoothing: p.Smoothing}.Count(query.MetricGradient, float64(steps), 1).
 		Count(query.SquaredSlope, asked+1, 1).Count(query.CurvatureAlong, 1, 1).Count(query.Value, 1, 1).
 		Count(query.ValueChange, 2, 1)
@@ -233,7 +226,7 @@ func (g *transferredPlan) ridge(values []float64, s start) float64 {
 		}
 		return max(sum, leastCount)
 	}
-	bound := worth(p.Constants.InitialGap, func(lambda float64) float64 {
+	bound := worth(worthOver, p.Constants.InitialGap, func(lambda float64) float64 {
 		noise := effective(lambda) * 1.5 * l0 * p.Neighbours() / n
 		return usualRoot * noise * noise / (p.Charge() * b)
 	})

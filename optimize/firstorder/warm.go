@@ -1,6 +1,7 @@
 package firstorder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,9 +53,7 @@ func (f Follower) String() string { return optimize.NameOf(followerNames[:], "th
 
 // UnmarshalText sets f to the follower with the given name; the empty name is ThenSpiderBoost.
 func (f *Follower) UnmarshalText(text []byte) error {
-	i, err := optimize.ParseName(followerNames[:], "then", string(text))
-	*f = Follower(i)
-	return err
+	return optimize.SetName(f, followerNames[:], "then", text)
 }
 
 // warmPlan is the plan of a [Warm]. second is the method's plan from the problem's start, whose numbers the plan
@@ -69,9 +68,7 @@ type warmPlan struct {
 // Plan plans GD with its part of the budget, and the method with the rest. It returns an error if p is not valid or a
 // setting is out of range.
 func (c Warm) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if c.Share == 0 {
-		c.Share = .5
-	}
+	c.Share = cmp.Or(c.Share, .5)
 	plan := &warmPlan{method: SpiderBoost{Theorem: c.Theorem, Batches: AllRecords}, rest: p}
 	switch {
 	case !(c.Share > 0 && c.Share < 1):

@@ -43,6 +43,17 @@ func Of(p optimize.Problem, l optimize.UpdateRule) optimize.Forecast {
 	return over(Assumed(p), p, l)
 }
 
+// Finish settles a draft in s, the part of the plan that all algorithms share, and sets the forecast by the draft's
+// update rule. It returns the plan, or nil with an error.
+func Finish(plan optimize.Plan, s *optimize.Settled, d optimize.Draft) (optimize.Plan, error) {
+	var err error
+	if *s, err = optimize.Settle(d); err != nil {
+		return nil, err
+	}
+	s.Expect(Of(d.Problem, s.UpdateRule()))
+	return plan, nil
+}
+
 // over returns the forecast that [Of] would return with the given directions in place of the assumed
 // directions.
 func over(directions []Direction, p optimize.Problem, l optimize.UpdateRule) optimize.Forecast {

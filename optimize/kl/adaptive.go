@@ -1,6 +1,7 @@
 package kl
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -114,7 +115,7 @@ func (c Adaptive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 			law.Importance[t] = plan.weight(t - plan.steps)
 		}
 	}
-	plan.Settled, err = optimize.Settle(optimize.Draft{
+	made, err := forecast.Finish(plan, &plan.Settled, optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "adaptive-gd",
@@ -128,16 +129,12 @@ func (c Adaptive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 		UpdateRule: law,
 		Output:     c.Output,
 	})
-	if err != nil {
-		return nil, err
-	}
-	plan.Expect(forecast.Of(p, plan.UpdateRule()))
-	if c.Theorem && p.KL.Known() && p.KL.Kappa <= 2 {
+	if err == nil && c.Theorem && p.KL.Known() && p.KL.Kappa <= 2 {
 		beta, _ := failure("", true, c.Failure)
 		plan.Promises("Theorem 4 (Menart et al. 2024)", optimize.OfExcess, p.Constants.InitialGap,
 			func(p optimize.Problem) float64 { return adaptiveBound(p, p.KL, beta) })
 	}
-	return plan, nil
+	return made, err
 }
 
 // settle returns c with each setting that is zero replaced by the default rule's value. If a setting
@@ -156,13 +153,10 @@ func (c Adaptive) settle(p optimize.Problem) (Adaptive, error) {
 		proportion, scale = max(math.Log(n/beta), 1), .5
 		charge = min(math.Pow(p.Neighbours(), 2)/(p.Records*p.Mu*math.Sqrt2), .5)
 	}
-	if c.Proportion, err = positiveOr(name, "proportion", c.Proportion, proportion); err != nil {
-		return c, err
-	}
-	if c.NormCharge, err = shareOr(name, "norm charge", c.NormCharge, charge); err != nil {
-		return c, err
-	}
-	if c.StepScale, err = positiveOr(name, "step scale", c.StepScale, scale); err != nil {
+	err = optimize.Fill(name, optimize.Setting{Name: "proportion", Value: &c.Proportion, Rule: proportion},
+		optimize.Setting{Name: "norm charge", Value: &c.NormCharge, Rule: charge, Below: 1},
+		optimize.Setting{Name: "step scale", Value: &c.StepScale, Rule: scale})
+	if err != nil {
 		return c, err
 	}
 	if c.LandingSteps < 0 || c.LandingSteps > optimize.MostSteps/2 {
@@ -177,14 +171,9 @@ func (c Adaptive) settle(p optimize.Problem) (Adaptive, error) {
 		c.Output = c.Output.Or(optimize.Last)
 		return c, nil
 	}
-	if c.Landing, err = shareOr(name, "landing", c.Landing, .9); err != nil {
-		return c, err
-	}
-	if c.LandingSteps == 0 {
-		c.LandingSteps = p.StepsUpTo(longest, 4, c.StepScale)
-	}
+	c.LandingSteps = cmp.Or(c.LandingSteps, p.StepsUpTo(longest, 4, c.StepScale))
 	c.Output = c.Output.Or(optimize.Average)
-	return c, nil
+	return c, optimize.Fill(name, optimize.Setting{Name: "landing", Value: &c.Landing, Rule: .9, Below: 1})
 }
 
 // adaptiveBound returns the bound of Theorem 4 of Menart et al. 2024 on the excess risk, with the theorem's constant
@@ -237,7 +226,7 @@ func (a *adaptivePlan) Run(ctx context.Context, o optimize.Oracle, observe func(
 		}
 		left := run.Left()
 		for t := range a.landing {
-			if err := a.descend(run, left*a.share(t), optimize.Use{Weight: a.weight(t)}); err != nil {
+			if err := run.Follow(left*a.share(t), run.All(), optimize.Use{Weight: a.weight(t)}); err != nil {
 				return err
 			}
 		}
@@ -288,19 +277,9 @@ func (a *adaptivePlan) step(run *optimize.Run) (taken bool, err error) {
 	if a.landing == 0 {
 		use.Weight = 1
 	}
-	return true, a.descend(run, charge, use)
+	return true, run.Follow(charge, run.All(), use) // line 5
 }
 
 // leastGradient is the smallest charge of a gradient, divided by the charge of the norm that is released
 // before the gradient. A smaller charge would save almost nothing.
 const leastGradient = 1. / 8
-
-// descend releases the gradient at the given charge and makes a step along it.
-func (a *adaptivePlan) descend(run *optimize.Run, charge float64, u optimize.Use) error {
-	answer, err := run.Ask(charge, query.GradientAt(run.All(), run.W, a.Problem().Constants.Lipschitz))
-	if err != nil {
-		return err
-	}
-	run.Descend(run.Estimate(answer), u) // line 5
-	return nil
-}

@@ -1,13 +1,13 @@
 package kl
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
-	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // Geometric is gradient descent with noise in proportion to the gradient norm that the KL condition
@@ -81,38 +81,33 @@ func (c Geometric) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 	if err != nil {
 		return nil, err
 	}
-	h, err := positiveOr(name, "step scale", c.StepScale, p.StepScale())
+	plan, guarded := &geometricPlan{}, c.StepScale == 0
+	err = optimize.Fill(name, optimize.Setting{Name: "step scale", Value: &c.StepScale, Rule: p.StepScale()})
 	if err != nil {
 		return nil, err
 	}
-	plan := &geometricPlan{}
-	if plan.charges, plan.weights, err = c.rules(name, p, known, h); err != nil {
+	if plan.charges, plan.weights, err = c.rules(name, p, known, c.StepScale); err != nil {
 		return nil, err
 	}
 	T := len(plan.charges)
-	plan.Settled, err = optimize.Settle(optimize.Draft{
+	return forecast.Finish(plan, &plan.Settled, optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: name,
 			Citation:  "gradient descent with noise that falls with the excess risk (after Menart et al. 2024, Algorithm 1)",
 			Steps:     T,
-			StepSize:  p.StepSize(h),
+			StepSize:  p.StepSize(c.StepScale),
 			Charges: fmt.Sprintf("growing from %.3g to %.3g of mu^2; %s", plan.charges[0]/(p.Mu*p.Mu),
 				plan.charges[T-1]/(p.Mu*p.Mu), words(known)),
 			Passes: float64(T),
 		},
-		UpdateRule: optimize.UpdateRule{Guarded: c.StepScale == 0, Importance: plan.weights,
+		UpdateRule: optimize.UpdateRule{Guarded: guarded, Importance: plan.weights,
 			Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
 				sigma := noise(p, plan.charges[t])
 				return 1, optimize.Variance{Noise: sigma * sigma}
 			}},
 		Output: c.Output.Or(optimize.Average),
 	})
-	if err != nil {
-		return nil, err
-	}
-	plan.Expect(forecast.Of(p, plan.UpdateRule()))
-	return plan, nil
 }
 
 // rules returns the charge of each step and the weight of its iterate in an average. If the assumed excess risk at a
@@ -122,21 +117,16 @@ func (c Geometric) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 func (c Geometric) rules(name string, p optimize.Problem, known optimize.KL, h float64) (charges, weights []float64,
 	err error) {
 	stated := c.KL.Known() || p.KL.Known()
-	if c.Shrink == 0 {
-		c.Shrink = 1.02
-	}
+	c.Shrink = cmp.Or(c.Shrink, 1.02)
 	if !(c.Shrink >= 1+0x1p-20 && c.Shrink <= 2) {
 		return nil, nil, fmt.Errorf("optimize: %s: shrink = %v: must be > 1 + 2^-20 and <= 2, or left out for 1.02",
 			name, c.Shrink)
 	}
-	if err := optimize.CheckSteps(name, c.Steps); err != nil {
-		return nil, nil, err
+	err = optimize.CheckSteps(name, c.Steps)
+	if err == nil && c.Steps > 0 && c.NoiseScale != 0 {
+		err = fmt.Errorf("optimize: %s: noise scale = %v: must be 0 beside a number of steps, which settles it", name, c.NoiseScale)
 	}
-	if c.Steps > 0 && c.NoiseScale != 0 {
-		return nil, nil, fmt.Errorf("optimize: %s: noise scale = %v: must be 0 beside a number of steps, which settles it", name,
-			c.NoiseScale)
-	}
-	a, err := positiveOr(name, "noise scale", c.NoiseScale, 10)
+	err = cmp.Or(err, optimize.Fill(name, optimize.Setting{Name: "noise scale", Value: &c.NoiseScale, Rule: 10}))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -152,7 +142,7 @@ func (c Geometric) rules(name string, p optimize.Problem, known optimize.KL, h f
 		}
 	}
 	fewest := min(math.Ceil(known.Kappa/math.Log(c.Shrink)), most)
-	first := chargeFor(p, a*known.Gradient(F0)/math.Sqrt(float64(p.Dim())))
+	first := chargeFor(p, c.NoiseScale*known.Gradient(F0)/math.Sqrt(float64(p.Dim())))
 	var sum float64
 	for Φ := F0; float64(len(weights)) < most &&
 		(c.Steps > 0 || float64(len(weights)) < fewest || sum*first < p.Charge()); {
@@ -187,14 +177,8 @@ func words(k optimize.KL) string {
 // Run makes one gradient query and one descent step for each step of the plan.
 func (g *geometricPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
 	error) {
-	l0 := g.Problem().Constants.Lipschitz
 	run := g.Begin(ctx, o, observe)
 	return run.Steps(func(t int) error {
-		answer, err := run.Ask(g.charges[t], query.GradientAt(run.All(), run.W, l0))
-		if err != nil {
-			return err
-		}
-		run.Descend(run.Estimate(answer), optimize.Use{Weight: g.weights[t]})
-		return nil
+		return run.Follow(g.charges[t], run.All(), optimize.Use{Weight: g.weights[t]})
 	})
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/optimize"
-	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // Proximal is the proximal point method (Menart, Ullah, Arora, Bassily and Guzmán 2024, Algorithm 2)
@@ -204,7 +203,10 @@ func (c Proximal) byTheorem(name string, p optimize.Problem, known optimize.KL, 
 		return fmt.Errorf("optimize: %s: step scale = %v: must be 0 with the theorem, whose steps have no other length",
 			name, c.StepScale)
 	}
-	if plan.lambda, err = positiveOr(name, "lambda", c.Lambda, max(-convexity(p), 1/(4*known.Gamma*known.Gamma))); err != nil {
+	plan.lambda = c.Lambda
+	err = optimize.Fill(name, optimize.Setting{Name: "lambda", Value: &plan.lambda,
+		Rule: max(-convexity(p), 1/(4*known.Gamma*known.Gamma))})
+	if err != nil {
 		return err
 	}
 	plan.step = harmonic{lambda: plan.lambda, most: 1 / plan.lambda}
@@ -232,15 +234,16 @@ func (c Proximal) byTheorem(name string, p optimize.Problem, known optimize.KL, 
 // ||grad F(w_t)||^2 is at least the excess risk at w_t over gamma^2. A convex F falls by twice as much. Then F0 falls
 // to what the noise of the whole budget leaves in log(F0/(gamma r)^2)/log(1 + 1/(2 gamma^2 L~)) rounds.
 func (c Proximal) byRule(name string, p optimize.Problem, known optimize.KL, plan *proximalPlan) error {
-	h, err := positiveOr(name, "step scale", c.StepScale, p.StepScale())
-	if err != nil {
+	h := c.StepScale
+	if err := optimize.Fill(name, optimize.Setting{Name: "step scale", Value: &h, Rule: p.StepScale()}); err != nil {
 		return err
 	}
 	rule := min(-convexity(p), p.Smoothness()/(2*fewestInner)) / h
 	if !(rule > 0) {
 		rule = 1 / (4 * known.Gamma * known.Gamma)
 	}
-	if plan.lambda, err = positiveOr(name, "lambda", c.Lambda, rule); err != nil {
+	plan.lambda = c.Lambda
+	if err := optimize.Fill(name, optimize.Setting{Name: "lambda", Value: &plan.lambda, Rule: rule}); err != nil {
 		return err
 	}
 	plan.step = harmonic{lambda: plan.lambda,
@@ -319,11 +322,9 @@ func (r *proximalPlan) solve(run *optimize.Run, centre []float64, steps int, cha
 	}
 	run.Round(round)
 	for ; s < steps; s++ {
-		answer, err := run.Ask(charge, query.GradientAt(run.All(), run.W, p.Constants.Lipschitz))
-		if err != nil {
+		if err := run.Follow(charge, run.All(), optimize.Use{Weight: float64(s + 1)}); err != nil {
 			return err
 		}
-		run.Descend(run.Estimate(answer), optimize.Use{Weight: float64(s + 1)})
 	}
 	return nil
 }

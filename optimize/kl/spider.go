@@ -1,6 +1,7 @@
 package kl
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -103,10 +104,7 @@ type spiderPlan struct {
 // that is zero. Plan returns an error if p is not valid, a setting is out of range, or the KL
 // condition's exponent kappa is above 2.
 func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if err := p.Validate(); err != nil {
-		return nil, err
-	}
-	if err := c.Ball.Validate(); err != nil {
+	if err := cmp.Or(p.Validate(), c.Ball.Validate()); err != nil {
 		return nil, err
 	}
 	const name = "kl-spider"
@@ -190,17 +188,16 @@ func (c Spider) settle(name string, p optimize.Problem, known optimize.KL) (Spid
 		c.Output = c.Output.Or(optimize.Last)
 	}
 	c.Output = c.Output.Or(optimize.Average)
-	if c.Descent, err = positiveOr(name, "descent", c.Descent, descent); err != nil {
+	if err := optimize.Fill(name, optimize.Setting{Name: "descent", Value: &c.Descent, Rule: descent}); err != nil {
 		return c, err
 	}
 	if c.Descent > mostDescent {
 		return c, fmt.Errorf("optimize: %s: descent = %v: must be at most %v", name, c.Descent, mostDescent)
 	}
 	rise := c.rise(p, known)
-	if c.AnchorShare, err = shareOr(name, "anchor share", c.AnchorShare, share); err != nil {
-		return c, err
-	}
-	if c.StepScale, err = positiveOr(name, "step scale", c.StepScale, scale); err != nil {
+	err = optimize.Fill(name, optimize.Setting{Name: "anchor share", Value: &c.AnchorShare, Rule: share, Below: 1},
+		optimize.Setting{Name: "step scale", Value: &c.StepScale, Rule: scale})
+	if err != nil {
 		return c, err
 	}
 	if c.Rounds == 0 && c.Theorem { // line 3
@@ -215,13 +212,11 @@ func (c Spider) settle(name string, p optimize.Problem, known optimize.KL) (Spid
 		// line 6, with the noise that anchors have in this implementation
 		threshold = 32 * math.Sqrt(max(math.Log(K/beta)-(2-known.Kappa)*math.Log(ratio), 1))
 	}
-	if c.Threshold, err = positiveOr(name, "threshold", c.Threshold, threshold); err != nil {
-		return c, err
-	}
-	if c.Rounds == 0 {
+	err = optimize.Fill(name, optimize.Setting{Name: "threshold", Value: &c.Threshold, Rule: threshold})
+	if err == nil && c.Rounds == 0 {
 		c.Rounds = c.roundRule(p, known)
 	}
-	return c, nil
+	return c, err
 }
 
 // roundRule returns the smallest number of rounds that bring the target from the initial gap F0 down to the

@@ -1,6 +1,7 @@
 package kl
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -8,7 +9,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
-	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // StronglyConvex is noisy gradient descent with steps 1/(lambda t) and weights t for lambda-strongly
@@ -66,11 +66,9 @@ func (h harmonic) eta(t int) float64 { return min(1/(h.lambda*float64(t)), h.mos
 // Plan returns the plan of StronglyConvex for the problem p, with the default rule's value for each
 // setting that is zero. Plan returns an error if p is not valid or a setting is out of range.
 func (c StronglyConvex) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if err := p.Validate(); err != nil {
-		return nil, err
-	}
 	const name = "strongly-convex"
-	lambda, err := positiveOr(name, "lambda", c.Lambda, modulus(p))
+	lambda := c.Lambda
+	err := cmp.Or(p.Validate(), optimize.Fill(name, optimize.Setting{Name: "lambda", Value: &lambda, Rule: modulus(p)}))
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +92,7 @@ func (c StronglyConvex) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	for t := range T {
 		law.Importance[t], law.StepSizes[t] = float64(t+1), step.eta(t+1)
 	}
-	plan.Settled, err = optimize.Settle(optimize.Draft{
+	made, err := forecast.Finish(plan, &plan.Settled, optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: name,
@@ -107,18 +105,14 @@ func (c StronglyConvex) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 		UpdateRule: law,
 		Output:     c.Output.Or(optimize.Average),
 	})
-	if err != nil {
-		return nil, err
-	}
-	plan.Expect(forecast.Of(p, plan.UpdateRule()))
-	if c.Theorem {
+	if err == nil && c.Theorem {
 		plan.Promises("Theorem 9 (Menart et al. 2024)", optimize.OfExcess, p.Constants.InitialGap,
 			func(p optimize.Problem) float64 {
 				a := p.Constants.Lipschitz * math.Sqrt2 / p.Effective()
 				return a * a * stronglyConvexLog(p, 1) / lambda
 			})
 	}
-	return plan, nil
+	return made, err
 }
 
 // stronglyConvexLog returns log(n^2 log^2(2/b)/(d b)) for b = defaultFailure/T, the logarithm in Theorem 9 of Menart et
@@ -148,15 +142,9 @@ func (c StronglyConvex) rules(name string, p optimize.Problem, lambda float64) (
 		}
 		return step, T, nil
 	}
-	h, err := positiveOr(name, "step scale", c.StepScale, p.StepScale())
-	if err != nil {
-		return step, 0, err
-	}
-	step.most = p.StepSize(h)
-	if T == 0 {
-		T = p.GradientSteps(4, h)
-	}
-	return step, T, nil
+	err := optimize.Fill(name, optimize.Setting{Name: "step scale", Value: &c.StepScale, Rule: p.StepScale()})
+	step.most = p.StepSize(c.StepScale)
+	return step, cmp.Or(T, p.GradientSteps(4, c.StepScale)), err
 }
 
 // modulus returns the default of the setting Lambda, the modulus of strong convexity (see
@@ -184,14 +172,8 @@ func minimiserBall(p optimize.Problem) (convex.Set, error) {
 // Run makes one gradient query and one descent step for each step of the plan.
 func (s *stronglyConvexPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
 	error) {
-	l0 := s.Problem().Constants.Lipschitz
 	run := s.Begin(ctx, o, observe)
 	return run.Steps(func(t int) error {
-		answer, err := run.Ask(s.charge, query.GradientAt(run.All(), run.W, l0))
-		if err != nil {
-			return err
-		}
-		run.Descend(run.Estimate(answer), optimize.Use{Weight: float64(t + 1)})
-		return nil
+		return run.Follow(s.charge, run.All(), optimize.Use{Weight: float64(t + 1)})
 	})
 }

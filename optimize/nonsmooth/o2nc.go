@@ -1,6 +1,7 @@
 package nonsmooth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -147,7 +148,9 @@ func (o Oracle) String() string { return optimize.NameOf(oracles[:], "oracle", u
 
 // UnmarshalText reads the name of an oracle. The empty name means fresh. It returns an error for any other
 // name.
-func (o *Oracle) UnmarshalText(text []byte) error { return setName(o, oracles[:], "oracle", text) }
+func (o *Oracle) UnmarshalText(text []byte) error {
+	return optimize.SetName(o, oracles[:], "oracle", text)
+}
 
 // Prefix selects the factorization that makes the noise of prefix sums: toeplitz (0) or tree (1).
 type Prefix uint8
@@ -158,7 +161,9 @@ func (p Prefix) String() string { return optimize.NameOf(prefixes[:], "prefix", 
 
 // UnmarshalText reads "tree" or "toeplitz". The empty name means toeplitz. It returns an error for any
 // other name.
-func (p *Prefix) UnmarshalText(text []byte) error { return setName(p, prefixes[:], "prefix", text) }
+func (p *Prefix) UnmarshalText(text []byte) error {
+	return optimize.SetName(p, prefixes[:], "prefix", text)
+}
 
 func (p Prefix) factorization() query.Factorization {
 	if p == 1 {
@@ -189,15 +194,10 @@ type o2ncPlan struct {
 // that is zero. Plan returns an error if p is not valid, a setting is out of range, or there are too
 // few records for the cohorts.
 func (c O2NC) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if err := p.ValidateKinked(); err != nil {
+	if err := cmp.Or(p.ValidateKinked(), c.check()); err != nil {
 		return nil, err
 	}
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	if c.Radius == 0 {
-		c.Radius = DefaultRadius(p)
-	}
+	c.Radius = cmp.Or(c.Radius, DefaultRadius(p))
 	plan := &o2ncPlan{oracle: c.Oracle, clip: p.Constants.Lipschitz}
 	p, err := c.smooth(plan, p)
 	if err != nil {

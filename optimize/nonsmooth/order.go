@@ -30,14 +30,11 @@ func (o Order) String() string { return optimize.NameOf(orders[:], "order", uint
 
 // UnmarshalText reads "exact", "first" or "zero". The empty name means RuleOrder. It returns an error for
 // any other name.
-func (o *Order) UnmarshalText(text []byte) error { return setName(o, orders[:], "order", text) }
+func (o *Order) UnmarshalText(text []byte) error {
+	return optimize.SetName(o, orders[:], "order", text)
+}
 
 // setName sets a setting of the given field to the value whose name in names is text.
-func setName[T ~uint8](setting *T, names []string, field string, text []byte) error {
-	i, err := optimize.ParseName(names, field, string(text))
-	*setting = T(i)
-	return err
-}
 
 // smooth returns the problem with the smoothed loss, whose gradients are computed as c.Order selects.
 // It also sets, in the plan g, the clip norm of gradients and the ball to which gradient differences

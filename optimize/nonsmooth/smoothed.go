@@ -1,6 +1,7 @@
 package nonsmooth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,7 +93,7 @@ func (s Smoothing) String() string { return optimize.NameOf(smoothings[:], "smoo
 // UnmarshalText reads "ball", "lasry-lions" or "sampled". The empty name means ball. It returns an error
 // for any other name.
 func (s *Smoothing) UnmarshalText(text []byte) error {
-	return setName(s, smoothings[:], "smoothing", text)
+	return optimize.SetName(s, smoothings[:], "smoothing", text)
 }
 
 // Space selects whether steps are made with a released preconditioner (metric) or without one
@@ -116,7 +117,9 @@ func (s Space) String() string { return optimize.NameOf(spaces[:], "space", uint
 
 // UnmarshalText reads "metric" or "plain". The empty name means RuleSpace. It returns an error for any
 // other name.
-func (s *Space) UnmarshalText(text []byte) error { return setName(s, spaces[:], "space", text) }
+func (s *Space) UnmarshalText(text []byte) error {
+	return optimize.SetName(s, spaces[:], "space", text)
+}
 
 // leastEffective and leastConvex are the smallest effective sizes N, for nonconvex and for convex losses,
 // at which a released second moment of the rows improves a fit by more than its part of the budget is worth
@@ -161,10 +164,7 @@ type smoothedPlan struct {
 // that is zero. Plan returns an error if p is not valid, a setting is out of range, or p does not
 // allow the chosen space or smoothing.
 func (c Smoothed) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if err := p.ValidateKinked(); err != nil {
-		return nil, err
-	}
-	if err := optimize.CheckSteps("smoothed", c.Steps); err != nil {
+	if err := cmp.Or(p.ValidateKinked(), optimize.CheckSteps("smoothed", c.Steps)); err != nil {
 		return nil, err
 	}
 	if c.Theorem {
@@ -314,7 +314,7 @@ func steps(given int, multiple, effective float64) int {
 }
 
 // plain returns the plan without a preconditioner (space plain) for the smoothed problem p.
-func (c Smoothed) plain(p optimize.Problem) (*smoothedPlan, error) {
+func (c Smoothed) plain(p optimize.Problem) (optimize.Plan, error) {
 	T := steps(c.Steps, 2, p.Effective())
 	l0 := p.Constants.Lipschitz
 	eta := 4 * p.Constants.InitialGap / (l0 * l0) * min(p.Effective()/float64(T), 2)
@@ -336,8 +336,7 @@ func (c Smoothed) plain(p optimize.Problem) (*smoothedPlan, error) {
 		how = "smoothed loss" + asked(p.Smoothing)
 	}
 	sa := p.Neighbours() * l0 / p.Records
-	var err error
-	plan.Settled, err = optimize.Settle(optimize.Draft{
+	return forecast.Finish(plan, &plan.Settled, optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "smoothed",
@@ -354,11 +353,6 @@ func (c Smoothed) plain(p optimize.Problem) (*smoothedPlan, error) {
 			}},
 		Output: optimize.Last,
 	})
-	if err != nil {
-		return nil, err
-	}
-	plan.Expect(forecast.Of(p, plan.UpdateRule()))
-	return plan, nil
 }
 
 // stable returns the step size eta, but at most the inverse of the regularizer's smoothness.
@@ -374,16 +368,10 @@ func stable(p optimize.Problem, eta float64) float64 {
 // Run makes one gradient query and one descent step for each step of the plan.
 func (g *smoothedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
 	error) {
-	l0 := g.Problem().Constants.Lipschitz
 	run := g.Begin(ctx, o, observe)
 	run.Eta = g.travelled(run)
 	return run.Steps(func(t int) error {
-		answer, err := run.Ask(g.charges[t], query.GradientAt(run.All(), run.W, l0))
-		if err != nil {
-			return err
-		}
-		run.Descend(run.Estimate(answer), optimize.Use{Weight: g.charges[t]})
-		return nil
+		return run.Follow(g.charges[t], run.All(), optimize.Use{Weight: g.charges[t]})
 	})
 }
 

@@ -1,6 +1,7 @@
 package nonsmooth
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -52,18 +53,10 @@ type subgradientPlan struct {
 // setting that is zero. Plan returns an error if p is not valid, a setting is out of range, or a step
 // would have no record.
 func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if err := p.ValidateKinked(); err != nil {
+	err := cmp.Or(p.ValidateKinked(), optimize.CheckSteps("subgradient", c.Steps), optimize.Fill("subgradient",
+		optimize.Setting{Name: "step scale", Value: &c.StepScale, Rule: 1, Or: ", or left out for 1"}))
+	if err != nil {
 		return nil, err
-	}
-	if err := optimize.CheckSteps("subgradient", c.Steps); err != nil {
-		return nil, err
-	}
-	if c.StepScale == 0 {
-		c.StepScale = 1
-	}
-	if !optimize.Positive(c.StepScale) {
-		return nil, fmt.Errorf("optimize: subgradient: step scale = %v: must be finite and > 0, or left out for 1",
-			c.StepScale)
 	}
 	F0, l0, N := p.Constants.InitialGap, p.Constants.Lipschitz, p.Effective()
 	T := steps(c.Steps, 3, N)
@@ -111,7 +104,6 @@ func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 		fresh.Sampling = l0 * l0 / asked / float64(p.Dim())
 	}
 	draft.UpdateRule.Answer = func(int, float64, float64) (float64, optimize.Variance) { return 1, fresh }
-	var err error
 	if plan.Settled, err = optimize.Settle(draft); err != nil {
 		return nil, err
 	}
@@ -134,7 +126,6 @@ func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 // query is on records that no other query uses.
 func (g *subgradientPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
 	error) {
-	l0 := g.Problem().Constants.Lipschitz
 	run := g.Begin(ctx, o, observe)
 	cohort := run.All()
 	return run.Steps(func(int) (err error) {
@@ -143,11 +134,6 @@ func (g *subgradientPlan) Run(ctx context.Context, o optimize.Oracle, observe fu
 				return err
 			}
 		}
-		answer, err := run.Ask(g.charge, query.GradientAt(cohort, run.W, l0))
-		if err != nil {
-			return err
-		}
-		run.Descend(run.Estimate(answer), optimize.Use{Weight: 1})
-		return nil
+		return run.Follow(g.charge, cohort, optimize.Use{Weight: 1})
 	})
 }

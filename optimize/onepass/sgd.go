@@ -1,12 +1,11 @@
 package onepass
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
-	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // SGD is stochastic gradient descent in one pass over disjoint cohorts (Song, Chaudhuri and Sarwate
@@ -58,15 +57,11 @@ type sgdPlan struct {
 // Plan returns the plan of SGD for the problem p, with the rule's value for each zero setting. Plan
 // returns an error if p is not valid, a setting is out of range, or a step would have no record.
 func (c SGD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if err := p.Validate(); err != nil {
-		return nil, err
-	}
 	h := c.StepScale
-	if h == 0 {
-		h = stepScale(p)
-	}
-	if !optimize.Positive(h) {
-		return nil, fmt.Errorf("optimize: one-pass-sgd: step scale = %v: must be finite and > 0", h)
+	err := cmp.Or(p.Validate(), optimize.Fill("one-pass-sgd",
+		optimize.Setting{Name: "step scale", Value: &h, Rule: stepScale(p)}))
+	if err != nil {
+		return nil, err
 	}
 	sizes, err := passSizes("one-pass-sgd", p, c.Steps, stepRule(p.Effective(), h), c.EqualCohorts)
 	if err != nil {
@@ -77,7 +72,7 @@ func (c SGD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) 
 	if c.StepScale == 0 {
 		eta = within(p, eta, plan.scatter.sum(sizes))
 	}
-	plan.Settled, err = optimize.Settle(optimize.Draft{
+	return forecast.Finish(plan, &plan.Settled, optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "one-pass-sgd",
@@ -94,11 +89,6 @@ func (c SGD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) 
 			}},
 		Output: c.Output.Or(optimize.TailAverage),
 	})
-	if err != nil {
-		return nil, err
-	}
-	plan.Expect(forecast.Of(p, plan.UpdateRule()))
-	return plan, nil
 }
 
 // Run makes, in each step of the plan, one gradient query on a fresh cohort and one descent step.
@@ -110,11 +100,6 @@ func (g *sgdPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optim
 		if err != nil {
 			return err
 		}
-		answer, err := run.Ask(g.scatter.charge, query.GradientAt(cohort, run.W, g.Problem().Constants.Lipschitz))
-		if err != nil {
-			return err
-		}
-		run.Descend(run.Estimate(answer), optimize.Use{Weight: g.sizes[t]})
-		return nil
+		return run.Follow(g.scatter.charge, cohort, optimize.Use{Weight: g.sizes[t]})
 	})
 }

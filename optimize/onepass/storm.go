@@ -1,8 +1,8 @@
 package onepass
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -64,18 +64,11 @@ type stormPlan struct {
 // Plan returns the plan of STORM for the problem p, with the rule's value for each zero setting. Plan
 // returns an error if p is not valid, a setting is out of range, or a step would have no record.
 func (c STORM) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if err := p.Validate(); err != nil {
-		return nil, err
-	}
-	if err := c.Ball.Validate(); err != nil {
-		return nil, err
-	}
 	h := c.StepScale
-	if h == 0 {
-		h = stepScale(p)
-	}
-	if !optimize.Positive(h) {
-		return nil, fmt.Errorf("optimize: one-pass-storm: step scale = %v: must be finite and > 0", h)
+	err := cmp.Or(p.Validate(), c.Ball.Validate(), optimize.Fill("one-pass-storm",
+		optimize.Setting{Name: "step scale", Value: &h, Rule: stepScale(p)}))
+	if err != nil {
+		return nil, err
 	}
 	sizes, err := passSizes("one-pass-storm", p, c.Steps, stepRule(p.Effective(), h), c.EqualCohorts)
 	if err != nil {
@@ -90,7 +83,7 @@ func (c STORM) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error
 	if c.StepScale == 0 {
 		eta = within(p, eta, plan.scatter.sum(sizes))
 	}
-	plan.Settled, err = optimize.Settle(optimize.Draft{
+	return forecast.Finish(plan, &plan.Settled, optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "one-pass-storm",
@@ -110,11 +103,6 @@ func (c STORM) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error
 		},
 		Output: c.Output.Or(optimize.Last),
 	})
-	if err != nil {
-		return nil, err
-	}
-	plan.Expect(forecast.Of(p, plan.UpdateRule()))
-	return plan, nil
 }
 
 // gain returns the weight K of the new gradient in step t, and the radius K L0 + (1-K) R of the ball

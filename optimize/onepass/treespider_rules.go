@@ -1,7 +1,9 @@
 package onepass
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"math/bits"
 
@@ -44,9 +46,7 @@ func (c TreeSpider) validate() error {
 // rounds, unless these are set. It returns an error if a cohort still has less than one record.
 func (c TreeSpider) settlePractical(plan *treePlan, p optimize.Problem) (eta float64, err error) {
 	h := c.StepScale
-	if h == 0 {
-		h = stepScale(p)
-	}
+	h = cmp.Or(h, stepScale(p))
 	steps := stepRule(p.Effective(), h)
 	if plan.depth = c.Depth; plan.depth == 0 {
 		plan.depth = max(bits.Len(uint(steps))-3, 1) // four to eight rounds
@@ -138,4 +138,92 @@ func (t *treePlan) records() float64 {
 		round += float64(cohorts(j)) * size
 	}
 	return round * float64(t.rounds)
+}
+
+// vertex is a vertex of a complete binary tree. right is true for right children, and false for left
+// children and the root.
+type vertex struct {
+	depth int
+	right bool
+}
+
+// depthFirst yields the vertices of a complete binary tree of the given depth D, parents before children
+// and left before right. The root comes first. The other vertices have the order DFS[D] of Arora et al.
+// 2023, Algorithm 2.
+//
+// Number the leaves from 0, and let z be the number of trailing zeros of k in binary. Leaf k > 0 is
+// reached through a right child at depth D - z, and from there through left children only.
+func depthFirst(depth int) iter.Seq[vertex] {
+	return func(yield func(vertex) bool) {
+		for k := range uint64(1) << depth {
+			top := vertex{}
+			if k > 0 {
+				top = vertex{depth - bits.TrailingZeros64(k), true}
+			}
+			if !yield(top) {
+				return
+			}
+			for j := top.depth + 1; j <= depth; j++ {
+				if !yield(vertex{depth: j}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// settleTheorem sets the fields of the plan, with the values of Theorem 4 of Arora et al. 2023 for settings
+// that are zero. It returns the step size for a gradient of norm L0. The theorem's n is the number of
+// records, and its epsilon and delta are those of the problem's budget. settleTheorem returns an error if
+// the problem has no budget or too few records.
+func (c TreeSpider) settleTheorem(plan *treePlan, p optimize.Problem) (eta float64, err error) {
+	epsilon, delta := p.Budget.Epsilon(), p.Budget.Delta()
+	if !(epsilon > 0) {
+		return 0,
+			fmt.Errorf("optimize: tree-spider: budget = %v: must be given for the theorem, which speaks of its epsilon and "+
+				"delta", p.Budget)
+	}
+	n, d, l0, l1 := p.Records, float64(p.Dim()), p.Constants.Lipschitz, p.Smoothness()
+	b := max(math.Pow(n, 2./3), math.Sqrt(n)*math.Pow(d, .25)/math.Sqrt(epsilon))
+	if plan.depth = c.Depth; plan.depth == 0 {
+		plan.depth = 1
+		for plan.depth < 19 && float64(plan.depth+1)*math.Exp2(float64(plan.depth+2)) <= b {
+			plan.depth++
+		}
+	}
+	D := float64(plan.depth)
+	decay := c.Decay
+	decay = cmp.Or(decay, 1)
+	if plan.rounds = c.Rounds; plan.rounds > 0 {
+		if !plan.divide(p, decay) {
+			return 0, fmt.Errorf("optimize: tree-spider: %d rounds of depth %d: must leave every cohort of %v records one",
+				plan.rounds, plan.depth, n)
+		}
+		b = plan.sizes[0]
+	} else {
+		b = math.Floor(b/math.Exp2(D)) * math.Exp2(D)
+		ok := plan.size(b, decay)
+		plan.rounds = 1
+		plan.rounds = int(min(n/plan.records(), optimize.MostSteps/math.Exp2(D)))
+		if !ok || plan.rounds < 1 {
+			return 0,
+				fmt.Errorf("optimize: tree-spider: records = %v: must suffice for a round of depth %d with the theorem's b = %v", n,
+					plan.depth, b)
+		}
+	}
+	if need := max(math.Sqrt(d)*(D/2+1)*(D/2+1)/epsilon, math.Pow(D/2+1, 3)); n < need {
+		return 0, fmt.Errorf("optimize: tree-spider: records = %v: must be >= %.6g for the theorem", n, need)
+	}
+	alpha := math.Sqrt2 * l0 * max(math.Pow(n, -1./3), math.Sqrt(math.Sqrt(d)/(n*epsilon)))
+	beta := c.Beta
+	beta = cmp.Or(beta, alpha*min(1, math.Sqrt(b)*epsilon/math.Sqrt(d)))
+	if plan.proved = plan.accuracy == 0; plan.proved {
+		failure := c.Failure
+		failure = cmp.Or(failure, .05)
+		leaves := float64(plan.rounds) * math.Exp2(D+1)
+		plan.accuracy = alpha * (256*math.Log(1.25/delta)*math.Log(2*leaves/failure) +
+			8*l1*p.Constants.InitialGap*math.Sqrt(2*D)*(D/2+1)/(2*l0*l0))
+	}
+	plan.length = beta / (math.Exp2(D/2) * l1)
+	return plan.length / l0, nil
 }

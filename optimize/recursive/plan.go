@@ -1,6 +1,7 @@
 package recursive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,10 +26,7 @@ const mostGrowth = 8
 // setting that is zero. Plan returns an error if p is not valid or not convex, a setting is out of
 // range, or a round would have too few records.
 func (c Recursive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if err := p.Validate(); err != nil {
-		return nil, err
-	}
-	if err := c.check(p); err != nil {
+	if err := cmp.Or(p.Validate(), c.check(p)); err != nil {
 		return nil, err
 	}
 	free := c.Rounds == 0
@@ -181,9 +179,7 @@ func (c Recursive) settle(p optimize.Problem) Recursive {
 			c.Cohorts = Disjoint
 		}
 	}
-	if c.Radius == 0 {
-		c.Radius = radiusRule(p)
-	}
+	c.Radius = cmp.Or(c.Radius, radiusRule(p))
 	if c.Growth == 0 {
 		c.Growth = 2
 		if c.Cohorts == Disjoint && !c.Theorem {
@@ -262,9 +258,7 @@ func (c Recursive) noisyGD(p optimize.Problem, lambda, pulls float64) *noisyGD {
 		most = optimize.MostSteps / rounds
 	}
 	steps := c.Steps
-	if steps == 0 {
-		steps = int(max(min(math.Ceil(k), math.Floor(most)), 1))
-	}
+	steps = cmp.Or(steps, int(max(min(math.Ceil(k), math.Floor(most)), 1)))
 	eta := c.StepScale / (l1 + pulls)
 	// The quadratics and the regularizer may have their full curvature in every direction. The curvature of
 	// the data may be smaller than its bound.

@@ -2,11 +2,16 @@ package recursive
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
+	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
+	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // Recursive is recursive regularization for convex losses (Arora, Bassily, González, Guzmán, Menart and
@@ -101,17 +106,9 @@ var innerNames = [...]string{"noisy-gd", "phased-sgd"}
 
 func (i Inner) String() string { return optimize.NameOf(innerNames[:], "inner", uint8(i)) }
 
-// ParseInner reads the name of an inner algorithm; the empty name is NoisyGD. It returns an error
-// for any other name.
-func ParseInner(s string) (Inner, error) {
-	i, err := optimize.ParseName(innerNames[:], "inner", s)
-	return Inner(i), err
-}
-
-// UnmarshalText sets i to the inner algorithm with the given name (see ParseInner).
-func (i *Inner) UnmarshalText(text []byte) (err error) {
-	*i, err = ParseInner(string(text))
-	return err
+// UnmarshalText sets i to the inner algorithm with the given name. No name means NoisyGD.
+func (i *Inner) UnmarshalText(text []byte) error {
+	return optimize.SetName(i, innerNames[:], "inner", text)
 }
 
 // Division selects which records a round of Recursive uses.
@@ -130,17 +127,9 @@ var divisionNames = [...]string{"", "disjoint", "all"}
 
 func (c Division) String() string { return optimize.NameOf(divisionNames[:], "cohorts", uint8(c)) }
 
-// ParseDivision reads "disjoint" or "all"; the empty name is RuleDivision. It returns an error for
-// any other name.
-func ParseDivision(s string) (Division, error) {
-	i, err := optimize.ParseName(divisionNames[:], "cohorts", s)
-	return Division(i), err
-}
-
-// UnmarshalText sets c to the division with the given name (see ParseDivision).
-func (c *Division) UnmarshalText(text []byte) (err error) {
-	*c, err = ParseDivision(string(text))
-	return err
+// UnmarshalText sets c to the division with the given name, disjoint or all. No name means RuleDivision.
+func (c *Division) UnmarshalText(text []byte) error {
+	return optimize.SetName(c, divisionNames[:], "cohorts", text)
 }
 
 // plan is the plan of a [Recursive] for one problem.
@@ -209,4 +198,173 @@ func radiusRule(p optimize.Problem) float64 {
 		square += math.Pow(e.Gradient/e.Eigenvalue, 2)
 	}
 	return math.Sqrt(square)
+}
+
+// noisyGD solves a round, whose objective is strongly convex, by noisy gradient descent (Arora et al. 2023,
+// Algorithm 7). It makes projected steps of one size, each along a noisy mean of clipped gradients. The
+// result of the round is the average
+//
+//	sum_k (1-decay)^(-k) w_k / sum_k (1-decay)^(-k),   k = 1..K.
+type noisyGD struct {
+	steps  int     // number K of steps
+	eta    float64 // step size
+	safe   float64 // step size that is stable on every table, to which optimize.Pace may shorten eta
+	decay  float64 // eta lambda_t, in [0, 1]
+	charge float64 // charge of each step
+}
+
+// objective is a round's objective, F + sum_s (lambda_s/2) ||w - wbar_s||^2 over a feasible set. F is
+// the mean loss of the round's records plus the problem's regularizer, and wbar_s is the solution of
+// the earlier round s.
+type objective struct {
+	problem optimize.Problem
+	pull    *pull
+	set     convex.Set
+}
+
+// pull is the quadratic sum_s (lambda_s/2) ||w - wbar_s||^2 in the objective of a round, around the
+// solutions wbar_s of the earlier rounds. The quadratic is public, and its gradient is added without noise.
+type pull struct {
+	strength float64   // sum_s lambda_s, the curvature of the quadratic
+	linear   []float64 // sum_s lambda_s wbar_s
+}
+
+func newPull(dim int) *pull { return &pull{linear: make([]float64, dim)} }
+
+// add adds (lambda/2) ||w - centre||^2 to the quadratic.
+func (p *pull) add(lambda float64, centre []float64) {
+	p.strength += lambda
+	for j, v := range centre {
+		p.linear[j] += lambda * v
+	}
+}
+
+func (p *pull) addGradient(g, w []float64) {
+	for j := range g {
+		g[j] += p.strength*w[j] - p.linear[j]
+	}
+}
+
+// solve makes the steps of a round, with queries on the given records. It returns the first error of a
+// query. The run computes the average.
+func (s noisyGD) solve(run *optimize.Run, records query.Cohort, f objective) error {
+	for range s.steps {
+		if err := run.Follow(s.charge, records, optimize.Use{Weight: 1}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// paced returns a function that returns the size of each step. If eta is at most safe, the step size that
+// is stable on every table, every step has the size eta. If eta is larger, steps begin with the size eta,
+// and [optimize.Pace] shortens steps that overshoot, down to safe.
+func (s noisyGD) paced() func(g []float64, noise float64) float64 {
+	if !(s.eta > s.safe) {
+		return func([]float64, float64) float64 { return s.eta }
+	}
+	return optimize.NewPace(s.eta, s.safe).Next
+}
+
+// phasedSGD solves a round by phased SGD (Feldman, Koren and Talwar 2020; Arora et al. 2023, Algorithm 5).
+// Phase i = 1, 2, ... makes one pass over the share 2^-i of the round's records with steps of size 4^-i
+// eta. Phase 1 starts at the round's start, and every later phase at the point that the phase before it
+// released.
+//
+// The privacy of phased SGD needs stability: steps must not increase the distance between two runs on
+// neighbouring tables. Steps of at most 2/(L1 + Lambda) have this property if the round's objective is
+// convex with smoothness L1 + Lambda. Lambda is the convexity that the earlier rounds' quadratics add to
+// the objective. Each phase has its own records, so each phase may be charged the whole budget.
+type phasedSGD struct {
+	sizes  []int   // n_i, the number of records of each phase
+	eta    float64 // phase i, counted from 1, makes steps of size 4^-i eta
+	charge float64 // charge of each phase
+}
+
+// phaseSizes returns the number of records of each phase i = 1, 2, ...: 2^-i times records, rounded down,
+// as long as this number is at least 2. With a single record the average of a phase would be the phase's
+// start.
+func phaseSizes(records int) []int {
+	var sizes []int
+	for n := records / 2; n >= 2; n /= 2 {
+		sizes = append(sizes, n)
+	}
+	return sizes
+}
+
+// errUnresolved means that the steps of a round's first phase are too small compared with the rounding
+// errors of float64 (see resolved).
+var errUnresolved = errors.New("phased-sgd")
+
+// resolved reports whether a pass over n records is accurate enough in float64 for the curator to answer
+// it. Let reach bound the norms of the points that the pass computes with. The rounding error of one step
+// is below d 2^-53 reach for large d. The rounding errors of all n steps together must be at most 1/80 of
+// the longest step. The standard deviation of the noise must be at least 2^-29 reach. These limits are a
+// little stricter than the curator's own.
+func resolved(p query.Pass, n int, smoothness, mu float64) bool {
+	d := float64(len(p.Start))
+	reach := optimize.Norm(p.Centre) + p.Radius + optimize.Norm(p.Start)
+	reach += p.Step * (p.Clip + p.Lambda*reach)
+	step := 0x1p-53 * reach * ((p.Step*smoothness+1)*(d/8+6) + d/2 + 16)
+	return 80*float64(n)*step <= p.Step*p.Clip && p.Sensitivity(n, smoothness) >= 0x1p-29*reach*mu
+}
+
+// step returns the step size of phase i, counted from 0.
+func (s phasedSGD) step(i int) float64 { return math.Ldexp(s.eta, -2*(i+1)) }
+
+// solve makes, in each phase, one pass over a new cohort, and releases the average of the pass with
+// noise. The round's result is the release of the last phase.
+func (s phasedSGD) solve(run *optimize.Run, f objective) error {
+	pass := query.Pass{Clip: f.problem.Constants.Lipschitz, Lambda: f.pull.strength, Linear: slices.Clone(f.pull.linear)}
+	// The quadratic regularizer (a/2) ||w - c||^2 has gradient a w + b, where b is its gradient at 0.
+	if r := f.problem.Regularizer; r != nil {
+		b := make([]float64, len(run.W))
+		r.AddGradient(b, make([]float64, len(b)))
+		pass.Lambda += r.Smoothness()
+		optimize.Descend(pass.Linear, b, 1)
+	}
+	if ball, ok := f.set.(convex.Ball); ok {
+		pass.Radius, pass.Centre = ball.Radius(), ball.Centre()
+	}
+	for i, size := range s.sizes {
+		cohort, err := run.Draw(float64(size))
+		if err != nil {
+			return err
+		}
+		pass.Start, pass.Step = slices.Clone(run.W), s.step(i)
+		q, err := query.NewStable(s.charge, cohort, pass)
+		if err != nil {
+			return err
+		}
+		answer, err := run.Stable(q)
+		if err != nil {
+			return err
+		}
+		// A pass releases no gradient. The run records the pass as one step from the pass's start to its
+		// release. The average of the iterates is about half as far from the start as the last iterate, so
+		// the recorded step size is half the sum of the pass's step sizes.
+		run.Land(answer, pass.Step*float64(size)/2)
+	}
+	return nil
+}
+
+// checkPhased returns an error if phased SGD would not be stable or if the curator does not offer it for
+// the problem. This is so under add-or-remove, for a loss that is not rank-one with one margin, for a
+// regularizer that is not quadratic, and for a feasible set that is neither a ball nor the whole space.
+func checkPhased(p optimize.Problem) error {
+	switch r := p.Regularizer; {
+	case p.Relation == account.AddOrRemove:
+		return errors.New("optimize: recursive: inner = phased-sgd: must be noisy-gd under add-or-remove, where a " +
+			"record's place in a pass would tell how many there are")
+	case !p.RankOne || p.Shape.Margins != 1:
+		return errors.New("optimize: recursive: inner = phased-sgd: must be noisy-gd for a loss that is not rank-one")
+	case r != nil && r.Smoothness() != r.Convexity():
+		return fmt.Errorf("optimize: recursive: inner = phased-sgd: regularizer %s has curvatures from %v to %v: must be "+
+			"quadratic, such as l2", r.Name(), r.Convexity(), r.Smoothness())
+	}
+	switch p.Set.(type) {
+	case nil, convex.Whole, convex.Ball:
+		return nil
+	}
+	return fmt.Errorf("optimize: recursive: inner = phased-sgd: set %s: must be a ball", p.Set.Name())
 }

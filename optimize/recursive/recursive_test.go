@@ -517,9 +517,15 @@ func TestRecursiveRefuses(t *testing.T) {
 		}
 	}
 	for name, parse := range map[string]func(string) (fmt.Stringer, error){
-		"inner":   func(s string) (fmt.Stringer, error) { return recursive.ParseInner(s) },
-		"cohorts": func(s string) (fmt.Stringer, error) { return recursive.ParseDivision(s) },
-		"score":   func(s string) (fmt.Stringer, error) { return optimize.ParseScore(s) },
+		"inner": func(s string) (fmt.Stringer, error) {
+			i := new(recursive.Inner)
+			return i, i.UnmarshalText([]byte(s))
+		},
+		"cohorts": func(s string) (fmt.Stringer, error) {
+			d := new(recursive.Division)
+			return d, d.UnmarshalText([]byte(s))
+		},
+		"score": func(s string) (fmt.Stringer, error) { return optimize.ParseScore(s) },
 	} {
 		for _, s := range map[string][]string{"inner": {"noisy-gd", "phased-sgd"}, "cohorts": {"", "disjoint", "all"},
 			"score": {"gradient", "value"}}[name] {

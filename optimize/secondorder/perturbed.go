@@ -1,6 +1,7 @@
 package secondorder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,10 +110,7 @@ type perturbedPlan struct {
 // Plan replaces each zero setting of Perturbed by its rule's value for the problem p and returns the
 // plan. Plan returns an error if p is not valid or a setting is out of range.
 func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if err := p.Validate(); err != nil {
-		return nil, err
-	}
-	if err := c.Ball.Validate(); err != nil {
+	if err := cmp.Or(p.Validate(), c.Ball.Validate()); err != nil {
 		return nil, err
 	}
 	guarded := c.StepScale == 0 && !c.Theorem
@@ -124,13 +122,9 @@ func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 	if plan.period > 0 {
 		differences = c.Steps - plan.anchors
 	}
-	importance := make([]float64, c.Steps)
-	for t := range importance {
-		importance[t] = 1
-	}
 	// The forecast assumes evenly spaced anchors. With Theorem their number depends on the path.
 	period := (c.Steps + plan.anchors - 1) / plan.anchors
-	plan.Settled, err = optimize.Settle(optimize.Draft{
+	made, err := forecast.Finish(plan, &plan.Settled, optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: perturbedName,
@@ -144,7 +138,7 @@ func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 		Workload: optimize.Workload{}.Count(query.Gradient, float64(plan.anchors), 1).
 			Count(query.Difference, float64(differences), 1),
 		UpdateRule: optimize.UpdateRule{
-			Guarded: guarded, Importance: importance, Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz,
+			Guarded: guarded, Importance: slices.Repeat([]float64{1}, c.Steps), Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz,
 			Answer: func(t int, radius, _ float64) (K float64, fresh optimize.Variance) {
 				charge := plan.difference
 				if t%period == 0 {
@@ -156,14 +150,10 @@ func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 		},
 		Output: c.Output,
 	})
-	if err != nil {
-		return nil, err
-	}
-	plan.Expect(forecast.Of(p, plan.UpdateRule()))
-	if c.Theorem {
+	if err == nil && c.Theorem {
 		plan.Promises("the proof of Ganesh et al. 2023 for the empirical risk", optimize.OfGradient, p.MostStart(), accuracy)
 	}
-	return plan, nil
+	return made, err
 }
 
 func (s *perturbedPlan) words(p optimize.Problem, ball optimize.DifferenceBall) string {

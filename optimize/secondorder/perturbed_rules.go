@@ -1,13 +1,14 @@
 package secondorder
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-const perturbedName = "perturbed-gd"
+const perturbedName, orRule = "perturbed-gd", ", or left out for the rule"
 
 // anchorShare is the share of the budget that all anchors of a run get together. fewestAnchors is the number of
 // anchors that a period leaves at least.
@@ -27,19 +28,11 @@ func (c Perturbed) settle(p optimize.Problem) (*perturbedPlan, Perturbed, error)
 	if c.Theorem {
 		return c.byTheorem(p)
 	}
-	for _, v := range []struct {
-		key   string
-		value *float64
-		rule  float64
-	}{{"gap", &c.Gap, p.Smoothness() / 10}, {"step scale", &c.StepScale, p.StepScale()}} {
-		if *v.value == 0 {
-			*v.value = v.rule
-		}
-		if !optimize.Positive(*v.value) {
-			return nil, c, fmt.Errorf("optimize: %s: %s = %v: must be finite and > 0, or left out for the rule",
-				perturbedName, v.key,
-				*v.value)
-		}
+	err := optimize.Fill(perturbedName,
+		optimize.Setting{Name: "gap", Value: &c.Gap, Rule: p.Smoothness() / 10, Or: orRule},
+		optimize.Setting{Name: "step scale", Value: &c.StepScale, Rule: p.StepScale(), Or: orRule})
+	if err != nil {
+		return nil, c, err
 	}
 	eta := p.StepSize(c.StepScale)
 	if c.Steps == 0 {
@@ -84,9 +77,7 @@ func (c Perturbed) byTheorem(p optimize.Problem) (*perturbedPlan, Perturbed, err
 			perturbedName, rho)
 	}
 	alpha := accuracy(p)
-	if c.Steps == 0 {
-		c.Steps = int(max(min(math.Ceil(F*M/(alpha*alpha)), optimize.MostSteps), 1))
-	}
+	c.Steps = cmp.Or(c.Steps, int(max(min(math.Ceil(F*M/(alpha*alpha)), optimize.MostSteps), 1)))
 	c.StepScale, c.Gap, c.Output = 1, math.Sqrt(rho*alpha), c.Output.Or(optimize.Random)
 	path := G * alpha / (M * M)
 	anchors := math.Ceil(F/(M*path)) + 1

@@ -1,9 +1,11 @@
 package secondorder
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -117,11 +119,7 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 	}
 	plan := &spiderPlan{rules: r}
 	T := r.steps()
-	importance := make([]float64, T)
-	for t := range importance {
-		importance[t] = 1
-	}
-	plan.Settled, err = optimize.Settle(optimize.Draft{
+	made, err := forecast.Finish(plan, &plan.Settled, optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: name,
@@ -135,7 +133,7 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 		Needs:      optimize.Needs{Cohorts: true, PrefixSums: true, Selection: r.held > 0, Seed: true},
 		Properties: optimize.Properties{OnePass: true, Averaged: r.held == 0, Escapes: r.walk.tau > 0},
 		Workload:   r.workload(p),
-		UpdateRule: optimize.UpdateRule{OnePass: true, Importance: importance,
+		UpdateRule: optimize.UpdateRule{OnePass: true, Importance: slices.Repeat([]float64{1}, T),
 			Answer: func(t int, _, last float64) (K float64, fresh optimize.Variance) {
 				if t%r.walk.items > 0 {
 					return 0, fresh
@@ -144,16 +142,12 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 			}},
 		Output: optimize.TailAverage,
 	})
-	if err != nil {
-		return nil, err
-	}
-	plan.Expect(forecast.Of(p, plan.UpdateRule()))
-	if r.theorem != nil {
+	if err == nil && r.theorem != nil {
 		share := 1 - r.held/p.Records
 		plan.Promises("Theorem 3.17 (Liu and Talwar 2025)", optimize.OfGradient, p.MostStart(),
 			func(p optimize.Problem) float64 { return smallest(p, share*p.Records) })
 	}
-	return plan, nil
+	return made, err
 }
 
 // rules contains the values of all settings that a run follows.
@@ -233,22 +227,12 @@ func (c Spider) settle(p optimize.Problem, escapes bool) (rules, error) {
 		rule *= longer
 	}
 	r.guarded = c.StepScale == 0
-	for _, v := range []struct {
-		key   string
-		value *float64
-		rule  float64
-	}{{"gap", &c.Gap, M / 10}, {"step scale", &c.StepScale, rule}} {
-		if *v.value == 0 {
-			*v.value = v.rule
-		}
-		if !optimize.Positive(*v.value) {
-			return r, fmt.Errorf("optimize: %s: %s = %v: must be finite and > 0, or left out for the rule",
-				name, v.key, *v.value)
-		}
+	err := optimize.Fill(name, optimize.Setting{Name: "gap", Value: &c.Gap, Rule: M / 10, Or: orRule},
+		optimize.Setting{Name: "step scale", Value: &c.StepScale, Rule: rule, Or: orRule})
+	if err != nil {
+		return r, err
 	}
-	if c.Rounds == 0 {
-		c.Rounds = int(min(max(math.Round(p.Effective()/60), 1), 6))
-	}
+	c.Rounds = cmp.Or(c.Rounds, int(min(max(math.Round(p.Effective()/60), 1), 6)))
 	r.gap, r.eta = c.Gap, p.StepSize(c.StepScale)
 	r.short = r.eta
 	if r.guarded {

@@ -30,13 +30,13 @@ func (p *pass) dots(z, w []float64, b row.Block) {
 		p.kernel.dotsAtCodes(z, w, b.Levels, b.Codes, stride, width)
 	}
 	if edges := p.layout.Edges(); edges > 0 {
-		addAtEdges(z, w, b.Edges, edges, stride, width)
+		p.kernel.dotsAtEdges(z, w, b.Edges, edges, stride, width)
 	}
 }
 
-// addAtEdges adds, to the margins z, the products of the rows' hats (values of curves' basis
-// functions) with the vectors in w. The products of a row are added up one edge after the other.
-func addAtEdges(z, w []float64, e row.Edges, edges, stride, width int) {
+// dotsAtEdges adds, to the margins z, the products of the rows' hats (values of curves' basis functions) with the vectors
+// in w, for the portable kernel. The products of a row are added up one edge after the other.
+func dotsAtEdges(z, w []float64, e row.Edges, edges, stride, width int) {
 	count, rows := len(w)/width, len(e.At)/edges
 	for k := range count {
 		hot := w[k*width+stride : (k+1)*width]
@@ -106,13 +106,13 @@ func (p *pass) addRows(acc []int64, c []float64, b row.Block) {
 		p.kernel.addAtCodes(acc, width, c, b.Levels, b.Codes, stride)
 	}
 	if edges := p.layout.Edges(); edges > 0 {
-		addHats(acc, width, c, b.Edges, edges, stride)
+		p.kernel.addAtEdges(acc, width, c, b.Edges, edges, stride)
 	}
 }
 
-// addHats adds, for each hat in an edge of row i, round(c[i] * v) to the sums in acc, where v is the hat's
-// value. A hat holds the value of a curve's basis function.
-func addHats(acc []int64, width int, c []float64, e row.Edges, edges, stride int) {
+// addAtEdges adds, for each hat in an edge of row i, round(c[i] * v) to the sums in acc, where v is the hat's value, for
+// the portable kernel. A hat holds the value of a curve's basis function.
+func addAtEdges(acc []int64, width int, c []float64, e row.Edges, edges, stride int) {
 	count, rows := len(acc)/width, len(e.At)/edges
 	for k := range count {
 		sums := acc[k*width+stride : (k+1)*width]

@@ -19,6 +19,9 @@ type kernel struct {
 	// dotsAtCodes and addAtCodes compute the same numbers as the functions dotsAtCodes and addAtCodes.
 	dotsAtCodes func(z, w []float64, levels []float32, codes row.Codes, stride, width int)
 	addAtCodes  func(acc []int64, width int, c []float64, levels []float32, codes row.Codes, stride int)
+	// dotsAtEdges and addAtEdges compute the same numbers as the functions dotsAtEdges and addAtEdges.
+	dotsAtEdges func(z, w []float64, e row.Edges, edges, stride, width int)
+	addAtEdges  func(acc []int64, width int, c []float64, e row.Edges, edges, stride int)
 	// pairs computes the same sums as the function addAllPairs, for at most pairRows rows, in scratch memory p.
 	pairs func(p *paired, acc []int64, c []float64, x []float32, stride, dim int)
 	// weigh is the inner loop of lengths ||R x|| in a metric. It adds sk[j] * x[panel*j+i] to
@@ -34,7 +37,7 @@ type kernel struct {
 
 // portable is the kernel in plain Go, which every machine can run.
 var portable = kernel{name: "portable", dots: dots, add: addRounded, dotsAtCodes: dotsAtCodes, addAtCodes: addAtCodes,
-	pairs: addAllPairs}
+	dotsAtEdges: dotsAtEdges, addAtEdges: addAtEdges, pairs: addAllPairs}
 
 // fastest returns the fastest kernel that this machine supports.
 func fastest() kernel {

@@ -12,12 +12,12 @@ import (
 func kernels() []kernel {
 	all := []kernel{portable}
 	if cpu.X86.HasAVX2 && cpu.X86.HasFMA { // every processor with AVX2 has FMA
-		all = append(all, kernel{"AVX2", dots256, add256, dotsAtCodes256, addAtCodes256, pairs256, weigh256,
-			inLanes(4, logisticAVX2), inLanes(4, residualAVX2)})
+		all = append(all, kernel{"AVX2", dots256, add256, dotsAtCodes256, addAtCodes256, dotsAtEdges256, addAtEdges256,
+			pairs256, weigh256, inLanes(4, logisticAVX2), inLanes(4, residualAVX2)})
 	}
 	if cpu.X86.HasAVX512F {
-		all = append(all, kernel{"AVX-512", dots512, add512, dotsAtCodes256, addAtCodes256, pairs512, weigh512,
-			inLanes(8, logisticAVX512), inLanes(8, residualAVX512)})
+		all = append(all, kernel{"AVX-512", dots512, add512, dotsAtCodes256, addAtCodes256, dotsAtEdges256, addAtEdges256,
+			pairs512, weigh512, inLanes(8, logisticAVX512), inLanes(8, residualAVX512)})
 	}
 	return all
 }
@@ -122,6 +122,50 @@ func addAtCodes256(acc []int64, width int, c []float64, levels []float32, codes 
 			addNarrowAVX2(&sums[0], &c[k], count, &levels[0], &codes.Narrow[0], groups, n)
 		}
 	}
+}
+
+func dotsAtEdges256(z, w []float64, e row.Edges, edges, stride, width int) {
+	rows, count := atEdges(len(z), len(w), e, edges, stride, width)
+	for k, n := 0, 0; k < count && rows > 0; k += n {
+		switch to, hot := &z[k], &w[k*width+stride]; {
+		case count-k >= 4:
+			n = 4
+			dotsAtEdges4AVX2(to, count, hot, width, &e.At[0], &e.By[0], edges, rows)
+		case count-k >= 2:
+			n = 2
+			dotsAtEdges2AVX2(to, count, hot, width, &e.At[0], &e.By[0], edges, rows)
+		default:
+			n = 1
+			dotsAtEdges1AVX2(to, count, hot, width, &e.At[0], &e.By[0], edges, rows)
+		}
+	}
+}
+
+func addAtEdges256(acc []int64, width int, c []float64, e row.Edges, edges, stride int) {
+	rows, count := atEdges(len(c), len(acc), e, edges, stride, width)
+	for k, n := 0, 0; k < count && rows > 0; k += n {
+		switch to, from := &acc[k*width+stride], &c[k]; {
+		case count-k >= 4:
+			n = 4
+			addAtEdges4AVX2(to, width, from, count, &e.At[0], &e.By[0], edges, rows)
+		case count-k >= 2:
+			n = 2
+			addAtEdges2AVX2(to, width, from, count, &e.At[0], &e.By[0], edges, rows)
+		default:
+			n = 1
+			addAtEdges1AVX2(to, width, from, count, &e.At[0], &e.By[0], edges, rows)
+		}
+	}
+}
+
+// atEdges is atCodes for the edges of rows. Both hats of an edge must be among a vector's entries beyond stride.
+func atEdges(numbers, vectors int, e row.Edges, edges, stride, width int) (rows, count int) {
+	rows, count = len(e.At)/edges, vectors/width
+	if rows*edges != len(e.At) || len(e.By) != 2*len(e.At) || count*width != vectors || rows*count != numbers || stride < 0 ||
+		rows > 0 && !below(e.At, 8, width-stride-1, withinWideAVX2) {
+		panic("engine: edges, vectors and coefficients do not fit each other")
+	}
+	return rows, count
 }
 
 // atCodes returns the number of rows with the given levels, the number of vectors (or sums) of the given width,

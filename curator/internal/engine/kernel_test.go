@@ -126,6 +126,51 @@ func agreeAtCodes(t testing.TB, k kernel, r *rand.Rand, rows, groups, count, str
 	}
 }
 
+// TestEdgesAgree is TestCodesAgree for the edges of rows' hats.
+func TestEdgesAgree(t *testing.T) {
+	r := rand.New(rand.NewPCG(28, 3))
+	for _, k := range kernels()[1:] {
+		for rows := range 35 {
+			for edges := 1; edges <= 9; edges++ {
+				count, stride := 1+r.IntN(11), row.Lane*r.IntN(4)
+				width := stride + row.Lane*(1+r.IntN(5))
+				e := row.Edges{At: make([]uint32, rows*edges), By: make([]float32, 2*rows*edges)}
+				for i := range e.At {
+					e.At[i] = uint32(r.IntN(width - stride - 1))
+				}
+				for i := range e.By {
+					e.By[i] = awkward32(r)
+				}
+				w, z := make([]float64, count*width), make([]float64, count*rows)
+				c, acc := make([]float64, count*rows), make([]int64, count*width)
+				for i := range w {
+					w[i], acc[i] = awkward(r), r.Int64()-r.Int64()
+				}
+				for i := range z {
+					z[i], c[i] = awkward(r), max(min(awkward(r)*0x1p50, 0x1p51), -0x1p51)
+				}
+				want, got := slices.Clone(z), slices.Clone(z)
+				portable.dotsAtEdges(want, w, e, edges, stride, width)
+				k.dotsAtEdges(got, w, e, edges, stride, width)
+				for i := range want {
+					if math.Float64bits(got[i]) != math.Float64bits(want[i]) && (got[i] == got[i] || want[i] == want[i]) {
+						t.Fatalf("%s: %d rows of %d edges, %d vectors: margin %d is %v: want %v", k.name, rows, edges, count, i,
+							got[i], want[i])
+					}
+				}
+				for i, v := range e.By { // products are at most 2^51
+					e.By[i] = max(min(v, 1), -1)
+				}
+				sum, sums := slices.Clone(acc), slices.Clone(acc)
+				portable.addAtEdges(sum, width, c, e, edges, stride)
+				if k.addAtEdges(sums, width, c, e, edges, stride); !slices.Equal(sum, sums) {
+					t.Fatalf("%s: %d rows of %d edges, %d sums: other integers", k.name, rows, edges, count)
+				}
+			}
+		}
+	}
+}
+
 func awkward32(r *rand.Rand) float32 {
 	switch r.IntN(12) {
 	case 0:
@@ -171,6 +216,10 @@ func TestRowsThatDoNotFit(t *testing.T) {
 		atCodes := func(rows, room int, codes row.Codes) {
 			k.dotsAtCodes(make([]float64, rows), make([]float64, 8+room), make([]float32, rows), codes, 8, 8+room)
 		}
+		atEdges := func(rows, room int, at ...uint32) {
+			e := row.Edges{At: at, By: make([]float32, 2*len(at))}
+			k.dotsAtEdges(make([]float64, rows), make([]float64, 8+room), e, 1, 8, 8+room)
+		}
 		addAtCodes := func(rows, room int, codes row.Codes) {
 			k.addAtCodes(make([]int64, 8+room), 8+room, make([]float64, rows), make([]float32, rows), codes, 8)
 		}
@@ -182,6 +231,10 @@ func TestRowsThatDoNotFit(t *testing.T) {
 			"a code beyond the sums":        func() { addAtCodes(2, 8, narrow(8, 0)) },
 			"a wide code beyond the sums":   func() { addAtCodes(2, 8, wide(8, 0)) },
 			"codes short of rows":           func() { atCodes(2, 8, narrow(0, 0, 0)) },
+			"an edge beyond the vector":     func() { atEdges(2, 8, 0, 7) },
+			"one of many edges":             func() { atEdges(40, 8, far...) },
+			"an edge short":                 func() { atEdges(3, 8, 0, 0) },
+			"no room for edges":             func() { atEdges(1, 0, 0) },
 			"no codes":                      func() { addAtCodes(2, 8, narrow()) },
 			"no room for codes":             func() { atCodes(1, 0, narrow(0)) },
 			"a level short of coefficients": func() {

@@ -150,3 +150,39 @@ func addWideAVX2(acc *int64, c *float64, step int, levels *float32, codes *uint3
 //
 //go:noescape
 func withinWideAVX2(codes *uint32, n int, most uint32) bool
+
+// dotsAtEdges1AVX2 adds the products of the hats of row i with the vector that is k widths behind w to z[i*step+k],
+// for k below 1, in the order of the function dotsAtEdges. edges and rows are at least 1.
+//
+//go:noescape
+func dotsAtEdges1AVX2(z *float64, step int, w *float64, width int, at *uint32, by *float32, edges int, rows int)
+
+// addAtEdges1AVX2 adds c[i*step+k] times the hats of row i, rounded, to the sums that are k widths behind acc,
+// for k below 1. edges and rows are at least 1.
+//
+//go:noescape
+func addAtEdges1AVX2(acc *int64, width int, c *float64, step int, at *uint32, by *float32, edges int, rows int)
+
+// dotsAtEdges2AVX2 adds the products of the hats of row i with the vector that is k widths behind w to z[i*step+k],
+// for k below 2, in the order of the function dotsAtEdges. edges and rows are at least 1.
+//
+//go:noescape
+func dotsAtEdges2AVX2(z *float64, step int, w *float64, width int, at *uint32, by *float32, edges int, rows int)
+
+// addAtEdges2AVX2 adds c[i*step+k] times the hats of row i, rounded, to the sums that are k widths behind acc,
+// for k below 2. edges and rows are at least 1.
+//
+//go:noescape
+func addAtEdges2AVX2(acc *int64, width int, c *float64, step int, at *uint32, by *float32, edges int, rows int)
+
+// dotsAtEdges4AVX2 adds the products of the hats of row i with the vector that is k widths behind w to z[i*step+k],
+// for k below 4, in the order of the function dotsAtEdges. edges and rows are at least 1.
+//
+//go:noescape
+func dotsAtEdges4AVX2(z *float64, step int, w *float64, width int, at *uint32, by *float32, edges int, rows int)
+
+// addAtEdges4AVX2 adds c[i*step+k] times the hats of row i, rounded, to the sums that are k widths behind acc,
+// for k below 4. edges and rows are at least 1.
+//
+//go:noescape
+func addAtEdges4AVX2(acc *int64, width int, c *float64, step int, at *uint32, by *float32, edges int, rows int)

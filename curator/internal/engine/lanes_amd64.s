@@ -3270,3 +3270,273 @@ end:
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
+
+// func dotsAtEdges1AVX2(z *float64, step int, w *float64, width int, at *uint32, by *float32, edges int, rows int)
+// Requires: AVX
+TEXT ·dotsAtEdges1AVX2(SB), NOSPLIT, $0-64
+	MOVQ z+0(FP), AX
+	MOVQ step+8(FP), CX
+	SHLQ $0x03, CX
+	MOVQ w+16(FP), DX
+	MOVQ width+24(FP), BX
+	SHLQ $0x03, BX
+	MOVQ at+32(FP), BX
+	MOVQ by+40(FP), SI
+	MOVQ edges+48(FP), DI
+	MOVQ rows+56(FP), R8
+
+row:
+	VXORPD Y0, Y0, Y0
+	MOVQ   DI, R9
+
+edge:
+	MOVL      (BX), R10
+	VMOVDDUP  (SI), X1
+	VCVTPS2PD X1, Y1
+	VMULPD    (DX)(R10*8), X1, X2
+	VMULPD    (DX)(R10*8), X1, X1
+	VHADDPD   X1, X2, X2
+	VADDPD    X2, X0, X0
+	ADDQ      $0x04, BX
+	ADDQ      $0x08, SI
+	DECQ      R9
+	JNZ       edge
+	VADDSD    (AX), X0, X0
+	VMOVSD    X0, (AX)
+	ADDQ      CX, AX
+	DECQ      R8
+	JNZ       row
+	VZEROUPPER
+	RET
+
+// func addAtEdges1AVX2(acc *int64, width int, c *float64, step int, at *uint32, by *float32, edges int, rows int)
+// Requires: AVX, FMA3
+TEXT ·addAtEdges1AVX2(SB), NOSPLIT, $0-64
+	MOVQ     acc+0(FP), AX
+	MOVQ     width+8(FP), CX
+	SHLQ     $0x03, CX
+	MOVQ     c+16(FP), CX
+	MOVQ     step+24(FP), DX
+	SHLQ     $0x03, DX
+	MOVQ     at+32(FP), BX
+	MOVQ     by+40(FP), SI
+	MOVQ     edges+48(FP), DI
+	MOVQ     rows+56(FP), R8
+	MOVQ     $0x4338000000000000, R9
+	VMOVQ    R9, X0
+	VMOVDDUP X0, X0
+
+row:
+	VMOVDDUP (CX), X1
+	MOVQ     DI, R9
+
+edge:
+	MOVL        (BX), R10
+	VMOVDDUP    (SI), X2
+	VCVTPS2PD   X2, Y2
+	VMOVAPD     X0, X3
+	VFMADD231PD X1, X2, X3
+	VPSUBQ      X0, X3, X3
+	VPADDQ      (AX)(R10*8), X3, X3
+	VMOVDQU     X3, (AX)(R10*8)
+	ADDQ        $0x04, BX
+	ADDQ        $0x08, SI
+	DECQ        R9
+	JNZ         edge
+	ADDQ        DX, CX
+	DECQ        R8
+	JNZ         row
+	VZEROUPPER
+	RET
+
+// func dotsAtEdges2AVX2(z *float64, step int, w *float64, width int, at *uint32, by *float32, edges int, rows int)
+// Requires: AVX
+TEXT ·dotsAtEdges2AVX2(SB), NOSPLIT, $0-64
+	MOVQ z+0(FP), AX
+	MOVQ step+8(FP), CX
+	SHLQ $0x03, CX
+	MOVQ w+16(FP), DX
+	MOVQ width+24(FP), BX
+	SHLQ $0x03, BX
+	LEAQ (DX)(BX*1), BX
+	MOVQ at+32(FP), SI
+	MOVQ by+40(FP), DI
+	MOVQ edges+48(FP), R8
+	MOVQ rows+56(FP), R9
+
+row:
+	VXORPD Y0, Y0, Y0
+	MOVQ   R8, R10
+
+edge:
+	MOVL      (SI), R11
+	VMOVDDUP  (DI), X1
+	VCVTPS2PD X1, Y1
+	VMULPD    (DX)(R11*8), X1, X2
+	VMULPD    (BX)(R11*8), X1, X1
+	VHADDPD   X1, X2, X2
+	VADDPD    X2, X0, X0
+	ADDQ      $0x04, SI
+	ADDQ      $0x08, DI
+	DECQ      R10
+	JNZ       edge
+	VADDPD    (AX), X0, X0
+	VMOVUPD   X0, (AX)
+	ADDQ      CX, AX
+	DECQ      R9
+	JNZ       row
+	VZEROUPPER
+	RET
+
+// func addAtEdges2AVX2(acc *int64, width int, c *float64, step int, at *uint32, by *float32, edges int, rows int)
+// Requires: AVX, FMA3
+TEXT ·addAtEdges2AVX2(SB), NOSPLIT, $0-64
+	MOVQ     acc+0(FP), AX
+	MOVQ     width+8(FP), CX
+	SHLQ     $0x03, CX
+	LEAQ     (AX)(CX*1), CX
+	MOVQ     c+16(FP), DX
+	MOVQ     step+24(FP), BX
+	SHLQ     $0x03, BX
+	MOVQ     at+32(FP), SI
+	MOVQ     by+40(FP), DI
+	MOVQ     edges+48(FP), R8
+	MOVQ     rows+56(FP), R9
+	MOVQ     $0x4338000000000000, R10
+	VMOVQ    R10, X0
+	VMOVDDUP X0, X0
+
+row:
+	VMOVDDUP (DX), X1
+	VMOVDDUP 8(DX), X2
+	MOVQ     R8, R10
+
+edge:
+	MOVL        (SI), R11
+	VMOVDDUP    (DI), X3
+	VCVTPS2PD   X3, Y3
+	VMOVAPD     X0, X4
+	VFMADD231PD X1, X3, X4
+	VPSUBQ      X0, X4, X4
+	VPADDQ      (AX)(R11*8), X4, X4
+	VMOVDQU     X4, (AX)(R11*8)
+	VMOVAPD     X0, X4
+	VFMADD231PD X2, X3, X4
+	VPSUBQ      X0, X4, X4
+	VPADDQ      (CX)(R11*8), X4, X4
+	VMOVDQU     X4, (CX)(R11*8)
+	ADDQ        $0x04, SI
+	ADDQ        $0x08, DI
+	DECQ        R10
+	JNZ         edge
+	ADDQ        BX, DX
+	DECQ        R9
+	JNZ         row
+	VZEROUPPER
+	RET
+
+// func dotsAtEdges4AVX2(z *float64, step int, w *float64, width int, at *uint32, by *float32, edges int, rows int)
+// Requires: AVX
+TEXT ·dotsAtEdges4AVX2(SB), NOSPLIT, $0-64
+	MOVQ z+0(FP), AX
+	MOVQ step+8(FP), CX
+	SHLQ $0x03, CX
+	MOVQ w+16(FP), DX
+	MOVQ width+24(FP), BX
+	SHLQ $0x03, BX
+	LEAQ (DX)(BX*1), SI
+	LEAQ (SI)(BX*1), DI
+	LEAQ (DI)(BX*1), BX
+	MOVQ at+32(FP), R8
+	MOVQ by+40(FP), R9
+	MOVQ edges+48(FP), R10
+	MOVQ rows+56(FP), R11
+
+row:
+	VXORPD Y0, Y0, Y0
+	MOVQ   R10, R12
+
+edge:
+	MOVL        (R8), R13
+	VMOVDDUP    (R9), X1
+	VCVTPS2PD   X1, Y1
+	VMOVUPD     (DX)(R13*8), X2
+	VINSERTF128 $0x01, (DI)(R13*8), Y2, Y2
+	VMOVUPD     (SI)(R13*8), X3
+	VINSERTF128 $0x01, (BX)(R13*8), Y3, Y3
+	VMULPD      Y1, Y2, Y2
+	VMULPD      Y1, Y3, Y3
+	VHADDPD     Y3, Y2, Y2
+	VADDPD      Y2, Y0, Y0
+	ADDQ        $0x04, R8
+	ADDQ        $0x08, R9
+	DECQ        R12
+	JNZ         edge
+	VADDPD      (AX), Y0, Y0
+	VMOVUPD     Y0, (AX)
+	ADDQ        CX, AX
+	DECQ        R11
+	JNZ         row
+	VZEROUPPER
+	RET
+
+// func addAtEdges4AVX2(acc *int64, width int, c *float64, step int, at *uint32, by *float32, edges int, rows int)
+// Requires: AVX, FMA3
+TEXT ·addAtEdges4AVX2(SB), NOSPLIT, $0-64
+	MOVQ     acc+0(FP), AX
+	MOVQ     width+8(FP), CX
+	SHLQ     $0x03, CX
+	LEAQ     (AX)(CX*1), DX
+	LEAQ     (DX)(CX*1), BX
+	LEAQ     (BX)(CX*1), CX
+	MOVQ     c+16(FP), SI
+	MOVQ     step+24(FP), DI
+	SHLQ     $0x03, DI
+	MOVQ     at+32(FP), R8
+	MOVQ     by+40(FP), R9
+	MOVQ     edges+48(FP), R10
+	MOVQ     rows+56(FP), R11
+	MOVQ     $0x4338000000000000, R12
+	VMOVQ    R12, X0
+	VMOVDDUP X0, X0
+
+row:
+	VMOVDDUP (SI), X1
+	VMOVDDUP 8(SI), X2
+	VMOVDDUP 16(SI), X3
+	VMOVDDUP 24(SI), X4
+	MOVQ     R10, R12
+
+edge:
+	MOVL        (R8), R13
+	VMOVDDUP    (R9), X5
+	VCVTPS2PD   X5, Y5
+	VMOVAPD     X0, X6
+	VFMADD231PD X1, X5, X6
+	VPSUBQ      X0, X6, X6
+	VPADDQ      (AX)(R13*8), X6, X6
+	VMOVDQU     X6, (AX)(R13*8)
+	VMOVAPD     X0, X6
+	VFMADD231PD X2, X5, X6
+	VPSUBQ      X0, X6, X6
+	VPADDQ      (DX)(R13*8), X6, X6
+	VMOVDQU     X6, (DX)(R13*8)
+	VMOVAPD     X0, X6
+	VFMADD231PD X3, X5, X6
+	VPSUBQ      X0, X6, X6
+	VPADDQ      (BX)(R13*8), X6, X6
+	VMOVDQU     X6, (BX)(R13*8)
+	VMOVAPD     X0, X6
+	VFMADD231PD X4, X5, X6
+	VPSUBQ      X0, X6, X6
+	VPADDQ      (CX)(R13*8), X6, X6
+	VMOVDQU     X6, (CX)(R13*8)
+	ADDQ        $0x04, R8
+	ADDQ        $0x08, R9
+	DECQ        R12
+	JNZ         edge
+	ADDQ        DI, SI
+	DECQ        R11
+	JNZ         row
+	VZEROUPPER
+	RET

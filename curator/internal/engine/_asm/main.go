@@ -44,6 +44,10 @@ func main() {
 		addAtCodes(k)
 		codesWithin(k)
 	}
+	for _, n := range []int{1, 2, 4} {
+		dotsAtEdges(n)
+		addAtEdges(n)
+	}
 	Generate()
 }
 
