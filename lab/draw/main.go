@@ -227,7 +227,7 @@ func (f flags) draw(s *source) error {
 		return err
 	}
 	if f.python {
-		j.limit = 10 * time.Minute // of all tests of Python, or of R
+		j.limit = 5 * time.Minute // of the tests of Python that reach a defect, or of R
 		if j.python, err = j.environment(); err != nil {
 			return err
 		}

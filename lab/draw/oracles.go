@@ -119,17 +119,11 @@ var subtest = regexp.MustCompile(`(?m)^=== RUN +([\w]+/[^/\s]+)$`)
 // units runs each test of a package alone, and returns which facts it shows. Tests that take more than some seconds
 // and have subtests are taken apart.
 func (w *switched) units(folder string) (list []unit, err error) {
-	path, err := w.binary(folder)
-	if err != nil || path == "" {
-		return nil, err
-	}
-	c := exec.Command(path, "-test.list", "^(Test|Example)")
-	c.Dir = folder
-	names, err := c.Output()
+	names, err := w.tests(folder)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range strings.Fields(string(names)) {
+	for _, name := range names {
 		if w.only != nil && !w.only.MatchString(name) {
 			continue
 		}
@@ -152,6 +146,18 @@ func (w *switched) units(folder string) (list []unit, err error) {
 	}
 	slices.SortStableFunc(list, func(a, b unit) int { return int(a.takes - b.takes) })
 	return list, nil
+}
+
+// tests returns the names of the tests of a package.
+func (w *switched) tests(folder string) ([]string, error) {
+	path, err := w.binary(folder)
+	if err != nil || path == "" {
+		return nil, err
+	}
+	c := exec.Command(path, "-test.list", "^(Test|Example)")
+	c.Dir = folder
+	names, err := c.Output()
+	return strings.Fields(string(names)), err
 }
 
 func (w *switched) unit(folder, test string) (unit, string, error) {

@@ -122,7 +122,7 @@ func (j *judge) pool(list []drawn, until time.Time) (*pooled, map[int]bool, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	marks, err := j.marked(list)
+	marks, err := j.marked(list, w.tests)
 	if err != nil {
 		return nil, nil, err
 	}

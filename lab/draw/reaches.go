@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/ast"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,6 +19,7 @@ type reaches struct {
 	functions []string // a name for each mark (see place)
 	kept      string   // the folder of what is known
 	known     map[string][]reaching
+	names     func(folder string) ([]string, error) // of the tests of a package
 }
 
 // reaching is a test, or a subtest of a test that takes long, with the functions that it reaches.
@@ -34,8 +34,8 @@ func place(d site) string { return d.file + " " + d.function }
 
 // marked puts a mark into each function of the folders of a draw or, unless judged by own packages alone, into those of
 // all files from which defects are drawn.
-func (j *judge) marked(list []drawn) (*reaches, error) {
-	r := &reaches{kept: filepath.Join(j.scratch, "reached"), known: map[string][]reaching{}}
+func (j *judge) marked(list []drawn, names func(folder string) ([]string, error)) (*reaches, error) {
+	r := &reaches{kept: filepath.Join(j.scratch, "reached"), known: map[string][]reaching{}, names: names}
 	if j.own {
 		r.kept += "-own"
 	}
@@ -92,17 +92,11 @@ func (r *reaches) find(folder string) (tests []reaching, err error) {
 			return nil, err
 		}
 	}
-	binary, err := r.marks.binary(folder)
-	if err != nil || binary == "" {
+	names, err := r.names(folder)
+	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	c := exec.Command(binary, "-test.list", "^(Test|Example)")
-	c.Dir = folder
-	out, err := c.Output()
-	if err != nil {
-		return nil, err
-	}
-	names, old := strings.Fields(string(out)), map[string]bool{}
+	old := map[string]bool{}
 	tests = slices.DeleteFunc(tests, func(t reaching) bool {
 		whole, _, _ := strings.Cut(t.Test, "/")
 		old[whole] = true

@@ -1,0 +1,63 @@
+package model
+
+import (
+	"math"
+	"testing"
+)
+
+// TestAgreementByHand works out the agreement of five rows in two groups by hand, and compares the text of the groups.
+func TestAgreementByHand(t *testing.T) {
+	a := agreement{output: Value}
+	for _, r := range []struct {
+		group           string
+		score, observed float64
+	}{{"b", 1, 2}, {"b", 3, 3}, {"a", 2, 2.5}, {"a", 4, 4.5}, {"a", 6, 9}} {
+		if err := a.add(r.group, agreed{score: r.score, observed: r.observed}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var m Metrics
+	a.set(&m, "site")
+	// Differences: b 1 and 0; a .5, .5 and 3, of mean 4/3 and mean square 9.5/3.
+	want := []group{{"a", 3, 4, 16. / 3, math.Sqrt((9.5/3 - 16./9) / 3)}, {"b", 2, 2, 2.5, math.Sqrt((.5 - .25) / 2)}}
+	if len(m.Groups) != 2 {
+		t.Fatalf("%+v", m.Groups)
+	}
+	for i, w := range want {
+		g := m.Groups[i]
+		if g.Group != w.Group || g.N != w.N || math.Abs(g.Predicted-w.Predicted) > 1e-12 || math.Abs(g.Observed-w.Observed) > 1e-12 ||
+			math.Abs(g.Error-w.Error) > 1e-12 {
+			t.Errorf("%+v: must be %+v", g, w)
+		}
+	}
+	// Least squares of 2, 3, 2.5, 4.5, 9 on 1, 3, 2, 4, 6: sums of products about the means 3.2 and 4.2.
+	if slope := (2.2*2.2 + .2*1.2 + 1.2*1.7 + .8*.3 + 2.8*4.8) / (2.2*2.2 + .2*.2 + 1.2*1.2 + .8*.8 + 2.8*2.8); m.Slope == nil ||
+		math.Abs(*m.Slope-slope) > 1e-9 || *m.Predicted != 3.2 || *m.Observed != 4.2 {
+		t.Errorf("slope %v, predicted %v, observed %v: must be %v, 3.2, 4.2", m.Slope, *m.Predicted, *m.Observed, slope)
+	}
+	if got, want := groupText(m.Groups), "group  rows  predicted  observed  difference  its standard error\n"+
+		"a      3     4          5.333     1.3         0.68\n"+
+		"b      2     2          2.5       0.5         0.35\n"; got != want {
+		t.Errorf("%s\nmust be\n%s", got, want)
+	}
+	m = Metrics{}
+	a.set(&m, "")
+	if m.Groups != nil || *m.Predicted != 3.2 {
+		t.Errorf("without a column: %+v", m)
+	}
+	empty := Metrics{}
+	if (&agreement{}).set(&empty, "site"); empty.Predicted != nil || empty.Slope != nil {
+		t.Errorf("of no rows: %+v", empty)
+	}
+	equal := agreement{output: Probability}
+	for _, v := range []float64{0, 1, 1} {
+		if err := equal.add("", agreed{score: .3, observed: v}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m = Metrics{}
+	equal.set(&m, "")
+	if m.Slope != nil || math.Abs(*m.Predicted-1/(1+math.Exp(-.3))) > 1e-12 {
+		t.Errorf("of equal predictions: slope %v, predicted %v", m.Slope, *m.Predicted)
+	}
+}
