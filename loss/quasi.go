@@ -32,14 +32,11 @@ type quasi struct {
 	constants   Constants
 }
 
-// deviance is a quasi-likelihood without the cap. at returns the slope in z and its derivative, which is at least 0.
-// value returns half the deviance, which is 0 at z = ln v.
-type deviance interface {
-	at(z, v float64) (slope, bend float64)
-	value(z, v float64) float64
-}
+// deviance is a quasi-likelihood without the cap. value returns half the deviance, which is 0 at z = ln v.
+type deviance interface{ value(z, v float64) float64 }
 
-// slopes and values are at and value of the deviance for several records, at most a block.
+// slopes computes the slopes in z without the cap and their derivatives, which are at least 0, for at most a block of
+// records. values computes value of the deviance for them.
 func (q *quasi) slopes(slope, bend, z, v []float64) {
 	switch of := q.of.(type) { // not by an interface, with which the arguments would be allocated
 	case negbinomial:
@@ -121,21 +118,13 @@ func newNegbinomial(theta, clip, most float64) (RankOne, error) {
 	return newQuasi(negbinomial{size, repromath.Log(size)}, clip, 1, most, theta, c, name), nil
 }
 
-func (n negbinomial) at(z, v float64) (slope, bend float64) {
-	u := z - n.log
-	e := repromath.Exp(-math.Abs(u))
-	s, rest := share(u, e), share(-u, e)
-	r := v / n.size
-	return s - float64(rest*r), float64(float64(s*rest) * (1 + r))
-}
-
 func (n negbinomial) value(z, v float64) float64 {
 	var dst [1]float64
 	n.values(dst[:], []float64{z}, []float64{v})
 	return dst[0]
 }
 
-// slopes is at for several records. Both probabilities come from the exponential e^-|u| of u = z - ln theta.
+// slopes computes slopes and their derivatives. Both probabilities come from the exponential e^-|u| of u = z - ln theta.
 func (n negbinomial) slopes(slope, bend, z, v []float64) {
 	var t block
 	for i, z := range z {
@@ -226,15 +215,6 @@ func (t tweedie) terms(x, v float64) (a, b float64) {
 	return repromath.Exp(w), b
 }
 
-func (t tweedie) at(z, v float64) (slope, bend float64) {
-	x := z - t.log
-	a, b := t.terms(x, v)
-	if bend = b; !(x >= t.knee) {
-		bend = float64((2-t.p)*a) + float64((t.p-1)*b)
-	}
-	return a - b, bend
-}
-
 // parts is terms for several margins.
 func (t tweedie) parts(a, b *block, x, v []float64) {
 	for i, x := range x {
@@ -253,7 +233,7 @@ func (t tweedie) parts(a, b *block, x, v []float64) {
 	}
 }
 
-// slopes is at for several records.
+// slopes computes slopes and their derivatives.
 func (t tweedie) slopes(slope, bend, z, v []float64) {
 	var a, b, x block
 	for i, z := range z {
@@ -361,28 +341,55 @@ func (quasi) best(y float64) float64 {
 // lowest is a margin below that of any mean.
 const lowest = -700
 
-// value returns the loss of the number v. Beyond the cap it is linear from the knee on, which lies between z and ln v
-// and is found by halving.
+// value returns the loss of the number v.
 func (q quasi) value(z, v float64) float64 {
-	slope, _ := q.of.at(z, v)
-	switch {
-	case math.IsInf(z, 0) && slope != 0:
-		return float64(math.Abs(z) * math.Abs(slope))
-	case math.IsInf(z, 0):
-		return 0
-	case !(math.Abs(slope) > q.clip):
-		return max(q.of.value(z, v), 0)
-	}
-	steep, flat := z, q.best(2*v-1)
-	for range 80 {
-		middle := steep + (flat-steep)/2
-		if s, _ := q.of.at(middle, v); math.Abs(s) > q.clip {
-			steep = middle
-		} else {
-			flat = middle
+	var dst [1]float64
+	q.capped(dst[:], []float64{z}, []float64{v})
+	return dst[0]
+}
+
+// capped computes the losses of several numbers, at most a block. Beyond the cap the loss is linear from the knee on, which
+// lies between z and ln v and is found by halving.
+func (q quasi) capped(dst, z, v []float64) {
+	var slope, bend block
+	q.slopes(slope[:len(z)], bend[:len(z)], z, v)
+	q.values(dst, z, v)
+	var steep, flat, number, middle block
+	var at [len(block{})]int
+	beyond := 0
+	for i, s := range slope[:len(z)] {
+		switch {
+		case math.IsInf(z[i], 0) && s != 0:
+			dst[i] = float64(math.Abs(z[i]) * math.Abs(s))
+		case math.IsInf(z[i], 0):
+			dst[i] = 0
+		case !(math.Abs(s) > q.clip):
+			dst[i] = max(dst[i], 0)
+		default:
+			at[beyond], steep[beyond], flat[beyond], number[beyond] = i, z[i], q.best(2*v[i]-1), v[i]
+			beyond++
 		}
 	}
-	return max(q.of.value(flat, v), 0) + float64(q.clip*math.Abs(z-flat))
+	if beyond == 0 {
+		return
+	}
+	for range 80 {
+		for i := range beyond {
+			middle[i] = steep[i] + (flat[i]-steep[i])/2
+		}
+		q.slopes(slope[:beyond], bend[:beyond], middle[:beyond], number[:beyond])
+		for i, s := range slope[:beyond] {
+			if math.Abs(s) > q.clip {
+				steep[i] = middle[i]
+			} else {
+				flat[i] = middle[i]
+			}
+		}
+	}
+	q.values(middle[:beyond], flat[:beyond], number[:beyond])
+	for i, at := range at[:beyond] {
+		dst[at] = max(middle[i], 0) + float64(q.clip*math.Abs(z[at]-flat[i]))
+	}
 }
 
 // numbers writes, for the first records, the numbers that targets encode to v, and margins with the logarithms of exposures
@@ -415,16 +422,11 @@ func (q quasi) numbers(margin, v *block, z, y []float64) int {
 
 func (q quasi) Values(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
-	var margin, v, slope, bend, value block
+	var margin, v, value block
 	for len(dst) > 0 {
 		n := q.numbers(&margin, &v, z, y)
-		q.slopes(slope[:n], bend[:n], margin[:n], v[:n])
-		q.values(value[:n], margin[:n], v[:n])
-		for i := range n {
-			if dst[i] = max(value[i], 0); math.Abs(slope[i]) > q.clip || math.IsInf(margin[i], 0) {
-				dst[i] = q.value(margin[i], v[i])
-			}
-		}
+		q.capped(value[:n], margin[:n], v[:n])
+		copy(dst, value[:n])
 		dst, z, y = dst[n:], z[n:], y[n:]
 	}
 }

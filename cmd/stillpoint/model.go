@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 
@@ -97,9 +96,5 @@ func (e *evaluateCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	if e.JSON {
-		return printJSON(c.out, metrics)
-	}
-	_, err = fmt.Fprint(c.out, metrics)
-	return err
+	return c.answer(e.JSON, metrics, metrics)
 }

@@ -350,3 +350,45 @@ func TestCovarianceOfClasses(t *testing.T) {
 		}
 	}
 }
+
+// TestSeenCurvature tests the curvature in the weights that follows from a released one: with little noise it is that
+// of the rows in all directions in which they vary, with much noise it is the mean second derivative times the second
+// moment, and along a direction in which no row varies it is 0 in both cases.
+func TestSeenCurvature(t *testing.T) {
+	const d, ridge = 3, .01
+	rows := mat.NewSymDense(d, []float64{.5, .2, 0, .2, .3, 0, 0, 0, 0})
+	here := mat.NewSymDense(d, []float64{.1, .05, 0, .05, .2, 0, 0, 0, 0})
+	var e mat.EigenSym
+	if !e.Factorize(rows, true) {
+		t.Fatal("no eigenvalues")
+	}
+	of := newReleased(e, (*moment)(runrecord.NewMoment(rows.RawSymmetric().Data, d, 1e-6, ridge)))
+	p := symmetrised(of.power(-.5))
+	seen := sandwich(p, here)
+	mean := mat.Trace(seen) / mat.Trace(sandwich(p, rows))
+	for sigma, want := range map[float64]func(i, j int) float64{
+		1e-6: here.At,
+		10:   func(i, j int) float64 { return mean * rows.At(i, j) },
+	} {
+		l := law{Curvature: runrecord.NewMoment(seen.RawSymmetric().Data, d, 1e-6, 0)}
+		l.Curvature.Sigma = sigma
+		level, apart, err := l.seenCurvature(of, rows)
+		if err != nil || math.Abs(level-mean) > 1e-4 {
+			t.Fatalf("%v: mean %v: must be %v", err, level, mean)
+		}
+		for i := range d {
+			for j := range d {
+				if got := level*rows.At(i, j) + apart.At(i, j); math.Abs(got-want(i, j)) > 1e-3 {
+					t.Errorf("noise %v: entry %d, %d is %v: must be %v", sigma, i, j, got, want(i, j))
+				}
+			}
+		}
+		l.Curvature.Sigma = math.NaN()
+		if _, _, err := l.seenCurvature(of, rows); err == nil {
+			t.Error("noise that is no number is taken")
+		}
+	}
+	if level, apart, err := new(law).seenCurvature(of, rows); level != 0 || apart != nil || err != nil {
+		t.Error(level, apart, err)
+	}
+}

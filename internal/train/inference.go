@@ -125,11 +125,15 @@ func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 	if _, relative := row.(interface{ LeastMean() float64 }); relative && !strings.HasPrefix(row.Name(), "tweedie") {
 		return onestep.Relative, nil
 	}
-	if _, several := l.(loss.Units); !several && query.Margins(l, 0) == query.Scored {
+	if query.Margins(row, 0) == query.Scored {
+		if _, several := l.(loss.Units); several {
+			return 0, fmt.Errorf("inference: schema.unit: must be left out with loss %s: what a record contributes to the curvature of "+
+				"ordered classes is bounded for one row, whose cuts share its weight (docs/explanation/decisions/0078)", row.Name())
+		}
 		return onestep.Ordered, nil
 	}
 	const losses = "must be logistic, squared(clip), huber(delta), poisson(clip), poisson-rate(clip,least), gamma(clip), " +
-		"negbinomial(theta,clip), that of a time to an event or, for records of one row, ordered"
+		"negbinomial(theta,clip), that of a time to an event or ordered"
 	if row.Target() == loss.Classes {
 		return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s; for several classes, fit logistic to "+
 			"each class and a reference class (docs/how-to/classes.md)", row.Name(), losses)
@@ -237,7 +241,7 @@ func expected(a onestep.Intervals, p optimize.Problem, share float64) *Expected 
 
 // measuredReported are shares of the coefficients that had an interval in simulations, for sizes below size
 // (lab/results/inference.md, "How much is reported").
-var measuredReported = []struct{ size, share float64 }{{100, .9}, {45, .6}, {25, .3}, {15, .1}, {8, 0}}
+var measuredReported = []struct{ size, share float64 }{{100, .95}, {45, .55}, {25, .25}, {12, .1}, {6, 0}}
 
 // least returns the smallest factor f between 1 and 1000 for which enough(f) is true. enough must be false
 // below some factor and true above it; least finds that factor by bisection. It returns +Inf if enough(1000)

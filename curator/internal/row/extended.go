@@ -2,6 +2,7 @@ package row
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/internal/effects"
 )
@@ -13,9 +14,9 @@ type Extended struct {
 	of     Source
 	layout *Layout
 	rule   *extension
-	// kept holds the features of effects of the first rows, if they are kept. first is the number of the first row
-	// of each block.
-	kept  []float32
+	// kept holds the numbers of the rows of the first blocks, if they are kept. first is the number of the first row of
+	// each of these blocks, and of the one behind them.
+	kept  [][]float32
 	first []int
 }
 
@@ -68,27 +69,24 @@ func NewExtended(of Source, l *Layout, e Effects) (*Extended, error) {
 	return &Extended{of: of, layout: l, rule: rule}, nil
 }
 
-// Keep computes the features of effects of the first rows once and keeps them in memory, 4 bytes for each feature
-// and row. It must be called before the source is read, by one goroutine. rows is at most Len.
+// Keep computes the features of effects of the first rows once and keeps them in memory with the other numbers of these
+// rows, 4 bytes for each number and row. It keeps blocks that are whole within the given number of rows. It must be called
+// before the source is read, by one goroutine.
 func (c *Extended) Keep(rows int) error {
-	features := c.rule.basis.Features()
-	kept := make([]float32, 0, rows*features)
-	var first []int
-	r, read := c.Reader(), 0
+	var kept [][]float32
+	r, first := c.Reader(), []int{0}
 	for i := range c.Blocks() {
-		if read >= rows {
+		if first[i] >= rows {
 			break
 		}
 		b, err := r.Block(i)
 		if err != nil {
 			return err
 		}
-		first = append(first, read)
-		read += len(b.Targets)
-		for k := range min(len(b.Targets), rows-len(kept)/features) {
-			at := k*c.layout.Stride() + len(c.rule.numbers)
-			kept = append(kept, b.Rows[at:at+features]...)
+		if first[i]+len(b.Targets) > rows {
+			break
 		}
+		kept, first = append(kept, slices.Clone(b.Rows)), append(first, first[i]+len(b.Targets))
 	}
 	c.kept, c.first = kept, first
 	return nil
@@ -229,12 +227,11 @@ func (r *extendedReader) extended(i int, b Block, err error) (Block, error) {
 	if err != nil {
 		return Block{}, err
 	}
-	var kept func(k int) []float32
-	if i < len(r.source.first) {
-		kept = func(k int) []float32 { return r.source.found(r.source.first[i] + k) }
-	}
 	r.block.Clear()
-	r.rule.extend(&r.block, b, kept, r.sums)
+	if i < len(r.source.kept) {
+		return r.rule.again(&r.block, b, r.source.kept[i]), nil
+	}
+	r.rule.extend(&r.block, b, nil, r.sums)
 	return r.block, nil
 }
 
@@ -263,11 +260,27 @@ func (r *extendedAhead) BlockAhead(i, next int) (Block, error) {
 	return r.extended(i, b, err)
 }
 
+// again returns the rows of b with their kept numbers, in whose place it computes nothing. It shares memory with b, and uses
+// that of scratch.
+func (r *extension) again(scratch *Block, b Block, numbers []float32) Block {
+	times := func(to, v []float32) []float32 {
+		to = longer(to, len(v))
+		for i, v := range v {
+			to[i] = float32(float64(v) * r.ratio)
+		}
+		return to
+	}
+	scratch.Levels, scratch.Edges.By = times(scratch.Levels, b.Levels), times(scratch.Edges.By, b.Edges.By)
+	b.Rows, b.Levels, b.Edges.By = numbers, scratch.Levels, scratch.Edges.By
+	return b
+}
+
 // found returns the kept features of effects of a row, or nil if they are not kept.
 func (c *Extended) found(row int) []float32 {
-	features := c.rule.basis.Features()
-	if (row+1)*features > len(c.kept) {
+	if row >= c.first[len(c.kept)] {
 		return nil
 	}
-	return c.kept[row*features : (row+1)*features]
+	next, _ := slices.BinarySearch(c.first, row+1) // the first block, maybe after empty ones, that begins behind the row
+	block := next - 1
+	return c.kept[block][(row-c.first[block])*c.layout.Stride()+len(c.rule.numbers):][:c.rule.basis.Features()]
 }

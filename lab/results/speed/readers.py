@@ -1,7 +1,8 @@
 """Seconds of processor time of one thread that opening a table takes, beside pandas, polars, DuckDB and pyarrow in turn.
 
-readers.py FOLDER TEST TURNS: FOLDER has the tables of tables.py, num.csv.gz (gzip -6) and gz.yaml, which is csv.yaml with that
-file. TEST is the test program of results (go test -tags results -c ./lab/results). What the others' import alone takes is taken off.
+readers.py FOLDER TEST TURNS [NAME...]: each NAME.yaml in FOLDER is a configuration of tables.py; without names, csv, gz, num,
+four-csv, four-parquet, long-csv and long-parquet. gz.yaml is csv.yaml with num.csv.gz (gzip -6). TEST is the test program of
+results (go test -tags results -c ./lab/results). The import of the others, alone, is taken off.
 """
 
 import os
@@ -11,6 +12,7 @@ import subprocess
 import sys
 
 folder, test, turns = sys.argv[1], sys.argv[2], int(sys.argv[3])
+names = sys.argv[4:] or ["csv", "gz", "num", "four-csv", "four-parquet", "long-csv", "long-parquet"]
 env = {**os.environ, "GOMAXPROCS": "1", "POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 IMPORTS = {
@@ -43,7 +45,10 @@ def seconds(command, **more):
 taken = {}
 for _ in range(turns):
     alone = {k: seconds([sys.executable, "-c", v]) for k, v in IMPORTS.items()}
-    for file, config, read in ("num.csv", "csv", CSV), ("num.csv.gz", "gz", CSV), ("num.parquet", "num", PARQUET):
+    for config in names:
+        with open(f"{folder}/{config}.yaml") as lines:
+            file = lines.readline().removeprefix("data: ").strip()
+        read = PARQUET if file.endswith("parquet") else CSV
         this = seconds([test, "-test.run", "TestReading$"], READING=f"{folder}/{config}.yaml")
         taken.setdefault((file, "this"), []).append(this)
         for k, code in read.items():
