@@ -178,6 +178,7 @@ var randomness = []string{"math/rand", "math/rand/v2", "crypto/rand"}
 var testLocal = map[string][]string{
 	"cmd/stillpoint":       {"optimize", "optimize/choose"},
 	"internal/means":       {"account", "loss"},
+	"internal/report":      {"loss"},
 	"internal/table":       {"dataset"},
 	"loss":                 {"internal/losscheck", "losstest"},
 	"internal/testloss":    {"internal/losscheck", "losstest"},
