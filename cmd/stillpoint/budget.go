@@ -212,11 +212,7 @@ func (b *budgetClose) Run(ctx context.Context, c *console) error {
 		if err != nil {
 			return err
 		}
-		if b.JSON {
-			return printJSON(c.out, d)
-		}
-		_, err = fmt.Fprint(c.out, spent(d))
-		return err
+		return c.answer(b.JSON, d, spent(d))
 	})
 }
 

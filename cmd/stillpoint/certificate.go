@@ -163,11 +163,7 @@ func (v *verifyCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	if v.JSON {
-		return printJSON(c.out, report)
-	}
-	_, err = fmt.Fprintln(c.out, report)
-	return err
+	return c.answer(v.JSON, report, fmt.Sprintln(report))
 }
 
 // verifyBudget verifies the certificate of a dataset.
@@ -188,11 +184,7 @@ func (v *verifyCommand) verifyBudget(ctx context.Context, c *console) error {
 			return err
 		}
 	}
-	if v.JSON {
-		return printJSON(c.out, d)
-	}
-	_, err = fmt.Fprint(c.out, spent(d), provenOf(d))
-	return err
+	return c.answer(v.JSON, d, spent(d), provenOf(d))
 }
 
 // provenOf states in words what a dataset's verified chain of rows proves about the privacy of its runs.

@@ -71,11 +71,7 @@ func (k *coefficientsCommand) tests(ctx context.Context, c *console) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", k.Dir, err)
 	}
-	if k.JSON {
-		return printJSON(c.out, list)
-	}
-	_, err = fmt.Fprint(c.out, report.TestText(list))
-	return err
+	return c.answer(k.JSON, list, report.TestText(list))
 }
 
 // coefficientTable formats the coefficients as a table of text.

@@ -150,11 +150,7 @@ func (f *fitCommand) dry(ctx context.Context, c *console, config *train.Config) 
 	if err != nil {
 		return around(err)
 	}
-	if f.JSON {
-		return printJSON(c.out, dryJSON(ctx, config, d))
-	}
-	_, err = fmt.Fprint(c.out, outline(d.Planned, f.Verbose), drySummary(ctx, config, d))
-	return err
+	return c.answer(f.JSON, dryJSON(ctx, config, d), outline(d.Planned, f.Verbose), drySummary(ctx, config, d))
 }
 
 type planCommand struct {
@@ -179,11 +175,10 @@ func (f *planCommand) Run(ctx context.Context, c *console) error {
 			return err
 		}
 	}
-	if f.JSON {
-		return printJSON(c.out, planJSON(planned, tried))
+	if err := c.answer(f.JSON, planJSON(planned, tried), outline(planned, f.Verbose), comparison(planned, tried)); err != nil {
+		return err
 	}
-	_, err = fmt.Fprint(c.out, outline(planned, f.Verbose), comparison(planned, tried))
-	return err
+	return planned.Useless() // which fit refuses, too
 }
 
 // drySummary returns the lines that fit --dry-run prints below the plan: the charge and the files of the fit

@@ -82,6 +82,15 @@ type console struct {
 	json bool
 }
 
+// answer prints v as JSON if that was asked for, otherwise the texts.
+func (c *console) answer(asJSON bool, v any, texts ...any) error {
+	if asJSON {
+		return printJSON(c.out, v)
+	}
+	_, err := fmt.Fprint(c.out, texts...)
+	return err
+}
+
 // terminal returns the writer behind w, to which w passes its text if w is a safetext.Writer, and otherwise
 // w. It also reports whether the returned writer is a terminal.
 func terminal(w io.Writer) (io.Writer, bool) {

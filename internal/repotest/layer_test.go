@@ -100,7 +100,7 @@ var layers = map[string]struct {
 	"internal/durable":    {},
 	"internal/safetext":   {},
 	"internal/strictjson": {},
-	"internal/strictyaml": {others: []string{"github.com/goccy/go-yaml"}},
+	"internal/strictyaml": {local: []string{"internal/safetext"}, others: []string{"github.com/goccy/go-yaml"}},
 	"internal/table": {local: []string{"internal/decimal", "internal/parquet", "internal/regularfile"},
 		others: []string{"github.com/klauspost/compress", "golang.org/x/text"}},
 	"internal/parquet": {others: []string{"github.com/klauspost/compress",
@@ -178,7 +178,6 @@ var randomness = []string{"math/rand", "math/rand/v2", "crypto/rand"}
 var testLocal = map[string][]string{
 	"cmd/stillpoint":       {"optimize", "optimize/choose"},
 	"internal/means":       {"account", "loss"},
-	"internal/report":      {"loss"},
 	"internal/table":       {"dataset"},
 	"loss":                 {"internal/losscheck", "losstest"},
 	"internal/testloss":    {"internal/losscheck", "losstest"},

@@ -184,7 +184,7 @@ func (p *prepared) begun(ctx context.Context, r *recorder, f *Fitted, h *Header)
 	planned.Schema = f.Schema // its knots may follow from released ranks
 	p.planned, p.plan, f.Planned = planned, planned.Plan, planned
 	f.Base, h.Plan = &base, planned.Summary
-	return r.begun(Begun{base, planned.Summary})
+	return r.write(func(l Log) error { return l.Begun(Begun{base, planned.Summary}) })
 }
 
 // with returns the problem p with the base rate of the fit, if it has one.

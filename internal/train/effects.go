@@ -387,7 +387,8 @@ func (c *Config) run(ctx context.Context, p *prepared, o *recorder, observe func
 			if err := p.session.Refine(schema); err != nil {
 				return err
 			}
-			return o.found(schema)
+			e, _ := schema.Effects()
+			return o.write(func(l Log) error { return l.Found(e) })
 		}, observe)
 	}
 	result, err := p.plan.Run(ctx, o, observe)

@@ -71,40 +71,16 @@ func (r *recorder) step(s Step) {
 	}
 }
 
-// measured writes the released loss and gradient norm at the result to the log.
-func (r *recorder) measured(m optimize.Measured) error {
+// write writes released numbers, or what follows from them, to the log.
+func (r *recorder) write(line func(Log) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.fail(r.log.Measured(m))
-}
-
-// begun writes the released base rate, and the plan of the fit that begins there, to the log.
-func (r *recorder) begun(b Begun) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.fail(r.log.Begun(b))
-}
-
-// compared writes the released comparison of the result with the best constant to the log.
-func (r *recorder) compared(c optimize.Compared) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.fail(r.log.Compared(c))
+	return r.fail(line(r.log))
 }
 
 // refined writes the schema that the session was refined to, to the log.
 func (r *recorder) refined(s *dataset.Schema) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.fail(r.log.Refined(s))
-}
-
-// found writes the effects that the first stage of a fit found to the log.
-func (r *recorder) found(schema *dataset.Schema) error {
-	e, _ := schema.Effects()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.fail(r.log.Found(e))
+	return r.write(func(l Log) error { return l.Refined(s) })
 }
 
 // finish writes the remaining events to the log and writes the log to stable storage. It does nothing if the

@@ -308,7 +308,7 @@ func TestGainsOfFamilies(t *testing.T) {
 		family string
 		size   float64
 		want   float64
-	}{{Lines, 60, .65}, {Lines, 59.9, .71}, {Curves, 5000, .99}, {Interactions, 229, .98}, {Interactions, 24.9, 0}} {
+	}{{Lines, 60, .78}, {Lines, 59.9, .36}, {Curves, 5000, .99}, {Interactions, 199, .97}, {Interactions, 24.9, 0}} {
 		if got := measuredGain(c.family, loss.Logistic(), c.size); got != c.want {
 			t.Errorf("%s of size %v: gain %v: must be %v", c.family, c.size, got, c.want)
 		}
@@ -317,8 +317,15 @@ func TestGainsOfFamilies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if leastSize(Curves, counts) != 500 || leastSize(Curves, loss.Logistic()) != 100 || leastSize(Interactions, counts) != 470 ||
-		measuredGain(Curves, counts, 130) != .60 {
+	several, err := loss.Softmax(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if leastSize(Curves, several) != 100 || leastSize(Interactions, several) != 230 {
+		t.Errorf("three classes: %v and %v", leastSize(Curves, several), leastSize(Interactions, several))
+	}
+	if leastSize(Curves, counts) != 500 || leastSize(Curves, loss.Logistic()) != 40 || leastSize(Interactions, counts) != 470 ||
+		measuredGain(Curves, counts, 130) != .75 {
 		t.Errorf("counts: %v, gain %v", leastSize(Curves, counts), measuredGain(Curves, counts, 130))
 	}
 	for family, of := range leastSizes {

@@ -39,9 +39,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 EPSILONS = (0.1, 0.5, 1, 2, 8)
 SIZES = (12000, 3000)
 FAMILIES = ("lines", "curves", "effects")
-LEAST = {"numbers": (40, 30), "classes": (100, 230), "counts": (500, 470)}  # leastSizes of internal/train/family.go
-BUCKETS = (800, 400, 200, 100, 60, 40, 25)
-FITTED, NOW = 200, 700  # features of effects in the fits of families.csv, and those of a default fit
+LEAST = {"numbers": (40, 30), "classes": (40, 230), "counts": (500, 470)}  # leastSizes of internal/train/family.go
+BUCKETS = (800, 400, 200, 100, 60, 25)
+SEVERAL = 100  # least size of curves of three or more classes
 FREE = 100  # the epsilon of lines without noise to speak of
 
 
@@ -137,6 +137,7 @@ FRESH = {"weather": ("nycflights13", "weather", "temp"), "crashes": ("DAAG", "na
          "women": ("sampleSelection", "nlswork", "ln_wage")}  # fmt: skip
 CHOOSE = ["adult", "diamonds", "weather", "crashes", "visits", "jobs", "women", "flights"]
 CONFIRM = ["cps1988", "loans", "wives", "food", "outwork", "lending", "fumes"]
+MANY = ["jobs"]  # tables of three or more classes
 NEW = ["deliveries", "storms", "pupils", "fulltime", "spheres", "elderly"]
 
 
@@ -280,7 +281,7 @@ def worth(r):
 
 
 def cells(all):
-    """The cells of fits: table, rows, epsilon, and by family the median gain, the size and the number of fits."""
+    """The cells of fits: table, rows, epsilon, and by family the median gain, the size, the number of fits and their gains."""
     found, free = {}, {}
     for r in all:
         if "refused" not in r:
@@ -292,27 +293,27 @@ def cells(all):
     for key, families in sorted(found.items()):
         if key[2] != FREE and "curves" in families and free.get(key[:2], 0) > 0:
             size = {f: rs[0]["size"] for f, rs in families.items()}
-            if "effects" in size:
-                size["effects"] = restated(size["curves"], size["effects"])
-            yield key, {f: (statistics.median(map(worth, rs)) / free[key[:2]], size[f], len(rs))
-                        for f, rs in families.items()}  # fmt: skip
-
-
-def restated(curves, effects):
-    """The size of a plan with NOW features of effects, from the sizes of plans of curves and with FITTED features.
-
-    A second stage with f features has the size of curves times sqrt(.7 d / (d + f)), d the features of curves.
-    """
-    q = min((effects / curves) ** 2 / 0.7, 0.99)
-    d = FITTED * q / (1 - q)
-    return curves * (0.7 * d / (d + NOW)) ** 0.5
+            yield key, {f: (statistics.median(map(worth, rs)) / free[key[:2]], size[f], len(rs),
+                            [worth(r) / free[key[:2]] for r in rs]) for f, rs in families.items()}  # fmt: skip
 
 
 def chosen(key, gains):
     curves, effects = LEAST[key[3]]
     if "effects" in gains and gains["effects"][1] >= effects:
         return "effects"
+    if key[0] in MANY:
+        curves = SEVERAL
     return "curves" if gains["curves"][1] >= curves else "lines"
+
+
+def missed(key, gains):
+    """By how much the chosen family's gain is below that of the best family, which the other fits of the cell name."""
+    most = min(len(g[3]) for g in gains.values())
+    if most < 2:
+        return None
+    def best(i):
+        return max(gains, key=lambda f: statistics.mean(v for j, v in enumerate(gains[f][3]) if j != i))
+    return statistics.mean(gains[best(i)][3][i] - gains[chosen(key, gains)][3][i] for i in range(most))
 
 
 def page(a):
@@ -325,8 +326,8 @@ def page(a):
                 print(f'{r["table"]},{r["rows"]},{r["epsilon"]:g},{r["family"]},{r["size"]},{e:.5g},{r["constant"]:.5g},'
                       f'{r.get("auc", 0):.4f},{r["seconds"]}', file=out)  # fmt: skip
     got = list(cells(all))
-    print("| tables | kind | cells | within 3% of the best | as good as lines, less 3% | mean gain: lines | curves | effects | auto | best |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    print("| tables | kind | cells | within 3% of the best | as good as lines, less 3% | mean gain: lines | curves | effects | auto | best | missed |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
     for half, names in (("choose", CHOOSE), ("confirm", CONFIRM), ("new", NEW)):
         for k in LEAST:
             of = [(key, g) for key, g in got if key[0] in names and key[3] == k and g["lines"][1] >= 30]
@@ -338,7 +339,8 @@ def page(a):
             safe = sum(x >= g["lines"][0] - 0.03 * abs(g["lines"][0]) for x, (_, g) in zip(auto, of))
             means = [statistics.mean(max(g.get(f, g["curves"])[0], -1) for _, g in of) for f in FAMILIES]
             print(f"| {half} | {k} | {len(of)} | {near} | {safe} | " + " | ".join(f"{x:.2f}" for x in (
-                *means, statistics.mean(max(x, -1) for x in auto), statistics.mean(best))) + " |")  # fmt: skip
+                *means, statistics.mean(max(x, -1) for x in auto), statistics.mean(best),
+                statistics.mean(m for m in (missed(key, g) for key, g in of) if m is not None))) + " |")  # fmt: skip
     print("\n| table | rows | epsilon | lines | curves | effects | sizes | auto | fits |\n|---|---|---|---|---|---|---|---|---|")
     for key, g in got:
         shown = [f"{g[f][0]:.2f}" if f in g else "-" for f in FAMILIES]

@@ -25,6 +25,12 @@ func Charges(p optimize.Plan) (moment, curvature, gradient, squares float64) {
 	return g.moment, g.curvature, g.gradient, g.square * float64((steps+g.every-1)/g.every)
 }
 
+// Least returns the ridge of a plan for an edge of 0 and a forecast excess that is the same for every ridge.
+func Least(p optimize.Plan, excess float64) float64 {
+	return p.(*preconditionedPlan).least(0, func(float64) float64 { return 1 },
+		func(optimize.Problem, optimize.UpdateRule) float64 { return excess })
+}
+
 // Blocks reports whether the metric has a block and columns apart.
 func Blocks(p optimize.Problem) bool { _, _, ok := blockOf(p); return ok }
 

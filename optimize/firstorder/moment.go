@@ -62,7 +62,7 @@ const (
 	meanWeight                = 3       // weight of m m' in Gt
 	usualSpread               = .35     // the value of rho that forecasts assume
 	mostPairWork              = 1 << 34 // largest n d^2 for which the centred moment is released
-	worthOver                 = .5
+	worthOver, worthAtBase    = .5, .35
 	leastWorth, mostWorth     = 1e-6, 10. // limits of lambda; no second moment of rows exceeds 1
 )
 
@@ -162,7 +162,11 @@ func (g *preconditionedPlan) least(edge float64, effective func(lambda float64) 
 	if !weighs(p) {
 		return edge
 	}
-	return max(edge, worth(p.Constants.InitialGap, func(lambda float64) float64 {
+	over := worthOver
+	if begun(p) {
+		over = worthAtBase
+	}
+	return max(edge, worth(over, p.Constants.InitialGap, func(lambda float64) float64 {
 		g.foresee(&law, p, lambda, max(effective(lambda), leastCount))
 		return excess(p, law)
 	}))
@@ -335,18 +339,18 @@ func (s *spectrum) plus(m []float64, weight, least float64) []float64 {
 
 // worth returns the smallest useful ridge lambda of the preconditioner. It is the solution of
 //
-//	lambda = sqrt(2 excess(lambda)/gap)/2.
+//	lambda = over sqrt(2 excess(lambda)/gap).
 //
-// gap is an upper bound on the initial gap. excess(lambda) is the forecast of the excess risk that the noise
+// over is .5, and .35 for a fit that begins at a released base rate (lab/results/families.md). gap is an upper bound on the initial gap. excess(lambda) is the forecast of the excess risk that the noise
 // of the steps leaves. Momentum accumulates noise along directions in which the rows' second moment is below
 // lambda, and a larger lambda shortens the steps there. With a lambda below the solution, the noise would
 // raise the loss by more than the steps lower it. worth finds the solution by bisection of log lambda between
 // leastWorth and mostWorth. If it is outside these limits, worth returns the nearer limit.
-func worth(gap float64, excess func(lambda float64) float64) float64 {
+func worth(over, gap float64, excess func(lambda float64) float64) float64 {
 	lo, hi := math.Log(leastWorth), math.Log(mostWorth)
 	for range 20 {
 		middle := (lo + hi) / 2
-		if lambda := math.Exp(middle); worthOver*math.Sqrt(2*excess(lambda)/gap) > lambda {
+		if lambda := math.Exp(middle); over*math.Sqrt(2*excess(lambda)/gap) > lambda {
 			lo = middle
 		} else {
 			hi = middle

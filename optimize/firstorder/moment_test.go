@@ -242,6 +242,28 @@ func TestCentringRule(t *testing.T) {
 	}
 }
 
+// TestNoiseIsWorthItsSteps compares the ridge lambda with the solution of lambda = over sqrt(2 e/gap), by hand for an
+// excess e that does not depend on lambda: over is .5, and .35 for a fit that begins at a released base rate.
+func TestNoiseIsWorthItsSteps(t *testing.T) {
+	p := optimizetest.Problems()[2].Public
+	p.Set, p.Regularizer, p.Start, p.Shape = nil, nil, nil, optimize.Vector(4)
+	p = with(p, size{Records: 400, Mu: .5})
+	for name, over := range map[string]float64{"from zero": .5, "from a base rate": .35} {
+		p := p
+		if over < .5 {
+			p.Base = &optimize.Base{Margins: []float64{-1}, Curvature: .2}
+		}
+		plan, err := firstorder.Preconditioned{Steps: 20}.Plan(ctx, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gap := p.AtBase().Constants.InitialGap
+		if got, want := firstorder.Least(plan, .01), over*math.Sqrt(2*.01/gap); math.Abs(got/want-1) > 1e-4 {
+			t.Errorf("%s: lambda %v: must be %v", name, got, want)
+		}
+	}
+}
+
 // TestCentredIsStable: on tables of very different rows, with any noise in the mean row and with or without
 // shortened rows, long runs must end near the minimum. The second derivative of the loss is b everywhere.
 // The test fails for m m' in place of 3 m m', on tables where the noise in m is large compared with the

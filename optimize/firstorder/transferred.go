@@ -226,7 +226,7 @@ func (g *transferredPlan) ridge(values []float64, s start) float64 {
 		}
 		return max(sum, leastCount)
 	}
-	bound := worth(p.Constants.InitialGap, func(lambda float64) float64 {
+	bound := worth(worthOver, p.Constants.InitialGap, func(lambda float64) float64 {
 		noise := effective(lambda) * 1.5 * l0 * p.Neighbours() / n
 		return usualRoot * noise * noise / (p.Charge() * b)
 	})

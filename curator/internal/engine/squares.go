@@ -11,7 +11,7 @@ import (
 // for the pairs of features in a block. In float64 the square of a float32 is exact. Features that are zero add zero and
 // are left out.
 func (p *pass) addSquares(c []float64, b row.Block) {
-	f, pairs := p.filled, p.acc[p.layout.Dim():]
+	f, pairs := p.filled, p.acc[p.filled.writer.layout.Dim():]
 	f.gather(b)
 	for i, v := range c {
 		Round(float64(v * math.Sqrt2)) // in tests, checks a bound on all products of this row
