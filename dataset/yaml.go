@@ -283,7 +283,7 @@ func (d *yamlDecoder) keys(field, prefix string, node ast.Node, known []key) err
 			}
 			names = append(names, k.name)
 		}
-		return formError(at, field, "unknown key; the keys here are "+strings.Join(names, ", "))
+		return formError(at, field, safetext.Unknown(name, names))
 	})
 }
 

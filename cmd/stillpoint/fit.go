@@ -175,7 +175,10 @@ func (f *planCommand) Run(ctx context.Context, c *console) error {
 			return err
 		}
 	}
-	return c.answer(f.JSON, planJSON(planned, tried), outline(planned, f.Verbose), comparison(planned, tried))
+	if err := c.answer(f.JSON, planJSON(planned, tried), outline(planned, f.Verbose), comparison(planned, tried)); err != nil {
+		return err
+	}
+	return planned.Useless() // which fit refuses, too
 }
 
 // drySummary returns the lines that fit --dry-run prints below the plan: the charge and the files of the fit

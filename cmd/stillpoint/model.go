@@ -72,7 +72,7 @@ type evaluateCommand struct {
 	Where string `help:"Use only the rows with column=value, for example split=test." placeholder:"COLUMN=VALUE"`
 	JSON  bool   `help:"Print JSON." name:"json"`
 
-	By           string   `help:"Also compare predictions with what was observed by the values of a column." placeholder:"COLUMN"`
+	By           string   `help:"Also compare predictions with outcomes by the values of a column." placeholder:"COLUMN"`
 	Horizon      *float64 `help:"Measure events up to TIME, of a model of the time to an event, in place of the end of the time that is modelled." placeholder:"TIME"`
 	Stationarity bool     `help:"Also find the least eigenvalue of the objective's Hessian at the weights. NOT private either."`
 	csvFlags

@@ -157,14 +157,10 @@ func (b *facts) algorithm(p train.Planned) {
 	}
 }
 
-// warnings adds the facts that a user must know before the fit. If Fit would refuse the plan, it adds the
-// reason.
+// warnings adds the facts that a user must know before the fit.
 func (b *facts) warnings(p train.Planned) {
 	for _, w := range p.Warnings() {
 		b.add("warning", "%s", w.Text)
-	}
-	if err := p.Useless(); err != nil {
-		b.add("warning", "fit refuses this: %v", err)
 	}
 }
 

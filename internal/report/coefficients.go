@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -146,7 +145,7 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 		"classes and counts were within two deviations of the fit without privacy, and 84% or more with the Huber loss. " +
 		"Where two columns of correlation .9 had opposite effects and epsilon was .5, 65% were, and the share of the way " +
 		"was stated up to .24 too large."
-	if loss.IsHuber(loss.RowLoss(f.Model.Loss())) {
+	if strings.HasPrefix(f.Model.Loss().Name(), "huber") {
 		how += " They leave out what the clip of gradients moves. Of two columns of correlation .98 with far values, such as the " +
 			"weight and length of diamonds, 33% to 42% were within two. A larger clip_scale moves less and has more noise."
 	}

@@ -176,6 +176,12 @@ func (l Trace) WithScales(scales []float64) Trace {
 	return l
 }
 
+// WithCurvature returns the trace with the released curvature at the result.
+func (l Trace) WithCurvature(m *Moment) Trace {
+	l.Curvature = m
+	return l
+}
+
 // Exact reports whether WeightNoise is exactly the standard deviation of the noise in a weight on a
 // flat loss. If Exact reports false, WeightNoise is an upper bound.
 func (l Trace) Exact() bool { return len(l.Rounds) < 2 && l.Chosen < 2 && l.Move == 0 }

@@ -145,3 +145,40 @@ func Lines(text, indent string, width int) string {
 	b.WriteByte('\n')
 	return b.String()
 }
+
+// Unknown returns the rule about a key that is none of the known ones. It names the nearest known key if the key is
+// one or two letters off, and does not quote the key: the file may be a table.
+func Unknown(key string, known []string) string {
+	rule := "unknown key; the keys here are " + strings.Join(known, ", ")
+	nearest, least := "", 3
+	for _, k := range known {
+		if d := distance(key, k); d < least && d < len(k)/2 {
+			nearest, least = k, d
+		}
+	}
+	if nearest == "" {
+		return rule
+	}
+	return rule + "; the nearest is " + nearest
+}
+
+// distance returns the least number of bytes to insert, delete or replace that makes one text of the other.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := before
+			if a[i] != b[j] {
+				change++
+			}
+			before = row[j+1]
+			row[j+1] = min(change, before+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

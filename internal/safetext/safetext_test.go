@@ -153,3 +153,44 @@ func TestWriterTellsErrors(t *testing.T) {
 		t.Errorf("flush: %v", err)
 	}
 }
+
+// TestUnknown tests which keys are near enough to one to name it. The key itself is never quoted.
+func TestUnknown(t *testing.T) {
+	known := []string{"number", "date", "category", "loss"}
+	for key, want := range map[string]string{
+		"nmber": "number", "numbre": "number", "Number": "number", "dat": "date", "categories": "", "catgory": "category",
+		"los": "loss", "lass": "loss", "rate": "date", "cost": "", "": "", "private words of a cell": "", "loss function": "",
+	} {
+		got := Unknown(key, known)
+		rule := "unknown key; the keys here are number, date, category, loss"
+		if want != "" {
+			rule += "; the nearest is " + want
+		}
+		if got != rule {
+			t.Errorf("%q: %s: must be %s", key, got, rule)
+		}
+	}
+}
+
+// TestDistance compares the distance of texts with its definition by recursion.
+func TestDistance(t *testing.T) {
+	var slow func(a, b string) int
+	slow = func(a, b string) int {
+		if a == "" || b == "" {
+			return len(a) + len(b)
+		}
+		change := slow(a[1:], b[1:])
+		if a[0] != b[0] {
+			change++
+		}
+		return min(change, slow(a[1:], b)+1, slow(a, b[1:])+1)
+	}
+	words := []string{"", "a", "ab", "ba", "abc", "acb", "bcab", "aabb", "bbaac"}
+	for _, a := range words {
+		for _, b := range words {
+			if got := distance(a, b); got != slow(a, b) {
+				t.Errorf("%q to %q: %d: must be %d", a, b, got, slow(a, b))
+			}
+		}
+	}
+}

@@ -16,6 +16,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
 // ErrOther is the error, for [errors.Is], about a file that is obviously not one of Stillpoint's YAML files.
@@ -198,7 +200,7 @@ func conformStruct(node ast.Node, shape reflect.Type) error {
 				return conform(value, shape.Field(i).Type)
 			}
 		}
-		return fault(at, "unknown key; the keys here are %s", strings.Join(keys(shape), ", "))
+		return fault(at, "%s", safetext.Unknown(key, keys(shape)))
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
@@ -442,7 +441,7 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 		if err != nil {
 			return result, run.Failed(err)
 		}
-		result.Trace.Curvature = optimize.NewMoment(matrix, dim, answer.Sigma, 0)
+		result.Trace = result.Trace.WithCurvature(optimize.NewMoment(matrix, dim, answer.Sigma, 0))
 	}
 	law := g.realised(result.Trace, ridge)
 	if g.narrow != nil {
@@ -464,8 +463,9 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 
 // curvatureShare is the share of the steps' charges that pays for the curvature at the result. mostLong is the squared
 // length in the metric, over d_eff, above which a row has a weight below 1 in it. mostHidden is the largest noise in the
-// mean curvature, over its bound, with which it is released.
-const curvatureShare, mostLong, mostHidden = .03, 4, .1
+// mean curvature, over its bound, with which it is released, and mostSeen the largest number of features: certificates keep
+// no matrix of more.
+const curvatureShare, mostLong, mostHidden, mostSeen = .03, 4, .1, 300
 
 // seesCurvature reports whether the curvature at the result is released for the given charge. It is for losses whose
 // second derivative jumps, such as Huber's: the rows with a large residual have none, and neither the slopes nor the rows
@@ -473,7 +473,7 @@ const curvatureShare, mostLong, mostHidden = .03, 4, .1
 func seesCurvature(p optimize.Problem, charge float64) bool {
 	k := p.Constants
 	if !p.Explained || !p.Real || !p.RankOne || p.Kinked != nil || p.Smoothing.On() || k.Clipped || k.Curvature.Lo < 0 ||
-		!math.IsInf(k.HessianLipschitz, 1) || k.Curvature.Hi > 1 || Diagonal(p) || p.Shape.Features > runrecord.MostMoment {
+		!math.IsInf(k.HessianLipschitz, 1) || k.Curvature.Hi > 1 || Diagonal(p) || p.Shape.Features > mostSeen {
 		return false
 	}
 	moves := query.WeightedCurvature.Facts().Moves(p.Relation)
