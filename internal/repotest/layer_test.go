@@ -112,7 +112,7 @@ var layers = map[string]struct {
 		"curator/simulate", "internal/train"},
 		others: []string{"gonum.org/v1/gonum"}},
 	"internal/report": {local: []string{"account/mechanism", "internal/targetpair", "internal/describe", "internal/spline", "internal/synthetic", "internal/inference", "internal/regularfile", "account",
-		"model", "loss", "certificate", "dataset", "internal/runrecord", "internal/ledgerfile", "internal/safetext"},
+		"model", "certificate", "dataset", "internal/runrecord", "internal/ledgerfile", "internal/safetext"},
 		others: []string{"gonum.org/v1/gonum"}},
 	"model": {local: []string{"model/contrast", "internal/targetpair", "internal/inference", "account", "internal/vector", "internal/regularfile",
 		"loss", "dataset", "internal/table", "internal/durable", "internal/safetext", "internal/strictjson", "stationarity"}},

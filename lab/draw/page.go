@@ -48,9 +48,9 @@ turn.
 conditions that are inverted, statements that are left out, fields of the same type that are exchanged, an index that
 is one off, a unit that is wrong. It draws as many of each kind of place, half of them in lines of the last 50
 commits, and runs the short tests that reach the function: those of its package, then those of all packages that import
-it. The defects of a draw are compiled together, each behind a switch, and the reach of each test is kept for later draws.
-A value beside an error, the capacity of a list, and a file or context that is freed later are not drawn: nobody can
-tell them from the program.
+it. The defects of a draw are compiled together, each behind a switch. The functions that a test reaches are kept for
+later draws. A value beside an error, the capacity of a list, and a file or context that is freed later are not drawn:
+nobody can tell them from the program.
 
     go run ./lab/draw -n 60                         # draw, and say which survive
     go run ./lab/draw -n 60 -python -keep           # with bindings, added to lab/draw/drawn.tsv
