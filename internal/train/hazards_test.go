@@ -377,3 +377,17 @@ func TestTimesStateTheirBaseRate(t *testing.T) {
 		t.Errorf("begins at %+v: must begin at the logarithm of .5", f.Base)
 	}
 }
+
+// TestLogitHazardsHaveNoNetwork tests that a network whose output loss is that of logit hazards is refused: it does not
+// know the odds of the intervals, and would take all of them for one, without a word.
+func TestLogitHazardsHaveNoNetwork(t *testing.T) {
+	for of, refused := range map[string]bool{"logit, cuts: [1, 2, 3, 4]": true, "true, cuts: [1, 2, 3, 4]": false} {
+		output := map[bool]string{true: "logit-hazard", false: "cloglog"}[refused] + "(3,1.52587890625e-05)"
+		c := timesConfig(t, 300, 100, "", "cuts: [0.5, 1, 2, 3]", "grouped: "+of, "model: {family: lines}",
+			`model: {loss: {network: {hidden: [4], output: "`+output+`"}}}`)
+		_, err := c.Fit(t.Context(), train.Options{Software: "test v1"})
+		if named := err != nil && strings.Contains(err.Error(), "must be logit-hazard itself"); named != refused {
+			t.Errorf("%s with target.grouped = %s: error %v", output, of, err)
+		}
+	}
+}
