@@ -131,6 +131,7 @@ var reached = map[string]string{
 	"[]dataset.Interaction":             "a schema copies what it gives",
 	"[]string":                          "a schema copies what it gives",
 	"[]float32":                         "the caller's row, which a map writes",
+	"[]int":                             "features of the caller's question, which the session reads",
 	"[]int64":                           "the caller's, to which a metric writes one of its rows",
 	"github.com/goccy/go-yaml/ast.Node": "the caller's; a schema is read from it",
 }

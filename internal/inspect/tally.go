@@ -122,11 +122,11 @@ func (t *tally) cell(k *counted, i int, cell string) {
 
 // timed keeps the time or the entry of row i, if the column k has those of a table with entries.
 func (t *tally) timed(k *counted, i int, x float64) {
-	switch target := t.schema.Target(); {
-	case target.Entry == "" || !(x >= 0):
-	case k.Kind == "target":
+	switch exit := k.Kind == "target"; {
+	case !exit && k.Kind != "entry" || !(x >= 0) || t.schema.Target().Entry == "": // Target copies: not for each cell
+	case exit:
 		t.exits[i] = x
-	case k.Kind == "entry":
+	default:
 		t.entries[i] = x
 	}
 }

@@ -58,6 +58,9 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 	case c.Schema.Target().Weight != "" && c.Schema.Unit().Column != "":
 		return none, errors.New("inference: schema.target.weight: must be left out beside schema.unit: intervals with weights are " +
 			"validated for records of one row")
+	case c.Schema.Target().Weight != "" && query.Margins(loss.RowLoss(l), 0) == query.Scored:
+		return none, errors.New("inference: schema.target.weight: must be left out with ordered classes: their intervals with " +
+			"weights are not validated")
 	case c.Schema.Norm() != 0:
 		return none,
 			errors.New("inference: schema.norm: must be left out: it shortens rows, and so changes what a coefficient is")
@@ -105,7 +108,10 @@ const (
 // or Relative. The algorithm optimize/onestep needs it for confidence intervals. For a loss whose intervals
 // have not been validated (lab/results/inference.md) curvatureOf returns an error.
 func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
-	row := loss.Unweighted(l) // weights of rows multiply each derivative and change no ratio
+	row := loss.RowLoss(l)
+	if query.Margins(row, 0) != query.Scored {
+		row = loss.Unweighted(l) // weights of rows multiply each derivative and change no ratio
+	}
 	switch {
 	case loss.IsLogistic(row):
 		return onestep.Logistic, nil

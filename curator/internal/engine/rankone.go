@@ -126,8 +126,9 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 	}
 	if facts.WithinRightAngle() {
 		p.filled = &filled{writer: p.writer}
-		p.acc = make([]int64, terms[0].SumDim())
-		p.block = newBlock(terms[0].Whole(), p.layout.Dim())
+		whole := terms[0].Whole()
+		p.acc = make([]int64, facts.SumDim(p.layout.Dim())+len(whole)*(len(whole)-1)/2)
+		p.block = newBlock(whole, p.layout.Dim())
 	}
 	if facts.Losses != query.NoLoss {
 		g, ok := l.(loss.General)
