@@ -123,7 +123,7 @@ func TestGroupedTimes(t *testing.T) {
 // that of the true odds, also without the last intervals.
 func TestLogitHazards(t *testing.T) {
 	c := timesConfig(t, 20000, 100, "", "cuts: [0.5, 1, 2, 3]", "grouped: logit, cuts: [1, 2, 3, 4]")
-	odds := []float64{.3, .4, .5, .6}
+	odds, survived := []float64{.3, .4, .5, .6}, 0
 	c.Rows.Cells = func(yield func([]string, error) bool) {
 		r := rand.New(rand.NewPCG(8, 9))
 		for i := range 20000 {
@@ -135,12 +135,15 @@ func TestLogitHazards(t *testing.T) {
 					died = "1"
 					break
 				}
+				survived++
 			}
 			if !yield([]string{fmt.Sprint(age), []string{"f", "m"}[i%2], fmt.Sprint(years), died}, nil) {
 				return
 			}
 		}
 	}
+	c.Rows.Cells(func([]string, error) bool { return true })
+	atRisk := float64(survived) / 20000
 	fitted, err := c.Fit(t.Context(), train.Options{Software: "test v1"})
 	if err != nil {
 		t.Fatal(err)
@@ -157,8 +160,8 @@ func TestLogitHazards(t *testing.T) {
 			t.Errorf("odds of interval %d: %v: want %v", j, got, want)
 		}
 	}
-	if b := fitted.Base; b == nil || math.Abs(b.Sums[0]-.795) > .01 || fitted.Compared == nil || !(fitted.Compared.Difference < -.1) {
-		t.Errorf("base %+v, compared %+v", b, fitted.Compared)
+	if b := fitted.Base; b == nil || math.Abs(b.Sums[0]-.795) > .01 || math.Abs(b.Sums[1]-atRisk) > .02 || fitted.Compared == nil || !(fitted.Compared.Difference < -.1) {
+		t.Errorf("base %+v of %v survived intervals, compared %+v", b, atRisk, fitted.Compared)
 	}
 	path := filepath.Join(t.TempDir(), "one.csv")
 	if err := os.WriteFile(path, []byte("age,sex,years,died\n0,f,1,0\n"), 0o600); err != nil {
