@@ -131,14 +131,10 @@ func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 	if _, relative := row.(interface{ LeastMean() float64 }); relative && !strings.HasPrefix(row.Name(), "tweedie") {
 		return onestep.Relative, nil
 	}
-	if ordered := loss.RowLoss(l); query.Margins(ordered, 0) == query.Scored { // their output loss is softmax
+	if query.Margins(row, 0) == query.Scored {
 		if _, several := l.(loss.Units); several {
 			return 0, fmt.Errorf("inference: schema.unit: must be left out with loss %s: what a record contributes to the curvature of "+
-				"ordered classes is bounded for one row, whose cuts share its weight (docs/explanation/decisions/0078)", ordered.Name())
-		}
-		if strings.HasPrefix(ordered.Name(), "weighted(") {
-			return 0, fmt.Errorf("inference: schema.target.weight: must be left out with loss %s: intervals of ordered classes are "+
-				"validated without weights", ordered.Name())
+				"ordered classes is bounded for one row, whose cuts share its weight (docs/explanation/decisions/0078)", row.Name())
 		}
 		return onestep.Ordered, nil
 	}
