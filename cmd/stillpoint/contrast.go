@@ -251,7 +251,7 @@ func checkProfiles(schema *dataset.Schema, people means.Population) error {
 		for _, cells := range people.Rows {
 			cell, rule := strings.TrimSpace(cells[at]), ""
 			switch v, err := strconv.ParseFloat(cell, 64); {
-			case cell == "":
+			case cell == "" || slices.Contains(schema.Missing(), cell):
 			case c.Kind == dataset.Category && cell != "other" && !slices.Contains(c.Categories, cell):
 				rule = "must be a level of the model, other, or empty"
 			case c.Kind == dataset.Number && !(err == nil && v >= c.Low && v <= c.High):

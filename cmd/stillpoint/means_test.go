@@ -112,11 +112,11 @@ func TestProfilesArePredictions(t *testing.T) {
 func TestProfilesMustBeOfTheModel(t *testing.T) {
 	s, err := dataset.New(dataset.Definition{Columns: []dataset.Column{
 		{Name: "sex", Kind: dataset.Category, Categories: []string{"f", "m"}}, {Name: "age", Kind: dataset.Number, Low: 18, High: 90}},
-		Target: dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"no", "yes"}}})
+		Target: dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"no", "yes"}}, Missing: []string{"NA"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for profile, want := range map[string]string{"sex=m,age=40": "", "sex=other,age=": "", "sex= f,age=90": "",
+	for profile, want := range map[string]string{"sex=m,age=40": "", "sex=other,age=": "", "sex= f,age=90": "", "sex=NA,age=NA": "",
 		"sex=M,age=40":  `profile: "sex" = "M": must be a level of the model, other, or empty`,
 		"sex=m,age=old": `profile: "age" = "old": must be a number from 18 to 90, or empty`,
 		"sex=m,age=91":  `profile: "age" = "91": must be a number from 18 to 90, or empty`,
