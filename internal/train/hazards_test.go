@@ -394,3 +394,24 @@ func TestLogitHazardsHaveNoNetwork(t *testing.T) {
 		}
 	}
 }
+
+// TestIntervalsOfTimesAreForeseenByEvents: the forecast of intervals of the time to an event is by the share of the records
+// with an event, which the schema states or the text names.
+func TestIntervalsOfTimesAreForeseenByEvents(t *testing.T) {
+	plan := func(share string) *train.Expected {
+		t.Helper()
+		p, err := timesConfig(t, 20_000, 1, "inference: {level: 0.95}\n", "3]}\nmodel", share+"}\nmodel").Plan(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Intervals
+	}
+	unknown, quarter, rare := plan("3]"), plan("3], share: 0.25"), plan("3], share: 0.01")
+	if unknown.HalfWidth != quarter.HalfWidth || unknown.Reported != quarter.Reported ||
+		unknown.Assumed != "an event for a quarter of the records" || quarter.Assumed != "" {
+		t.Errorf("%+v: must be %+v", unknown, quarter)
+	}
+	if rare.HalfWidth < 4*quarter.HalfWidth || rare.Reported >= quarter.Reported {
+		t.Errorf("%+v: must be far less precise than %+v", rare, quarter)
+	}
+}
