@@ -152,6 +152,11 @@ func (c Config) engine(of *stored) (engine.Engine, error) {
 
 // timed returns the loss with the baseline odds of a time to an event, which a loss of logit hazards needs beside rows.
 func timed(l loss.Loss, t dataset.Target) loss.Loss {
+	if u, ok := l.(loss.Units); ok && t.Event != "" {
+		if of, err := loss.NewUnits(timed(u.Row(), t), u.Rows(), u.Summed()); err == nil {
+			return of
+		}
+	}
 	if of, ok := l.(interface {
 		Timed(targetpair.Times) loss.Loss
 	}); ok && t.Event != "" {

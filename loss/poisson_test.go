@@ -190,3 +190,22 @@ func TestLogitHazardIsClipped(t *testing.T) {
 		t.Errorf("no slope is clipped: %v", steepest)
 	}
 }
+
+// TestLeastOdds: an interval with odds above 0 has at least the least odds, by which the gap at the start is bounded, and
+// one without has none.
+func TestLeastOdds(t *testing.T) {
+	l, _ := loss.Parse("logit-hazard(3,0.01)")
+	timed := l.(interface {
+		Timed(targetpair.Times) loss.Loss
+	}).Timed(targetpair.Times{Cuts: []float64{1, 2, 3}, Increments: []float64{1e-9, 0, 1}, Grouped: targetpair.Logit})
+	if odds := timed.(interface{ Odds() []float64 }).Odds(); odds[0] != .01 || odds[1] != 0 || !(odds[2] > .99) {
+		t.Errorf("odds %v", odds)
+	}
+	var value, least [1]float64
+	y := []float64{targetpair.JoinRisk(0, 1, true)}
+	timed.(loss.RankOne).Values(value[:], []float64{0}, y)
+	timed.(loss.RankOne).Values(least[:], []float64{40}, y)
+	if gap := value[0] - least[0]; !(gap <= l.Constants().InitialGap+1e-12) {
+		t.Errorf("the value falls by %v: bound %v", gap, l.Constants().InitialGap)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 )
 
 // agreement compares what was predicted of rows with what was observed: in the mean, in groups, and by the slope of a
@@ -21,16 +22,20 @@ type agreement struct {
 	groups map[string]*[4]float64 // rows, and sums of predicted, observed and squared difference
 }
 
-// agreed is a row: the score on the scale of the link, what was observed, and what is predicted per e^score, of a
-// logarithmic link.
-type agreed struct{ score, observed, per float64 }
+// agreed is a row, or one of the intervals of a row: the score on the scale of the link, what was observed, and what is
+// predicted per e^score, of a logarithmic link: the expected number of events, or with times that are known by interval the
+// hazard or the odds of the interval.
+type agreed struct {
+	score, observed, per float64
+	grouped              string // of the times (targetpair.Times)
+}
 
 // mostGroups is the largest number of groups.
 const mostGroups = 100
 
-// add adds a row of a group.
-func (a *agreement) add(group string, row agreed) error {
-	a.list = append(a.list, row)
+// add adds a row of a group, whose prediction and observation are sums over its intervals.
+func (a *agreement) add(group string, row ...agreed) error {
+	a.list = append(a.list, row...)
 	g := a.groups[group]
 	if g == nil {
 		if len(a.groups) == mostGroups {
@@ -42,8 +47,13 @@ func (a *agreement) add(group string, row agreed) error {
 		g = new([4]float64)
 		a.groups[group] = g
 	}
-	predicted, _ := a.mean(row, 0, 1)
-	for i, v := range []float64{1, predicted, row.observed, (row.observed - predicted) * (row.observed - predicted)} {
+	var predicted, observed float64
+	for _, part := range row {
+		mean, _ := a.mean(part, 0, 1)
+		predicted += mean
+		observed += part.observed
+	}
+	for i, v := range []float64{1, predicted, observed, (observed - predicted) * (observed - predicted)} {
 		g[i] += v
 	}
 	return nil
@@ -60,18 +70,49 @@ func (a *agreement) mean(row agreed, start, slope float64) (value, change float6
 		return z, 1
 	}
 	value = row.per * math.Exp(z)
-	return value, value
+	switch row.grouped {
+	case "":
+		return value, value
+	case targetpair.Logit:
+		p := 1 / (1 + 1/value)
+		return p, p * (1 - p)
+	}
+	if value > most {
+		return 1, 0
+	}
+	return -math.Expm1(-value), value * math.Exp(-value)
 }
 
-// slope returns the slope of the regression of what was observed on the score, by Newton's method; NaN if there is none.
+// most is a hazard over an interval whose probability of no event is 0 as a number.
+const most = 800
+
+// slope returns the slope of the regression of what was observed on the score, by Newton's method from the best constant,
+// since from a slope of 1 it leaves scores that are far too extreme; NaN if there is none.
 func (a *agreement) slope() float64 {
-	start, slope := 0., 1.
+	start, slope := 0., 0.
+	if a.output == Rate {
+		var observed, per float64
+		for _, r := range a.list {
+			observed, per = observed+r.observed, per+r.per
+		}
+		if start = math.Log(observed / per); math.IsInf(start, 0) {
+			return math.NaN() // nothing happened
+		}
+	}
 	for range 50 {
 		var g, h [3]float64
 		for _, r := range a.list {
 			value, change := a.mean(r, start, slope)
-			g[0] += r.observed - value
-			g[1] += (r.observed - value) * r.score
+			rest := r.observed - value
+			if r.grouped != "" && r.grouped != targetpair.Logit { // whose link is not canonical: scoring by Fisher
+				by := change / (value * (1 - value))
+				if !(by < math.Inf(1)) {
+					continue
+				}
+				rest, change = rest*by, change*by
+			}
+			g[0] += rest
+			g[1] += rest * r.score
 			h[0] += change
 			h[1] += change * r.score
 			h[2] += change * r.score * r.score

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
@@ -152,12 +153,7 @@ func (t *tally) predicted(r record, z []float64) error {
 	schema := t.model.schema
 	if schema.Target().Event != "" {
 		t.timed = append(t.timed, observed{r.entry, r.exit, r.event, z[0], r.level})
-		row := agreed{score: z[0]}
-		hazard := t.model.times().Of(r.level)
-		if row.per = hazard.Hazard(r.exit*hazard.End()) - hazard.Hazard(r.entry*hazard.End()); r.event {
-			row.observed = 1
-		}
-		return t.agreement.add(r.group, row)
+		return t.agreement.add(r.group, happened(t.model.times().Of(r.level), r, z[0], t.horizon)...)
 	}
 	switch len(t.confusion) {
 	case 0:
@@ -183,7 +179,7 @@ func (t *tally) predicted(r record, z []float64) error {
 		if e > 0 {
 			t.below++
 		}
-		row := agreed{predicted, truth(schema, r), 1}
+		row := agreed{score: predicted, observed: truth(schema, r), per: 1}
 		if t.agreement.output != Value {
 			row.score = math.Log(predicted)
 		}
@@ -199,7 +195,7 @@ func (t *tally) predicted(r record, z []float64) error {
 		}
 		t.rows = append(t.rows, scored{z[0], r.y > 0})
 		if t.agreement.output == Probability {
-			return t.agreement.add(r.group, agreed{z[0], float64(class), 1})
+			return t.agreement.add(r.group, agreed{score: z[0], observed: float64(class)})
 		}
 	default:
 		class := classOf(z)
@@ -334,4 +330,24 @@ func (t *tally) metrics() (Metrics, error) {
 		}
 	}
 	return m, nil
+}
+
+// happened returns what was predicted and observed of a record with the score z while it was observed up to a horizon: of
+// each interval in which it was at risk, if times are known by interval.
+func happened(times targetpair.Times, r record, z, horizon float64) (list []agreed) {
+	entry, exit, event := r.entry, r.exit, r.event
+	if until := targetpair.Share(horizon / times.End()); exit > until {
+		entry, exit, event = min(entry, until), until, false
+	}
+	if times.Grouped != "" {
+		for _, h := range times.AtRisk(entry, exit, event) {
+			list = append(list, agreed{score: z, per: h, grouped: times.Grouped})
+		}
+	} else {
+		list = []agreed{{score: z, per: times.Hazard(exit*times.End()) - times.Hazard(entry*times.End())}}
+	}
+	if event && len(list) > 0 {
+		list[len(list)-1].observed = 1
+	}
+	return list
 }

@@ -66,8 +66,11 @@ func wider(why string, i inference.Interval) string {
 
 // correlation writes a released correlation. That of 1 is cut off there, and the noise hides how far it is from 1.
 func correlation(v float64) string {
-	if math.Abs(v) >= .995 {
-		return fmt.Sprintf("correlation near %.0f", v)
+	switch {
+	case v >= .995:
+		return "correlation near 1"
+	case v <= -.995:
+		return "correlation near -1"
 	}
 	return fmt.Sprintf("correlation %.2f", v)
 }

@@ -159,7 +159,9 @@ func (k *meansCommand) Run(ctx context.Context, c *console) error {
 	case k.Over != "":
 		people, err = publicRows(ctx, k.Over)
 	default:
-		people, err = profiles(k.Profile)
+		if people, err = profiles(k.Profile); err == nil {
+			err = checkProfiles(m.Schema(), people)
+		}
 	}
 	if err != nil {
 		return err
@@ -236,6 +238,31 @@ func profiles(texts []string) (people means.Population, err error) {
 		people.Rows = append(people.Rows, cells)
 	}
 	return people, nil
+}
+
+// checkProfiles returns an error if a profile has a value that is not of its column: in a table such a value counts as
+// missing, as the level other or as a bound, but one that was written by hand is a slip.
+func checkProfiles(schema *dataset.Schema, people means.Population) error {
+	for _, c := range schema.Columns() {
+		at := slices.Index(people.Header, c.Name)
+		if at < 0 {
+			continue
+		}
+		for _, cells := range people.Rows {
+			cell, rule := strings.TrimSpace(cells[at]), ""
+			switch v, err := strconv.ParseFloat(cell, 64); {
+			case cell == "" || slices.Contains(schema.Missing(), cell):
+			case c.Kind == dataset.Category && cell != "other" && !slices.Contains(c.Categories, cell):
+				rule = "must be a level of the model, other, or empty"
+			case c.Kind == dataset.Number && !(err == nil && v >= c.Low && v <= c.High):
+				rule = fmt.Sprintf("must be a number from %v to %v, or empty", c.Low, c.High)
+			}
+			if rule != "" {
+				return fmt.Errorf("profile: %s = %s: %s", strconv.Quote(c.Name), strconv.Quote(cell), rule)
+			}
+		}
+	}
+	return nil
 }
 
 // profilePrediction is the prediction for one profile.

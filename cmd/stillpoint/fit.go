@@ -178,7 +178,10 @@ func (f *planCommand) Run(ctx context.Context, c *console) error {
 	if err := c.answer(f.JSON, planJSON(planned, tried), outline(planned, f.Verbose), comparison(planned, tried)); err != nil {
 		return err
 	}
-	return planned.Useless() // which fit refuses, too
+	if err := planned.Useless(); err != nil {
+		return err
+	}
+	return around(planned.Small()) // fit refuses both
 }
 
 // drySummary returns the lines that fit --dry-run prints below the plan: the charge and the files of the fit

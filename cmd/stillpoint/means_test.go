@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/means"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
@@ -102,6 +103,30 @@ func TestProfilesArePredictions(t *testing.T) {
 		if err != nil || len(got.Profiles) != 1 || math.Abs(got.Profiles[0].Prediction-want) > 1e-6 ||
 			math.Abs(got.Mean.Estimate-want) > 1e-6 {
 			t.Errorf("%s: %v: %+v: must be %v", c.loss, err, got, want)
+		}
+	}
+}
+
+// TestProfilesMustBeOfTheModel: a level that the model does not have, a text for a number and a number beyond its bounds
+// are slips in a profile, and would count as the level other, as missing and as a bound.
+func TestProfilesMustBeOfTheModel(t *testing.T) {
+	s, err := dataset.New(dataset.Definition{Columns: []dataset.Column{
+		{Name: "sex", Kind: dataset.Category, Categories: []string{"f", "m"}}, {Name: "age", Kind: dataset.Number, Low: 18, High: 90}},
+		Target: dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"no", "yes"}}, Missing: []string{"NA"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for profile, want := range map[string]string{"sex=m,age=40": "", "sex=other,age=": "", "sex= f,age=90": "", "sex=NA,age=NA": "",
+		"sex=M,age=40":  `profile: "sex" = "M": must be a level of the model, other, or empty`,
+		"sex=m,age=old": `profile: "age" = "old": must be a number from 18 to 90, or empty`,
+		"sex=m,age=91":  `profile: "age" = "91": must be a number from 18 to 90, or empty`,
+		"sex=m,age=NaN": `profile: "age" = "NaN": must be a number from 18 to 90, or empty`} {
+		people, err := profiles([]string{profile})
+		if err == nil {
+			err = checkProfiles(s, people)
+		}
+		if got := fmt.Sprint(err); want == "" && err != nil || want != "" && got != want {
+			t.Errorf("%s: %s", profile, got)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -271,6 +272,14 @@ func (a *asker) predicted(z float64) (value, slope float64) {
 		p := 1 / (1 + math.Exp(-z))
 		return p, p * (1 - p)
 	case model.Risk:
+		if target.Grouped == targetpair.Logit {
+			times := targetpair.Times{Cuts: target.Cuts, Increments: target.Hazards, Grouped: target.Grouped}
+			value = -math.Expm1(-times.Cumulative(z, target.High))
+			for _, h := range times.Shares() {
+				slope += (1 - value) / (1 + 1/(h*math.Exp(z)))
+			}
+			return value, slope
+		}
 		e := math.Exp(z)
 		return -math.Expm1(-e), e * math.Exp(-e)
 	case model.Rate:

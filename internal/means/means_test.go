@@ -116,6 +116,12 @@ func TestMeansByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	times := dataset.Target{Column: "years", Kind: dataset.Number, High: 3, Event: "died", Cuts: []float64{1, 3}}
+	odds, err := loss.Parse("logit-hazard(4,1.52587890625e-05)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	intervals := times
+	intervals.Grouped, intervals.Hazards = "logit", []float64{.25, .75}
 	for _, c := range []struct {
 		name   string
 		m      *model.Model
@@ -124,6 +130,9 @@ func TestMeansByHand(t *testing.T) {
 	}{
 		{"logistic", withIntervals(t, classes, loss.Logistic()), logistic, true},
 		{"time to an event", withIntervals(t, times, rate), func(z float64) float64 { return 1 - math.Exp(-math.Exp(z)) }, true},
+		{"odds of intervals", withIntervals(t, intervals, odds), func(z float64) float64 {
+			return 1 - 1/((1+math.Exp(z)/4)*(1+3*math.Exp(z)/4))
+		}, true},
 		{"squared", withIntervals(t, cost, squared), func(z float64) float64 { return 50*z + 50 }, false},
 	} {
 		ages, regions := []float64{1, 4, 9}, []string{"north", "south", "east"}

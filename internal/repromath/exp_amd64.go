@@ -1,6 +1,10 @@
 package repromath
 
-import "golang.org/x/sys/cpu"
+import (
+	"math"
+
+	"golang.org/x/sys/cpu"
+)
 
 //go:generate go run -C _asm . -out ../exp_amd64.s -stubs ../exp_amd64_stubs.go -pkg repromath
 
@@ -54,9 +58,16 @@ func softmaxPartsAtOnce(gap, rest, z, class []float64) (n int) {
 	return n
 }
 
+// fused says that math.Log1p was compiled to fused operations, as with GOAMD64=v3. Its bits are then not those of the vector
+// instructions, and a number's logarithm would depend on its place among others.
+var fused = math.Log1p(0.4289270524628884) != 0.3569238496831492
+
 // logsAtOnce sets the first n elements of dst to logarithms of x by vector instructions, up to a register of numbers of
 // which they do not compute all, and returns n.
 func logsAtOnce(dst, x []float64, of logarithm) (n int) {
+	if of == commonLog1p && fused {
+		return 0
+	}
 	if has512 && len(x) >= 8 {
 		switch n = len(x) &^ 7; of {
 		case log:

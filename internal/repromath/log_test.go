@@ -84,7 +84,8 @@ func TestManyAtOnce(t *testing.T) {
 		}
 	}
 	for of := range commonLog1p + 1 {
-		if n := logsAtOnce(make([]float64, 64), x, of); lanes > 1 && n != 64 {
+		plain := of != commonLog1p || math.Log1p(0.4289270524628884) == 0.3569238496831492 // not fused
+		if n := logsAtOnce(make([]float64, 64), x, of); plain && lanes > 1 && n != 64 {
 			t.Errorf("%s: %d of 64 numbers at once", logarithms[of].name, n)
 		}
 	}

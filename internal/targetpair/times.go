@@ -16,6 +16,9 @@ func JoinTimes(entry, exit float64, event bool) float64 {
 	return joined
 }
 
+// Share returns a share of the largest time as JoinTimes rounds it.
+func Share(v float64) float64 { return math.RoundToEven(v*instants) / instants }
+
 // mostLevels is the number of levels that a number can hold beside times, and above what all encoded times are below.
 const mostLevels, above = 64, 1 << 47
 
@@ -172,6 +175,31 @@ func (t Times) risk(entry, exit float64, event bool) float64 {
 		to = t.interval(exit) + 1
 	}
 	return JoinRisk(from, max(from, to), event)
+}
+
+// AtRisk returns the baseline hazard, or with Logit the odds, of each interval in which a record was at risk of an event
+// whose time is known by its interval alone, as shares of their sums. entry, exit and event are those of JoinTimes. The
+// interval of an event, which is the last, counts until its end.
+func (t Times) AtRisk(entry, exit float64, event bool) []float64 {
+	shares := t.Shares()
+	if t.Grouped == Logit {
+		from, to, _ := SplitRisk(t.risk(entry, exit, event))
+		return shares[from:to]
+	}
+	last := t.interval(exit)
+	until := exit * t.End()
+	if event {
+		until = t.Cuts[last]
+	}
+	var list []float64
+	from := 0.
+	for j, to := range t.Cuts[:last+1] {
+		if share := min(to, until) - max(from, entry*t.End()); share > 0 || event && j == last {
+			list = append(list, shares[j]*(max(share, 0)/(to-from)))
+		}
+		from = to
+	}
+	return list
 }
 
 // steps is the number of values of JoinRisk.

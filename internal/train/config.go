@@ -388,6 +388,10 @@ func (c *Config) loss() (loss.Loss, error) {
 		return nil, fmt.Errorf("model.loss: schema.target %q: loss %s: is not that of the target: the time to an event has a "+
 			"loss of counts and, if it is grouped, cloglog or logit-hazard: leave model.loss out", target.Column, l.Name())
 	}
+	if _, own := l.(interface{ Odds() []float64 }); target.Grouped == targetpair.Logit && !own {
+		return nil, fmt.Errorf("model.loss: schema.target %q: loss %s: must be logit-hazard itself with target.grouped = logit: the "+
+			"loss of a network does not know the odds of intervals (grouped: true has networks)", target.Column, l.Name())
+	}
 	if unit := c.Schema.Unit(); target.Grouped == targetpair.Logit && unit != (dataset.Unit{}) {
 		return nil, fmt.Errorf("schema.unit %q: must be left out: with target.grouped = logit a record is one row", unit.Column)
 	}

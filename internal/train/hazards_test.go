@@ -123,7 +123,7 @@ func TestGroupedTimes(t *testing.T) {
 // that of the true odds, also without the last intervals.
 func TestLogitHazards(t *testing.T) {
 	c := timesConfig(t, 20000, 100, "", "cuts: [0.5, 1, 2, 3]", "grouped: logit, cuts: [1, 2, 3, 4]")
-	odds := []float64{.3, .4, .5, .6}
+	odds, survived := []float64{.3, .4, .5, .6}, 0
 	c.Rows.Cells = func(yield func([]string, error) bool) {
 		r := rand.New(rand.NewPCG(8, 9))
 		for i := range 20000 {
@@ -135,12 +135,15 @@ func TestLogitHazards(t *testing.T) {
 					died = "1"
 					break
 				}
+				survived++
 			}
 			if !yield([]string{fmt.Sprint(age), []string{"f", "m"}[i%2], fmt.Sprint(years), died}, nil) {
 				return
 			}
 		}
 	}
+	c.Rows.Cells(func([]string, error) bool { return true })
+	atRisk := float64(survived) / 20000
 	fitted, err := c.Fit(t.Context(), train.Options{Software: "test v1"})
 	if err != nil {
 		t.Fatal(err)
@@ -157,8 +160,8 @@ func TestLogitHazards(t *testing.T) {
 			t.Errorf("odds of interval %d: %v: want %v", j, got, want)
 		}
 	}
-	if b := fitted.Base; b == nil || math.Abs(b.Sums[0]-.795) > .01 || fitted.Compared == nil || !(fitted.Compared.Difference < -.1) {
-		t.Errorf("base %+v, compared %+v", b, fitted.Compared)
+	if b := fitted.Base; b == nil || math.Abs(b.Sums[0]-.795) > .01 || math.Abs(b.Sums[1]-atRisk) > .02 || fitted.Compared == nil || !(fitted.Compared.Difference < -.1) {
+		t.Errorf("base %+v of %v survived intervals, compared %+v", b, atRisk, fitted.Compared)
 	}
 	path := filepath.Join(t.TempDir(), "one.csv")
 	if err := os.WriteFile(path, []byte("age,sex,years,died\n0,f,1,0\n"), 0o600); err != nil {
@@ -375,5 +378,40 @@ func TestTimesStateTheirBaseRate(t *testing.T) {
 	}
 	if f.Base == nil || !f.Base.Public || math.Abs(f.Base.Margins[0]-math.Log(.5)) > 1e-12 {
 		t.Errorf("begins at %+v: must begin at the logarithm of .5", f.Base)
+	}
+}
+
+// TestLogitHazardsHaveNoNetwork tests that a network whose output loss is that of logit hazards is refused: it does not
+// know the odds of the intervals, and would take all of them for one, without a word.
+func TestLogitHazardsHaveNoNetwork(t *testing.T) {
+	for of, refused := range map[string]bool{"logit, cuts: [1, 2, 3, 4]": true, "true, cuts: [1, 2, 3, 4]": false} {
+		output := map[bool]string{true: "logit-hazard", false: "cloglog"}[refused] + "(3,1.52587890625e-05)"
+		c := timesConfig(t, 300, 100, "", "cuts: [0.5, 1, 2, 3]", "grouped: "+of, "model: {family: lines}",
+			`model: {loss: {network: {hidden: [4], output: "`+output+`"}}}`)
+		_, err := c.Fit(t.Context(), train.Options{Software: "test v1"})
+		if named := err != nil && strings.Contains(err.Error(), "must be logit-hazard itself"); named != refused {
+			t.Errorf("%s with target.grouped = %s: error %v", output, of, err)
+		}
+	}
+}
+
+// TestIntervalsOfTimesAreForeseenByEvents: the forecast of intervals of the time to an event is by the share of the records
+// with an event, which the schema states or the text names.
+func TestIntervalsOfTimesAreForeseenByEvents(t *testing.T) {
+	plan := func(share string) *train.Expected {
+		t.Helper()
+		p, err := timesConfig(t, 20_000, 1, "inference: {level: 0.95}\n", "3]}\nmodel", share+"}\nmodel").Plan(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Intervals
+	}
+	unknown, quarter, rare := plan("3]"), plan("3], share: 0.25"), plan("3], share: 0.01")
+	if unknown.HalfWidth != quarter.HalfWidth || unknown.Reported != quarter.Reported ||
+		unknown.Assumed != "an event for a quarter of the records" || quarter.Assumed != "" {
+		t.Errorf("%+v: must be %+v", unknown, quarter)
+	}
+	if rare.HalfWidth < 4*quarter.HalfWidth || rare.Reported >= quarter.Reported {
+		t.Errorf("%+v: must be far less precise than %+v", rare, quarter)
 	}
 }

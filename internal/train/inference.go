@@ -81,14 +81,19 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 		Features: c.Schema.Dim()}
 	switch t := c.Schema.Target(); {
 	case len(t.Share) != 1:
+	case t.Event != "":
+		a.Known.Events = t.Share[0]
 	case curvature == onestep.Logistic:
 		a.Known.Curvature = t.Share[0] * (1 - t.Share[0])
 		a.Known.Square = a.Known.Curvature
-	case curvature == onestep.Exponential && t.Event == "" && t.Exposure.Column == "":
+	case curvature == onestep.Exponential && t.Exposure.Column == "":
 		a.Known.Curvature, a.Known.Square = t.Share[0]/t.High, t.Share[0]/(t.High*t.High)
 	}
 	return a, nil
 }
+
+// usualEvents is the share of the records with an event that forecasts assume.
+const usualEvents = .25
 
 // mostCountClip is the largest clip of a Poisson loss with intervals. The derivative is the rate minus the count,
 // both as shares of the largest count, and so above 1 only where the rate exceeds every possible count.
@@ -212,16 +217,20 @@ type Expected struct {
 
 // expected returns the forecast of the widths of the confidence intervals, for the settings a and the problem
 // p. p has the whole budget, and the plan gets the given share of it, above 0 and at most 1. Epsilon in the
-// forecast is the epsilon of a whole budget of which the plan gets the same share.
-func expected(a onestep.Intervals, p optimize.Problem, share float64) *Expected {
+// forecast is the epsilon of a whole budget of which the plan gets the same share. times says whether the target is the
+// time to an event.
+func expected(a onestep.Intervals, p optimize.Problem, share float64, times bool) *Expected {
 	e := &Expected{Level: a.Level, Columns: len(a.Columns), Reported: 1}
+	if times && a.Known.Events == 0 {
+		a.Known.Events, e.Assumed = usualEvents, "an event for a quarter of the records"
+	}
 	size := a.Size(p, p.Records, p.Mu*math.Sqrt(share))
 	for _, m := range measuredReported {
 		if size < m.size {
 			e.Reported = m.share
 		}
 	}
-	if a.Known.Curvature == 0 {
+	if a.Known.Curvature == 0 && a.Known.Events == 0 {
 		switch a.Curvature {
 		case onestep.Logistic:
 			e.Assumed = "equally common classes"

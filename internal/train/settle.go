@@ -452,7 +452,8 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		if err != nil {
 			return nil, Planned{}, nil, err
 		}
-		planned.Intervals = expected(a, whole, problem.Mu*problem.Mu/(whole.Mu*whole.Mu))
+		planned.Intervals = expected(a, whole, problem.Mu*problem.Mu/(whole.Mu*whole.Mu),
+			c.Schema.Target().Event != "")
 	}
 	if candidates != nil {
 		a, err := c.Train.settle()

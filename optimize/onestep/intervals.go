@@ -77,8 +77,9 @@ type Intervals struct {
 	// Intercept is the value of the last feature, which is the same in all rows.
 	Intercept float64
 	// Known is what the public base rate of the target tells: the mean second derivative of the loss, and the mean square of
-	// its slope, at the best constant. Both are 0 if no base rate is public.
-	Known struct{ Curvature, Square float64 }
+	// its slope, at the best constant. Both are 0 if no base rate is public. Events is the share of the records with an
+	// event, for times to an event, which forecasts alone use; it is 0 for other targets.
+	Known struct{ Curvature, Square, Events float64 }
 	// Features is the number of features of a row. If a record is a unit of several rows, Features is the
 	// number for one of these rows.
 	Features int
@@ -188,13 +189,20 @@ func (c Intervals) Foresee(p optimize.Problem, n, mu float64) (total, sampling f
 			curvature = usualRate * l0
 		}
 	}
+	if events := c.Known.Events; events > 0 {
+		square, curvature = events/n, events // the hazards of a record add up to its expected number of events
+	}
 	return math.Sqrt(square+noise*noise) / curvature, math.Sqrt(square) / curvature
 }
 
 // Size returns the size on which the share of the coefficients with an interval depends: n mu/k^1.5 for k columns, times
 // the mean second derivative of the loss over its bound if that is less than of common classes.
 func (c Intervals) Size(p optimize.Problem, n, mu float64) float64 {
-	return n * mu * min(1, c.usual(p)/usualCurvature) / math.Pow(float64(len(c.Columns)), 1.5)
+	usual := c.usual(p)
+	if events := c.Known.Events; events > 0 {
+		usual = events / max(p.Constants.Lipschitz, mostRates*events)
+	}
+	return n * mu * min(1, usual/usualCurvature) / math.Pow(float64(len(c.Columns)), 1.5)
 }
 
 // steps returns the number of steps of the fit. Losses with a logarithmic link have a second derivative far below its

@@ -37,10 +37,27 @@ func extendedOf(t testing.TB, features int) *row.Layout {
 }
 
 // TestExtended: rows with features of effects must be those of the definition, computed from all features of a row in
-// their order, over every source of rows, whether the features are kept or computed.
+// their order, over every source of rows, whether the features are kept or computed. All others are multiplied by the
+// ratio.
 func TestExtended(t *testing.T) {
+	for _, ratio := range []float64{1, .5} { // multiplications by either are exact
+		extended(t, ratio)
+	}
+}
+
+// times returns copies of v times a ratio.
+func times(v []float32, ratio float64) []float32 {
+	v = slices.Clone(v)
+	for i := range v {
+		v[i] = float32(float64(v[i]) * ratio)
+	}
+	return v
+}
+
+func extended(t *testing.T, ratio float64) {
+	t.Helper()
 	l, h := bent(t)
-	e, features := effectsOf(l.Dim(), 1)
+	e, features := effectsOf(l.Dim(), ratio)
 	more := extendedOf(t, features)
 	last := l.Numbers() - 1
 	records := func(n int) []rowtest.Record {
@@ -60,7 +77,9 @@ func TestExtended(t *testing.T) {
 			}
 			found := make([]float32, features)
 			e.Basis.Fill(found, features, sums)
-			list[i].Of, list[i].X = more, slices.Concat(r.X[:last], found, r.X[last:])
+			list[i].OK = r.Sound() // before the ratio makes it shorter
+			list[i].Of, list[i].X = more, slices.Concat(times(r.X[:last], ratio), found, times(r.X[last:], ratio))
+			list[i].Level, list[i].By = float32(float64(r.Level)*ratio), times(r.By, ratio)
 		}
 		return list
 	}
@@ -72,7 +91,8 @@ func TestExtended(t *testing.T) {
 					t.Helper()
 					plain := slices.Clone(records)
 					for i, r := range plain {
-						plain[i].Of, plain[i].X = l, slices.Concat(r.X[:last], r.X[len(r.X)-1:])
+						plain[i].Of, plain[i].X = l, times(slices.Concat(r.X[:last], r.X[len(r.X)-1:]), 1/ratio)
+						plain[i].Level, plain[i].By = float32(float64(r.Level)/ratio), times(r.By, 1/ratio)
 					}
 					s, err := row.NewExtended(curvedOver(source, h)(t, l, blockRows, plain), more, e)
 					if err == nil && keep > 0 {
