@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/arrowfile"
 	"github.com/stillpoint-dp/stillpoint/internal/parquet"
 )
@@ -66,7 +65,8 @@ func readDoubles(t *testing.T, content []byte, classes []string) (names []string
 
 // TestFormatsAgree tests that Parquet and Arrow have the columns, rows, numbers and nulls of the CSV, to the bit.
 func TestFormatsAgree(t *testing.T) {
-	unicode := dataset.Target{Column: "label", Kind: dataset.Category, Classes: []string{"grün, hell", "\U0001f535", "z\"x"}}
+	unicode := colours
+	unicode.Classes = []string{"grün, hell", "\U0001f535", "z\"x"}
 	many := func(n int) []string {
 		rows := []string{"a,b,c"}
 		for i := range n {
@@ -88,7 +88,8 @@ func TestFormatsAgree(t *testing.T) {
 		"scores":    {makeModel(t, classes, "tanh", "none", 2, 4, 0, -.5), many(99), PredictOptions{}},
 		"numbers":   {makeModel(t, delay, "huber(0.5)", "none", 2, 4, 0, -.5), many(70000), PredictOptions{}},
 		"classes":   {makeModel(t, unicode, "softmax(3)", "none", softmax...), many(70000), PredictOptions{Margins: true}},
-		"intervals": {withIntervals(t, nil), []string{"age,region", "5,north", "10,west - or not", "x", "1,east"}, PredictOptions{Intervals: true, Margins: true}},
+		"intervals": {withIntervals(t, nil), []string{"age,region", "5,north", "10,west - or not", "x", "1,east"},
+			PredictOptions{Intervals: true, Margins: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := writeFile(t, c.rows...)

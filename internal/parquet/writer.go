@@ -55,7 +55,7 @@ func (f *Writer) Write(numbers [][]float64, absent [][]bool) error {
 		if err := f.put(f.page); err != nil {
 			return err
 		}
-		columns = longField(columns, 2, offset)
+		columns = longField(columns, 2, 0) // of metadata outside of the footer, of which there is none
 		columns = intField(append(columns, 1<<4|thriftStruct), 1, int64(f.kind(i)))
 		columns = listHead(columns, 1, thriftI32, 2)
 		columns = binary.AppendVarint(binary.AppendVarint(columns, plain), rle)
