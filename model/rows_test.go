@@ -83,11 +83,11 @@ func TestFormatsAgree(t *testing.T) {
 		rows []string
 		o    PredictOptions
 	}{
-		"empty":     {makeModel(t, classes, "logistic", "none", 2, 4, 0, -.5), many(0), PredictOptions{}},
-		"one row":   {makeModel(t, classes, "logistic", "none", 2, 4, 0, -.5), many(1), PredictOptions{Margins: true}},
-		"scores":    {makeModel(t, classes, "tanh", "none", 2, 4, 0, -.5), many(99), PredictOptions{}},
-		"numbers":   {makeModel(t, delay, "huber(0.5)", "none", 2, 4, 0, -.5), many(70000), PredictOptions{}},
-		"classes":   {makeModel(t, unicode, "softmax(3)", "none", softmax...), many(70000), PredictOptions{Margins: true}},
+		"empty":   {makeModel(t, classes, "logistic", "none", 2, 4, 0, -.5), many(0), PredictOptions{}},
+		"one row": {makeModel(t, classes, "logistic", "none", 2, 4, 0, -.5), many(1), PredictOptions{Margins: true}},
+		"scores":  {makeModel(t, classes, "tanh", "none", 2, 4, 0, -.5), many(99), PredictOptions{}},
+		"numbers": {makeModel(t, delay, "huber(0.5)", "none", 2, 4, 0, -.5), many(70000), PredictOptions{}},
+		"classes": {makeModel(t, unicode, "softmax(3)", "none", softmax...), many(70000), PredictOptions{Margins: true}},
 		"intervals": {withIntervals(t, nil), []string{"age,region", "5,north", "10,west - or not", "x", "1,east"},
 			PredictOptions{Intervals: true, Margins: true}},
 	} {
