@@ -53,7 +53,7 @@ var layers = map[string]struct {
 	"internal/cellstatus": {},
 	"internal/decimal":    {},
 	"internal/autobounds": {},
-	"internal/means":      {local: []string{"dataset", "internal/inference", "model"}},
+	"internal/means":      {local: []string{"dataset", "internal/inference", "internal/targetpair", "model"}},
 	"internal/describe": {local: []string{"dataset", "internal/autobounds", "internal/inference", "internal/safetext",
 		"internal/spline", "internal/targetpair", "loss", "query"}, barred: randomness},
 	"dataset": {local: []string{"internal/autobounds", "internal/targetpair", "internal/effects", "internal/repromath", "internal/cellstatus", "internal/decimal", "internal/spline",

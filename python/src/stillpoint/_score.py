@@ -514,6 +514,8 @@ Made = Callable[[list[np.ndarray]], list[Callable[[], np.ndarray]]]  # of margin
 def _output(name: str, target: Mapping[str, Any], clamped: bool) -> tuple[Made, list[str]]:
     """What makes predictions of margins, each when it is called, and the columns that predict --margin writes."""
     if "event" in target:
+        if target.get("grouped") == "logit":
+            raise Unsupported("the link of its hazards")
         return (lambda z: [lambda: -np.expm1(-exp(z[0])), lambda: z[0], lambda: z[0]]), ["risk", "score", "margin"]
     counts = re.match(r"(poisson|gamma|negbinomial|tweedie)(-rate)?\(", name) is not None
     if counts or "number" in target:
