@@ -28,10 +28,10 @@ type PredictOptions = model.PredictOptions
 // ReadModel reads a model's file.
 func ReadModel(path string) (*Model, error) { return model.Read(path) }
 
-// Predict writes predictions for the rows of a table as CSV: a header row, then one row for each row of the
-// table, in the same order (model.Model.Predict describes the columns). The table must have the schema's
-// feature columns. The target column may be absent. A table of files must be a single file. Predictions of
-// numbers are clamped to the target's public bounds if the model is Clamped.
+// Predict writes predictions for the rows of a table as CSV, or as o.Format says: a header row, then one row
+// for each row of the table, in the same order (model.Model.Predict describes the columns). The table must
+// have the schema's feature columns. The target column may be absent. A table of files must be a single file.
+// Predictions of numbers are clamped to the target's public bounds if the model is Clamped.
 //
 // Predict costs no privacy of the records that the model was trained on. The predictions are as sensitive as
 // the rows of the table t.

@@ -1,14 +1,9 @@
 package model
 
 import (
-	"bufio"
-	"cmp"
 	"context"
-	"encoding/csv"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 )
@@ -26,10 +21,12 @@ type PredictOptions struct {
 	// Horizons are the times, in the units of the target, by which the risk of an event is predicted. None means the
 	// end of the time that is modelled. They must be within it, and the target must be the time to an event.
 	Horizons []float64
+	// Format is the format of the output: csv or "", parquet, or arrow for Arrow's IPC file format.
+	Format string
 }
 
-// Predict reads the table at path and writes predictions as CSV: a header row, then one row for
-// each row of the table, in its order. The table needs the schema's feature columns and the
+// Predict reads the table at path and writes predictions as CSV, or in the format of the options: a header row, then
+// one row for each row of the table, in its order. The table needs the schema's feature columns and the
 // filter's column. Other columns, the target included, may be absent; if present they are not read.
 // The columns written are
 //
@@ -68,77 +65,63 @@ func (m *Model) PredictFrom(ctx context.Context, from Source, out io.Writer, opt
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriterSize(out, 1<<16)
 	columns, predict, err := m.predictor(o, l, opts)
 	if err != nil {
 		return fmt.Errorf("model: predict: %w", err)
 	}
-	w.WriteString(csvLine(columns))
-	empty := strings.Repeat(",", len(columns)-1) + "\n"
-	if len(columns) == 1 {
-		empty = "\"\"\n"
+	w, err := m.writer(out, columns, opts.Format)
+	if err != nil {
+		return fmt.Errorf("model: predict: %w", err)
+	}
+	empty, row := make([]cell, len(columns)), make([]cell, 0, len(columns))
+	for i := range empty {
+		empty[i].absent = true
 	}
 	err = m.scan(ctx, from, opts.Where, "", false, func(r record) error {
 		if !r.kept || !r.ok {
-			_, err := w.WriteString(empty)
-			return err
+			return w.row(empty)
 		}
-		_, err := w.Write(append(predict(w.AvailableBuffer(), r), '\n'))
-		return err
+		return w.row(predict(row, r))
 	})
-	if err = cmp.Or(err, w.Flush()); err != nil {
+	if err == nil {
+		err = w.end()
+	}
+	if err != nil {
 		return fmt.Errorf("model: predict: %w", err)
 	}
 	return nil
 }
 
-// csvLine returns a row of CSV with its line end.
-func csvLine(cells []string) string {
-	var b strings.Builder
-	w := csv.NewWriter(&b)
-	w.Write(cells) // a Builder returns no errors
-	w.Flush()
-	return b.String()
-}
-
 // predictor returns the names of the columns that Predict writes, and a function that appends the cells of
-// these columns for an encoded row, as CSV without the line end.
+// these columns for an encoded row.
 func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []string,
-	predict func(to []byte, r record) []byte, err error) {
-	var classes []string // as cells of CSV behind another cell
-	for _, c := range m.schema.Target().Classes {
-		classes = append(classes, ","+strings.TrimSuffix(csvLine([]string{c}), "\n"))
-	}
-	var of func(to []byte, z []float64) []byte
+	predict func(to []cell, r record) []cell, err error) {
+	var of func(to []cell, z []float64) []cell
 	var times targetpair.Times // of the row
 	if err := m.checkHorizons(opts.Horizons); err != nil {
 		return nil, nil, err
 	}
+	class := func(z []float64) float64 { return float64(classOf(z)) }
 	switch o {
 	case Risk:
 		horizons := opts.Horizons
 		if len(horizons) == 0 {
 			horizons = []float64{m.schema.Target().High}
 		}
-		of = func(to []byte, z []float64) []byte {
-			list := make([]float64, 0, len(horizons)+1)
+		of = func(to []cell, z []float64) []cell {
 			for _, h := range horizons {
-				list = append(list, risk(times, z[0], h))
+				to = numbers(to, risk(times, z[0], h))
 			}
-			return show(to, append(list, z[0])...)
+			return numbers(to, z[0])
 		}
 	case Value, Rate:
-		of = func(to []byte, z []float64) []byte { return show(to, m.inUnits(l, z[0])) }
+		of = func(to []cell, z []float64) []cell { return numbers(to, m.inUnits(l, z[0])) }
 	case Probabilities:
-		of = func(to []byte, z []float64) []byte {
-			return append(show(to, probabilities(l, z)...), classes[classOf(z)]...)
-		}
+		of = func(to []cell, z []float64) []cell { return numbers(numbers(to, probabilities(l, z)...), class(z)) }
 	case Probability:
-		of = func(to []byte, z []float64) []byte {
-			return append(show(to, probability(l, z[0])), classes[classOf(z)]...)
-		}
+		of = func(to []cell, z []float64) []cell { return numbers(to, probability(l, z[0]), class(z)) }
 	default:
-		of = func(to []byte, z []float64) []byte { return append(show(to, z[0]), classes[classOf(z)]...) }
+		of = func(to []cell, z []float64) []cell { return numbers(to, z[0], class(z)) }
 	}
 	interval := func([]float32) []*Interval { return nil }
 	if opts.Intervals {
@@ -147,21 +130,21 @@ func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []s
 		}
 	}
 	all := m.times()
-	return m.columns(o, opts), func(to []byte, r record) []byte {
+	return m.columns(o, opts), func(to []cell, r record) []cell {
 		z := m.margins(r.x)
 		times = all.Of(r.level)
 		to = of(to, z)
 		if opts.Intervals {
 			for _, i := range interval(r.x) {
-				if to = append(to, ','); i != nil {
-					to = show(to, i.Low, i.High)
+				if i != nil {
+					to = numbers(to, i.Low, i.High)
 				} else {
-					to = append(to, ',')
+					to = append(to, cell{absent: true}, cell{absent: true})
 				}
 			}
 		}
 		if opts.Margins {
-			to = show(append(to, ','), z...)
+			to = numbers(to, z...)
 		}
 		return to
 	}, nil
@@ -217,15 +200,4 @@ func probabilities(l margins, z []float64) []float64 {
 	l.Slopes(second, z, []float64{1})
 	p[0] = second[0]
 	return p
-}
-
-// show appends numbers as cells of CSV: the shortest decimals that parse to them.
-func show(to []byte, list ...float64) []byte {
-	for i, x := range list {
-		if i > 0 {
-			to = append(to, ',')
-		}
-		to = strconv.AppendFloat(to, x, 'g', -1, 64)
-	}
-	return to
 }

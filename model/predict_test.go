@@ -174,8 +174,7 @@ func (m *Model) shown(a float64) string {
 	if err != nil {
 		panic(err)
 	}
-	text, _, _ := strings.Cut(string(predict(nil, record{x: x})), ",")
-	return text
+	return string(show(nil, predict(nil, record{x: x})[0].number))
 }
 
 func TestPredictFaults(t *testing.T) {

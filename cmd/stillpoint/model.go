@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint"
@@ -14,7 +15,7 @@ type predictCommand struct {
 	Model string `arg:"" help:"Model file." placeholder:"MODEL"`
 	Data  string `arg:"" help:"Table (CSV, plain or compressed, or Parquet) with the model's columns; the target may be absent." placeholder:"DATA"`
 	Where string `help:"Score only the rows with column=value; others get empty predictions." placeholder:"COLUMN=VALUE"`
-	Out   string `help:"Write to FILE instead of standard output." placeholder:"FILE"`
+	Out   string `help:"Write to FILE instead of standard output: Parquet if it ends in .parquet, Arrow (Feather) if it ends in .arrow or .feather, else CSV." placeholder:"FILE"`
 
 	Intervals bool      `help:"Add lower and upper: the confidence interval of each prediction, for a fit with inference: {level: 0.95}."`
 	Horizon   []float64 `help:"Times by which a model of the time to an event predicts the risk, in place of the end of the time that is modelled." placeholder:"TIME,..."`
@@ -34,7 +35,7 @@ func (p *predictCommand) Run(ctx context.Context, c *console) error {
 	predict := func(w io.Writer) error {
 		return stillpoint.Predict(ctx, m, rows, w,
 			stillpoint.PredictOptions{Where: p.Where, Margins: p.Margin, Intervals: p.Intervals,
-				Horizons: p.Horizon})
+				Horizons: p.Horizon, Format: formatOf(p.Out)})
 	}
 	if p.Intervals {
 		list, err := m.Coefficients()
@@ -54,6 +55,17 @@ func (p *predictCommand) Run(ctx context.Context, c *console) error {
 		return predict(c.out)
 	}
 	return writeFile(p.Out, []string{p.Model, p.Data}, predict)
+}
+
+// formatOf returns the format of predictions in the file named path.
+func formatOf(path string) string {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".parquet":
+		return "parquet"
+	case ".arrow", ".feather":
+		return "arrow"
+	}
+	return "csv"
 }
 
 // withoutIntervals says which rows have no interval because the formula of the fit lacks terms that were asked

@@ -1,5 +1,6 @@
 // Package parquet reads the flat columns of Parquet files, as batches of typed values. Files may
-// come from any origin, and may be damaged or hostile. Their rows are people's records.
+// come from any origin, and may be damaged or hostile. Their rows are people's records. [Writer] writes
+// files of doubles and texts.
 //
 // # Isolation of rows
 //
