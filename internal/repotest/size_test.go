@@ -9,10 +9,10 @@ import (
 )
 
 // sizes are the largest numbers of lines that a part may have. The limits may fall, and only a decision raises one
-// (docs/explanation/decisions/0086): a feature that passes one pays by a simplification elsewhere. slack is how far
+// (docs/explanation/decisions/0086, 0088): a feature that passes one pays by a simplification elsewhere. slack is how far
 // below its limit a part may be before the limit must be lowered.
 var sizes = map[size.Part]size.Lines{
-	size.Product: {Code: 75_700, Comment: 18_900},
+	size.Product: {Code: 77_400, Comment: 19_250},
 	size.Support: {Code: 7_600},
 }
 
