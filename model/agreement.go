@@ -99,6 +99,7 @@ func (a *agreement) slope() float64 {
 			return math.NaN() // nothing happened
 		}
 	}
+	var first float64 // the information of the slope at the best constant
 	for range 50 {
 		var g, h [3]float64
 		for _, r := range a.list {
@@ -121,14 +122,24 @@ func (a *agreement) slope() float64 {
 		if !(det > 1e-12*h[0]*h[2]) {
 			return math.NaN() // all predictions are equal
 		}
+		if first == 0 {
+			first = det / h[0]
+		}
 		along := (h[0]*g[1] - h[1]*g[0]) / det
 		start, slope = start+(h[2]*g[0]-h[1]*g[1])/det, slope+along
 		if math.Abs(along) < 1e-9 {
+			if det/h[0] < separated*first {
+				return math.NaN()
+			}
 			return slope
 		}
 	}
 	return math.NaN()
 }
+
+// separated is the ratio of the information of the slope to that at the best constant below which the score separates
+// the outcomes, so that the likelihood rises with the slope without end.
+const separated = 1e-9
 
 // set states the agreement in m. by is the column of the groups; "" leaves them out.
 func (a *agreement) set(m *Metrics, by string) {

@@ -61,3 +61,23 @@ func TestAgreementByHand(t *testing.T) {
 		t.Errorf("of equal predictions: slope %v, predicted %v", m.Slope, *m.Predicted)
 	}
 }
+
+// TestSeparatedOutcomesHaveNoSlope: the likelihood of outcomes that a score separates, wholly or but for ties, rises with
+// the slope without end.
+func TestSeparatedOutcomesHaveNoSlope(t *testing.T) {
+	for name, outcomes := range map[string][]float64{"wholly": {0, 0, 0, 1, 1}, "but for a tie": {0, 0, 1, 1, 1}} {
+		a := &agreement{output: Probability}
+		for i, y := range outcomes {
+			score := []float64{-2, -1, 0, 1, 3}[i]
+			if name != "wholly" && i == 1 {
+				score = 0
+			}
+			if err := a.add("", agreed{score: score, observed: y, per: 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := a.slope(); got == got {
+			t.Errorf("%s: a slope of %v", name, got)
+		}
+	}
+}

@@ -219,8 +219,15 @@ func TestEvaluateInvariances(t *testing.T) {
 		}
 		for i, a := range plain.measures() {
 			b := other.measures()[i]
-			if (a.value == nil) != (b.value == nil) || a.value != nil && math.Abs(*a.value-*b.value) > 1e-13 {
+			if (a.value == nil) != (b.value == nil) {
 				r.Fatalf("%s: %v and %v", a.name, a.value, b.value)
+			}
+			within := 1e-13
+			if a.name == "calibration_slope" { // the solution of two equations, of which few rows may leave nearly one
+				within = 1e-6
+			}
+			if a.value != nil && math.Abs(*a.value-*b.value) > within*max(1, math.Abs(*a.value)) {
+				r.Fatalf("%s: %v and %v", a.name, *a.value, *b.value)
 			}
 		}
 	})
