@@ -123,8 +123,8 @@ func Amplify(ctx context.Context, p optimize.Problem, steps, period int, anchor,
 type Batches uint8
 
 const (
-	// ruleBatches means TheoremBatches if SpiderBoost.Theorem is set, and AllRecords otherwise.
-	ruleBatches Batches = iota
+	// The zero Batches means TheoremBatches if SpiderBoost.Theorem is set, and AllRecords otherwise.
+	_ Batches = iota
 	// AllRecords uses all records in each release.
 	AllRecords
 	// TheoremBatches uses all records in anchors and the b2 of Theorem 9 (Arora et al. 2023) in
@@ -144,7 +144,7 @@ var _ = [1]struct{}{}[len(batchNames)-int(batchRules)]
 func (b Batches) String() string { return optimize.NameOf(batchNames[:], "batches", uint8(b)) }
 
 // UnmarshalText sets b to the rule with the given name: all, theorem or auto. The empty name is the
-// algorithm's own rule (see ruleBatches). Any other name is an error.
+// algorithm's own rule, that of the zero Batches. Any other name is an error.
 func (b *Batches) UnmarshalText(text []byte) error {
 	return optimize.SetName(b, batchNames[:], "batches", text)
 }
