@@ -115,7 +115,7 @@ def test_grouped(people, tmp_path):
     score = m.predict(two)
     odds = np.exp(score)[:, None] * np.diff(m.cumulative_baseline_hazard_)
     assert m.predict_survival_function(two) == pytest.approx(np.c_[np.ones(3), np.cumprod(1 / (1 + odds), axis=1)], abs=1e-12)
-    assert m.predict_survival_function(two, [2.5])[:, 0] == pytest.approx(1 - m._score(two, "risk", "--horizon=2.5")["risk"], abs=1e-12)
+    assert m.predict_survival_function(two, [2.5])[:, 0] == pytest.approx(1 - m._score(two, "risk", "--horizon=2.5")["risk=2.5"], abs=1e-12)
     assert score[2] - score[0] > effects[True][1] + 0.02  # odds ratios are farther from 1 than hazard ratios
     assert effects[True] == pytest.approx((0.5, 0.7), abs=0.06)
     assert effects[False][0] < 0.42 and effects[False][1] < 0.62
