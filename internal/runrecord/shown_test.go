@@ -57,6 +57,10 @@ func TestSentencesToTheLetter(t *testing.T) {
 		{Compared{Difference: -.13, Sigma: .04, Clip: .75},
 			"better than the best constant: its mean loss is 0.13 below the constant's, with noise of 0.04",
 			"a record's difference is clipped at 0.75, by an earlier version of the program"},
+		{Compared{Difference: -.13, Sigma: .04, Least: -1.5, Most: 2.25, Cut: true},
+			"better than the best constant: its mean loss is 0.13 below the constant's, with noise of 0.04 (a record's " +
+				"difference beyond 2.25 taken as that)",
+			"a record's difference below -1.5 or above 2.25 counts as that: of records with numbers far above their mean"},
 	} {
 		if got := c.c.Sentence(); got != c.sentence {
 			t.Errorf("%+v:\n%s\nmust be\n%s", c.c, got, c.sentence)
