@@ -31,6 +31,9 @@ func (d Design) fit(of []row) map[string]float64 {
 				u = w
 			}
 		}
+		if d.Rows > 0 {
+			u /= float64(r.of)
+		}
 		if d.Surveyed {
 			u *= r.x[len(d.Columns)]
 		}
