@@ -7,10 +7,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// curvatureShare is the share of a run's charges that pays for the curvature at the result. leastSeen is the least ratio
-// of the bound on the curvature to the noise in the released one, and mostSeen the largest number of features: certificates
-// keep no matrix of more.
-const curvatureShare, leastSeen, mostSeen, usualLong = .1, 25, 300, .75
+// curvatureShare is the share of a run's charges that pays for the curvature at the result. leastSeen is the least number
+// of deviations of the noise in an entry that a row of length 1 and the largest second derivative would have. mostSeen is the
+// largest number of features: certificates keep no matrix of more. Rows longer than usualLong count as that long: most rows
+// are shorter, and the noise is in proportion to its square.
+const curvatureShare, leastSeen, mostSeen, usualLong = .1, 75, 300, .75
 
 // CurvatureCharge returns the charge of the curvature at the result: the mean second derivative of a record's loss in the
 // weights, from which the noise of each weight follows. It is for records of several rows, whose steps are taken in no

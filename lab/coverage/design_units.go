@@ -55,7 +55,6 @@ func init() {
 	add(clients("units, informative sizes, epsilon 4", 4000, 4, "logistic", true))
 	add(clients("units, Huber", 4000, 1, "huber(0.1)", true))
 	add(clients("units, Huber, epsilon 4", 4000, 4, "huber(0.1)", true))
-	add(clients("units, squared, epsilon 4", 4000, 4, "squared", true))
 	add(clients("units, counts", 8000, 4, "poisson(0.5)", true))
 	add(clients("units, wide bounds", 4000, 2, "logistic", true).wide())
 }
