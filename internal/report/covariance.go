@@ -141,7 +141,15 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 	if known != nil && shared > 0 {
 		share = readShare(g.At(d-1, d-1)/(shared*shared), moment.Sigma/(shared*shared))
 	}
+	if l.LevelSigma > 0 && shared > 0 {
+		if level = l.Level / (shared * shared * share); !(l.Level > 2*l.LevelSigma && level < mostMoment) {
+			return nil, errors.New("the noise hides the released curvature")
+		}
+	}
 	of, ok := marginsOf(m, g, weights, shared, share, value, level, moment)
+	if !ok && l.Moment != nil && l.Curvature != nil { // seenCurvature tells the second derivative
+		of, ok = marginsOf(m, g, weights, shared, share, value, 1, moment)
+	}
 	if !ok {
 		return nil, errors.New("how curved this loss is for these rows is not known from the releases" + uncurved(m.Schema().Target(), math.IsInf(m.Loss().Constants().Curvature.Hi, 0), value))
 	}

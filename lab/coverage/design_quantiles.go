@@ -24,4 +24,5 @@ func init() {
 		add(quantiles("quantiles, "+loss, 8000, 1, loss))
 		add(quantiles("quantiles, "+loss+", epsilon 4", 4000, 4, loss))
 	}
+	add(quantiles("quantiles, pinball(0.75), few rows", 3000, 1, "pinball(0.75)").inShort(3000, 2))
 }
