@@ -7,7 +7,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
+	"github.com/stillpoint-dp/stillpoint/model"
 )
 
 // plainFit simulates a run of the bowl whose steps are taken in no metric. Each estimate keeps the given share of the noise
@@ -99,6 +102,72 @@ func TestNoiseWithoutAMetricIsTheSpread(t *testing.T) {
 		f := w.fitted(t, weights, l)
 		if e, _ := f.explained(f.noise()); e.how != unstated || e.why != "the noise hides the released curvature" {
 			t.Errorf("a curvature of 0: %v, %s", e.how, e.why)
+		}
+	}
+}
+
+// TestReleasedCurvatureTakesThePlaceOfTheRest compares the stated noise of least squares, whose second derivative is 1,
+// with that of two losses of which a second derivative of 1 was released: the absolute loss, of which it is that of the
+// intercept, and least squares of rows with weights, of which it is the matrix in the metric. A released number that is
+// noise, or none, states nothing and says why.
+func TestReleasedCurvatureTakesThePlaceOfTheRest(t *testing.T) {
+	w := newBowl(t, 0)
+	weights, right := w.fit(rand.New(rand.NewPCG(3, 3)))
+	d := w.schema.Dim()
+	explained := func(loss, weight string, change func(l *law)) explanation {
+		t.Helper()
+		target := w.schema.Target()
+		target.Weight = weight
+		f := folder{schema: dataset.Definition{Columns: w.schema.Columns(), Target: target}, loss: loss, software: "test",
+			budget: budget(t, account.ReplaceOne), weights: func(j int) float64 { return weights[j] }}
+		m, err := model.Parse(f.model(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := *right
+		change(&l)
+		e, _ := (&Fit{Model: m, plan: runrecord.Run{Trace: (*runrecord.Trace)(&l)}}).explained(runNoise{convex: true})
+		return e
+	}
+	want := explained("squared(2)", "", func(*law) {})
+	about, err := (*moment)(right.Moment).symmetric()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e mat.EigenSym
+	e.Factorize(about, true)
+	metric := symmetrised(newReleased(e, (*moment)(right.Moment)).power(-.5))
+	var h []float64
+	for _, v := range mat.DenseCopyOf(sandwich(metric, w.second)).RawMatrix().Data {
+		h = append(h, v)
+	}
+	shared := 1 / w.schema.Scale()
+	level := func(v float64) func(l *law) {
+		return func(l *law) { l.Level, l.LevelSigma = v*shared*shared, .01*shared*shared }
+	}
+	for name, got := range map[string]explanation{
+		"absolute": explained("absolute", "", level(1)),
+		"weighted": explained("weighted(squared(2),row)", "v", func(l *law) { l.Curvature = runrecord.NewMoment(h, d, .001, 0) }),
+	} {
+		if got.how != estimated {
+			t.Fatalf("%s: %v, %s", name, got.how, got.why)
+		}
+		for i, c := range got.list {
+			if c.name != "c=other" && !near(c.noiseSD, want.list[i].noiseSD, .15) {
+				t.Errorf("%s: %s: noise %.4g: must be near %.4g", name, c.name, c.noiseSD, want.list[i].noiseSD)
+			}
+		}
+	}
+	if got := explained("absolute", "", level(4)); !(got.list[0].noiseSD < .9*want.list[0].noiseSD) {
+		t.Errorf("a curvature of 4: noise %v, %v for a curvature of 1", got.list[0].noiseSD, want.list[0].noiseSD)
+	}
+	for name, got := range map[string]explanation{
+		"the noise hides the released curvature": explained("absolute", "", level(.015)),
+		"how curved this loss is for these rows is not known from the releases: the mean weight of the rows is not released": explained(
+			"weighted(squared(2),row)", "v", func(*law) {}),
+	} {
+		if got.how != unstated || got.why != name {
+			t.Errorf("%v, %s: must be %s", got.how, got.why, name)
 		}
 	}
 }
