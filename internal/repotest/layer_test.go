@@ -152,6 +152,7 @@ var layers = map[string]struct {
 	"examples/service":             {local: []string{"", "dataset", "loss"}},
 	"examples/loss":                {local: []string{"account", "curator", "dataset", "loss", "optimize", "optimize/choose"}},
 	"internal/sshsig":              {others: []string{"golang.org/x/crypto"}},
+	"internal/train/trialtest":     {},
 	"internal/durable/durabletest": {local: []string{"internal/durable", "internal/holder"}},
 	"internal/ledgerfile":          {local: []string{"account/mechanism", "account"}},
 	"optimize/forecast":            {local: []string{"optimize"}},
@@ -222,8 +223,8 @@ var testLocal = map[string][]string{
 	"internal/repotest": {"account/mechanism", "dataset", "internal/repotest/face", "internal/repotest/size",
 		"internal/train"},
 	"internal/durable": {"internal/durable/durabletest"},
-	"internal/train":   {"curator/simulate"},
-	"internal/audit":   {"internal/audit/testdata/naive", "internal/testloss", "optimize/firstorder"},
+	"internal/train":   {"curator/simulate", "internal/train/trialtest"},
+	"internal/audit":   {"internal/audit/testdata/naive", "internal/train/trialtest", "internal/testloss", "optimize/firstorder"},
 }
 
 var testOthers = []string{

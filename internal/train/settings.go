@@ -19,11 +19,11 @@ import (
 // fields of the algorithm's type. A setting that the algorithm does not have is then an error.
 type Settings = map[string]any
 
-// set assigns value, as YAML or JSON decoders return it, to the field of the struct into that has this YAML
+// SetField assigns value, as YAML or JSON decoders return it, to the field of the struct into that has this YAML
 // key. It returns an error if no field has the key or the value does not have the field's type. In the algorithms'
 // types a zero field follows a rule, which nobody who writes a 0 or an empty name asks for. An explicit zero is
 // therefore an error, too, except where the field has the tag zeroTag.
-func set(into reflect.Value, key string, value any) error {
+func SetField(into reflect.Value, key string, value any) error {
 	f, ok := field(into.Type(), key)
 	if !ok {
 		return fmt.Errorf("train.%s: is no setting", key)
@@ -167,7 +167,7 @@ func tried(f reflect.StructField, key string, value any) error {
 	}
 	f.Index, f.Name = []int{0}, "Value"
 	f.Tag += reflect.StructTag(fmt.Sprintf(" yaml:%q", key)) // a key of its own where the field has the one of an inlined struct
-	return set(reflect.New(reflect.StructOf([]reflect.StructField{f})).Elem(), key, value)
+	return SetField(reflect.New(reflect.StructOf([]reflect.StructField{f})).Elem(), key, value)
 }
 
 // Setting describes a setting of an algorithm for the command's help.
@@ -177,6 +177,8 @@ type Setting struct {
 	Type string
 	// Doc says what the setting means, its unit, and what zero or leaving the setting out means.
 	Doc string
+	// Trial is a value with which tests set the setting, in place of true, 3 or .3: the tag trial of its field.
+	Trial string
 }
 
 // comments has the doc comments of settings, each on a line after the name of the field (nameOf) and a space. It is
@@ -220,7 +222,7 @@ func settingsOf(t reflect.Type) (list []Setting) {
 			if _, itself := f.Tag.Lookup(zeroTag); !itself {
 				doc = leftOut.Replace(doc)
 			}
-			list = append(list, Setting{tag, inWords(f.Type), doc})
+			list = append(list, Setting{tag, inWords(f.Type), doc, f.Tag.Get("trial")})
 		}
 	}
 	return list
