@@ -50,17 +50,15 @@ func (f *Fit) thresholds() []float64 {
 
 // ordering says how classes follow from the score of a model of ordered classes; "" for another model.
 func (f *Fit) ordering() string {
-	text := ""
+	var list []string
 	for k, t := range f.thresholds() {
-		if k > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("%s from %s", Number(t), f.Model.Schema().Target().Classes[k+1])
+		list = append(list, Number(t)+" from "+f.Model.Schema().Target().Classes[k+1])
 	}
-	if text == "" {
+	if list == nil {
 		return ""
 	}
-	return " The log-odds of a class or a higher one are the sum minus the class's threshold. The thresholds are " + text +
+	return " The log-odds of a class or a higher one are the sum minus the class's threshold. The thresholds are " +
+		strings.Join(list, ", ") +
 		" on. They are in order in every model of this loss."
 }
 
@@ -92,9 +90,7 @@ func (f *Fit) coefficients(n runNoise) Section {
 			"at their first day and categories at their reference. Coefficients describe the model and its table, not "+
 			"causes."+hashed+f.additive()+f.ordering()),
 		f.certainty(e, n))
-	if b := f.bars(e, unit); b.check() == nil { // a weight near the end of the float64 range cannot be drawn
-		s.Parts = append(s.Parts, b)
-	}
+	s.draw(f.bars(e, unit))
 	s.Parts = append(s.Parts, f.table(e, odds))
 	return s
 }
@@ -175,12 +171,13 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 		how += " Where the rest is not small beside the noise, the noise alone and the share of the way stand beside the " +
 			"deviation. At a share above 100% the steps ended beyond that coefficient. Columns that vary together, small budgets and few rows cause it."
 	}
-	late := slices.DeleteFunc(slices.Clone(e.list), func(c coefficient) bool { return !c.late })
-	if len(late) > 0 {
-		var names []string
-		for _, c := range late {
+	var names []string
+	for _, c := range e.list {
+		if c.late {
 			names = append(names, c.label())
 		}
+	}
+	if len(names) > 0 {
 		how += fmt.Sprintf(" Not arrived: %s. The noise hides how many rows tell of these, or of the reference that they are "+
 			"compared with, so that their values are noise.", listed(names, 200))
 	}
