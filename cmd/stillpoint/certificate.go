@@ -56,11 +56,9 @@ func (s *certificateSign) Run(ctx context.Context, c *console) error {
 	if err := writeFile(out, []string{s.Certificate, s.Key}, writes(signature)); err != nil {
 		return err
 	}
-	_,
-		err = fmt.Fprintf(c.out,
-		"signature    %s\nkey          %s\nrecheck      stillpoint certificate verify %s --signers FILE, in which a line "+
-			"is\n             NAME %s\n",
-		safetext.Text(out), key.Fingerprint(), safetext.Text(s.Certificate), key.Public())
+	_, err = fmt.Fprintf(c.out, "signature    %s\nkey          %s\nrecheck      stillpoint certificate verify %s "+
+		"--signers FILE, in which a line is\n             NAME %s\n", safetext.Text(out), key.Fingerprint(),
+		safetext.Text(s.Certificate), key.Public())
 	return err
 }
 

@@ -382,8 +382,7 @@ func describe(w io.Writer, r *runfolder.Recovered) (err error) {
 		r.Charged, r.Budget.Charge(), r.Releases)
 	line("ledger", "keeps the whole budget of this fit, in %s", filepath.Join(r.Folder, runfolder.LedgerFile))
 	if r.Damaged > 0 {
-		line("WARNING", "line %d of the journal is damaged or cut off: the releases after it are not known",
-			r.Damaged)
+		line("WARNING", "line %d of the journal is damaged or cut off: the releases after it are not known", r.Damaged)
 	}
 	line("recheck", "stillpoint verify %s", r.CertificatePath)
 	return err

@@ -92,9 +92,8 @@ func (f *Fit) aboutCurves(e explanation, overBounds bool) string {
 		text += "Bands are two standard deviations of the privacy noise either way. They may be " +
 			"many times too wide if most rows lie in a few steps of a curve."
 	}
-	return text +
-		" They leave out the sampling error, and the error of too few steps or knots. They are no " +
-		"confidence bands. Curves describe the model, not causes."
+	return text + " They leave out the sampling error, and the error of too few steps or knots. They are no confidence " +
+		"bands. Curves describe the model, not causes."
 }
 
 // axisOf returns what the plots of curves need for their vertical axis: its label, the function

@@ -482,9 +482,8 @@ func (f *Fit) ends(lift lifted) (fit, constant []float64, err error) {
 func (f *Fit) covariance(lift lifted) (*covariance, error) {
 	l, s := f.plan.Trace, f.Model.Schema()
 	if l.Moment == nil {
-		return nil,
-			errors.New("the certificate is of an earlier version and does not hold the second moment of the metric that " +
-				"steps were taken in")
+		return nil, errors.New("the certificate is of an earlier version and does not hold the second moment of the " +
+			"metric that steps were taken in")
 	}
 	weights, _, err := f.ends(lift)
 	if err != nil {

@@ -83,15 +83,13 @@ func (f *Fit) signal(n runNoise) Section {
 			count(l.Among, "point", "points"), Number(l.Sigma))
 		facts.released("Gradient norm looked at", l.GradientNorm, note)
 	}
-	facts.positive("Noise level", f.plan.Floor,
-		"the noise of one gradient released with the whole budget; up to constants no private algorithm gets below it on "+
-			"every problem")
+	facts.positive("Noise level", f.plan.Floor, "the noise of one gradient released with the whole budget; up to "+
+		"constants no private algorithm gets below it on every problem")
 	facts.positive("Longest gradient of a row", f.plan.Clip,
 		"longer ones are clipped to it: the mean gradient is no longer at any point")
 	facts.positive("Effective size N", f.plan.Effective, "rows × μ / √weights; below 30 the table is too small for this budget")
 	if len(facts) > 0 {
-		s.Parts = append(s.Parts, facts,
-			Text("Lengths are after scaling, by which a row has norm 1 at most."))
+		s.Parts = append(s.Parts, facts, Text("Lengths are after scaling, by which a row has norm 1 at most."))
 	}
 	p := f.multiplierPlot()
 	if len(n.estimate) > 0 && root > 0 {

@@ -45,9 +45,8 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 		return none,
 			errors.New("inference: train.algorithm and its settings: must be left out: intervals have a plan of their own")
 	case c.Model.Regularizer != "":
-		return none,
-			errors.New("inference: model.regularizer: must be left out: it moves the coefficients towards 0, and no interval " +
-				"of the coefficients covers that")
+		return none, errors.New("inference: model.regularizer: must be left out: it moves the coefficients towards 0, " +
+			"and no interval of the coefficients covers that")
 	case c.Model.Radius != 0:
 		return none,
 			errors.New("inference: model.radius: must be left out: an estimate on the boundary of a ball has no interval")
@@ -166,9 +165,8 @@ func formula(s *dataset.Schema) ([]inference.Column, error) {
 	}
 	for _, c := range s.Columns() {
 		if c.Kind == dataset.Hash {
-			return nil,
-				fmt.Errorf("inference: column %q: is hashed: must have a public list of values, since the coefficient of a "+
-					"bucket is that of no value", c.Name)
+			return nil, fmt.Errorf("inference: column %q: is hashed: must have a public list of values, since the "+
+				"coefficient of a bucket is that of no value", c.Name)
 		}
 	}
 	var list []inference.Column
@@ -280,8 +278,7 @@ func least(enough func(f float64) bool) float64 {
 func (e *Expected) String() string {
 	text := fmt.Sprintf("%g%% confidence intervals of up to %d coefficients: of a typical column about +-%.2g per "+
 		"standard deviation of the column (given the others), %.2g times as wide as without privacy; half of that: %.0f "+
-		"records",
-		100*e.Level, e.Columns-1, e.HalfWidth, e.Ratio, e.Records)
+		"records", 100*e.Level, e.Columns-1, e.HalfWidth, e.Ratio, e.Records)
 	if e.Epsilon > 0 {
 		text += fmt.Sprintf(", or epsilon %.2g", e.Epsilon)
 	} else {

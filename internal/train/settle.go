@@ -452,8 +452,7 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		if err != nil {
 			return nil, Planned{}, nil, err
 		}
-		planned.Intervals = expected(a, whole, problem.Mu*problem.Mu/(whole.Mu*whole.Mu),
-			c.Schema.Target().Event != "")
+		planned.Intervals = expected(a, whole, problem.Mu*problem.Mu/(whole.Mu*whole.Mu), c.Schema.Target().Event != "")
 	}
 	if candidates != nil {
 		a, err := c.Train.settle()
