@@ -142,8 +142,7 @@ func (f *Fit) ledger(ctx context.Context) []Part {
 			"became of its run.",
 	}
 	for _, r := range same[max(0, len(same)-mostRows):] {
-		outcome := r.Outcome
-		outcome = cmp.Or(outcome, "not ended")
+		outcome := cmp.Or(r.Outcome, "not ended")
 		if r.Fit == own.Fit {
 			outcome += " (this one)"
 		}
