@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -94,16 +95,19 @@ const leastShare = 1e-12
 
 // shares returns an error if a share of the budget is above 0 and below leastShare.
 func (t Train) shares() error {
-	for _, s := range []struct {
-		key   string
-		share float64
-	}{{"measure", t.Measure}, {"compare", t.Compare}, {"ranks", t.Ranks}, {"base", t.Base}} {
-		if s.share > 0 && s.share < leastShare {
+	all := t.shared()
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if share := *all[key]; share > 0 && share < leastShare {
 			return fmt.Errorf("train.%s = %v: must be a share of the budget of at least %v: less buys nothing but noise",
-				s.key, s.share, leastShare)
+				key, share, leastShare)
 		}
 	}
 	return nil
+}
+
+// shared returns the shares of the budget that releases beside the algorithm have, by their keys.
+func (t *Train) shared() map[string]*float64 {
+	return map[string]*float64{"measure": &t.Measure, "compare": &t.Compare, "base": &t.Base, "ranks": &t.Ranks}
 }
 
 // UnmarshalYAML reads the section train of a configuration. Each key must be a setting of some
@@ -120,7 +124,7 @@ func (t *Train) UnmarshalYAML(unmarshal func(any) error) error {
 // compare, base and ranks set Train's own fields. Set returns an error for an unknown key and for a value of the wrong
 // type.
 func (t *Train) Set(all map[string]any) error {
-	shares := map[string]*float64{"measure": &t.Measure, "compare": &t.Compare, "base": &t.Base, "ranks": &t.Ranks}
+	shares := t.shared()
 	for key, value := range all {
 		if key == "algorithm" {
 			name, ok := value.(string)
@@ -299,12 +303,3 @@ func (m Memory) check() error {
 
 // bytes returns the memory limit in bytes for curator.Config, in which zero means no limit.
 func (m Memory) bytes() int64 { return int64(math.Ceil(float64(m.Gigabytes) * 1e9)) }
-
-// memoryFolder returns the folder for the rows that do not fit into memory, resolved against the
-// configuration's folder.
-func (c *Config) memoryFolder() string {
-	if c.Memory.Folder == "" {
-		return ""
-	}
-	return c.resolve(c.Memory.Folder)
-}
