@@ -9,6 +9,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
@@ -136,9 +137,9 @@ func TestReleasedCurvatureTakesThePlaceOfTheRest(t *testing.T) {
 	}
 	var e mat.EigenSym
 	e.Factorize(about, true)
-	metric := symmetrised(newReleased(e, (*moment)(right.Moment)).power(-.5))
+	metric := inference.Symmetric(newReleased(e, (*moment)(right.Moment)).power(-.5))
 	var h []float64
-	for _, v := range mat.DenseCopyOf(sandwich(metric, w.second)).RawMatrix().Data {
+	for _, v := range mat.DenseCopyOf(inference.Between(metric, w.second)).RawMatrix().Data {
 		h = append(h, v)
 	}
 	shared := 1 / w.schema.Scale()
