@@ -3,6 +3,7 @@ package optimize
 import (
 	"math"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -105,9 +106,7 @@ func (r *Run) Mix(e *Estimate, keep float64, a Answer, share float64) *Estimate 
 	if e == nil {
 		return next
 	}
-	for j, v := range e.g {
-		next.g[j] += float64(keep * v)
-	}
+	vector.Add(next.g, keep, e.g)
 	next.gradients += keep * e.gradients
 	if next.keep, next.from = keep, e.used; e.used == 0 {
 		r.trace.reuse(e.kept)
@@ -150,8 +149,6 @@ func (e *Estimate) shaken(u Use, noise float64) ([]float64, float64) {
 		return e.g, noise
 	}
 	g := e.Vector()
-	for j, v := range u.Coins {
-		g[j] += u.Deviation * v
-	}
+	vector.Add(g, u.Deviation, u.Coins)
 	return g, math.Hypot(noise, u.Deviation)
 }

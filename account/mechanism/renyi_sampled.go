@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/account/internal/round"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // renyi returns the Renyi divergence of order a of the Gaussian mechanism on a Poisson sample,
@@ -94,17 +95,11 @@ func (m sampledGaussian) integerMoment(order int) float64 {
 }
 
 func logSum(logs []float64) float64 {
-	top := math.Inf(-1)
-	for _, l := range logs {
-		top = max(top, l)
-	}
+	top := vector.Most(logs, func(l float64) float64 { return l })
 	if math.IsInf(top, 0) {
 		return top
 	}
-	var sum float64
-	for _, l := range logs {
-		sum += math.Exp(l - top)
-	}
+	sum := vector.Sum(logs, func(l float64) float64 { return math.Exp(l - top) })
 	return top + math.Log(sum)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/spline"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -99,10 +100,7 @@ func recurved(from, to *dataset.Schema, x []float32) []float32 {
 			y[at[b]+shift] = float32(by[b])
 		}
 	}
-	sum := 0.
-	for _, v := range y {
-		sum += float64(v) * float64(v)
-	}
+	sum := vector.Sum(y, func(v float32) float64 { return float64(v) * float64(v) })
 	if !(sum <= dataset.NormBound*dataset.NormBound) {
 		return bare
 	}
