@@ -3,7 +3,9 @@ package model
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -65,10 +67,8 @@ func (m *Model) Curvature(mean []float64, covariance [][]float64, slope, value f
 		for i := range z {
 			z[i] += mean[i]
 		}
-		list, whole := targets(of, weights, z, residual), 0.
-		for _, y := range list {
-			whole += y.weight
-		}
+		list := targets(of, weights, z, residual)
+		whole := vector.Sum(list, func(y target) float64 { return y.weight })
 		for _, y := range list {
 			y.weight /= whole
 			sum += y.weight
@@ -123,14 +123,8 @@ func targets(of loss.Loss, weights []float64, z []float64, residual float64) []t
 		p := 1 / (1 + math.Exp(-z[0]))
 		return []target{{-1, likely(0, 1-p)}, {1, likely(1, p)}}
 	case of.Target() == loss.Classes:
-		most := math.Inf(-1)
-		for _, v := range z {
-			most = max(most, v)
-		}
-		sum := 0.
-		for _, v := range z {
-			sum += math.Exp(v - most)
-		}
+		most := slices.Max(z)
+		sum := vector.Sum(z, func(v float64) float64 { return math.Exp(v - most) })
 		var list []target
 		for k, v := range z {
 			list = append(list, target{float64(k), likely(k, math.Exp(v-most)/sum)})
