@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/model/contrast"
 )
 
@@ -120,10 +121,7 @@ func (m *Model) along() string {
 	slices.SortStableFunc(at, func(a, b int) int {
 		return int(math.Copysign(1, math.Abs(f.LeastDirection[b])-math.Abs(f.LeastDirection[a])))
 	})
-	var list []string
-	for _, i := range at[:min(most, len(at))] {
-		list = append(list, names[f.Columns[i].Feature])
-	}
+	list := vector.Map(at[:min(most, len(at))], func(i int) string { return names[f.Columns[i].Feature] })
 	if len(list) == 0 {
 		return ""
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -349,10 +350,7 @@ func (l *law) way(r *released, curved *mat.SymDense, weights []float64, draws []
 	// rows hardly vary. Round one assumes no pull of the data in directions with a curvature below .3 of
 	// the largest, and computes their displacement by noise. Round two counts this displacement as noise
 	// and estimates the pull in all directions.
-	most := 0.
-	for _, p := range paths {
-		most = max(most, p.curvature)
-	}
+	most := vector.Most(paths, func(p path) float64 { return p.curvature })
 	for _, least := range []float64{.3 * most, 0} {
 		for i := range paths {
 			p := &paths[i]

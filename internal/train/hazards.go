@@ -9,6 +9,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -139,10 +140,7 @@ func (c *Config) released(ctx context.Context, o optimize.Oracle, h Hazards, p o
 		if err != nil || h.Pilot == 0 {
 			return schema, err
 		}
-		time := 0.
-		for j, v := range hazards {
-			time += v * observed[j]
-		}
+		time := vector.Dot(hazards, observed)
 		share := min(max(all, sigma), 1)
 		base, ok := rate.AtRate(share / min(max(time, sigma), 1))
 		if !ok {
@@ -324,13 +322,7 @@ func (c *Config) errors(p optimize.Problem, events, observed []float64, sigma fl
 func withHazards(s *dataset.Schema, hazards, errors []float64) (*dataset.Schema, error) {
 	t := s.Target()
 	t.Hazards, t.HazardErrors = slices.Clone(hazards), errors
-	sum := 0.
-	for _, h := range hazards {
-		sum += h
-	}
-	for j := range t.Hazards {
-		t.Hazards[j] /= sum
-	}
+	vector.Divide(t.Hazards, vector.Total(hazards))
 	changed, err := dataset.New(definition(s, s.Columns(), t))
 	if e, ok := s.Effects(); ok && err == nil {
 		return changed.WithEffects(e)
