@@ -419,9 +419,8 @@ func (p Problem) Smoothed(s query.Smoothing) (Problem, error) {
 		return p.sampled(s)
 	}
 	if p.Kinked == nil {
-		return p,
-			errors.New("optimize: smoothing: loss: must be one whose slope jumps, of a generalised linear model: others are " +
-				"smooth as they are, or have no smoothing in closed form")
+		return p, errors.New("optimize: smoothing: loss: must be one whose slope jumps, of a generalised linear " +
+			"model: others are smooth as they are, or have no smoothing in closed form")
 	}
 	var by loss.Smoothing
 	var err error
