@@ -37,7 +37,8 @@ const (
 // several rows), the one-step estimate (Le Cam 1956) and the region of Fieller (1954) and Anderson
 // and Rubin (1949).
 //
-//	Gt = mean x x' + noise                                           .10 of the budget
+//	Gt = mean x x' + noise                                           .09 of the budget
+//	mean u P x (P x)' + noise, for the weights to be described      .01
 //	drop columns until every direction of Gt is visible above the curvature's noise
 //	P = (Gt_+ + lambda I)^(-1/2) on the other columns, lambda the edge of Gt's noise
 //	b_0: Nesterov's method in the metric on mean u phi' P x,         .08, the same for each step
@@ -83,11 +84,16 @@ type Intervals struct {
 	// Features is the number of features of a row. If a record is a unit of several rows, Features is the
 	// number for one of these rows.
 	Features int
+	// Rows are the values that the schema allows the features, without those of Beside ([inference.Bounds]). Unweighted gives
+	// every row the weight 1 in the last releases, for more noise.
+	Rows       []inference.Corners
+	Unweighted bool
 }
 
 // Shares of the budget that the releases get, and constants of the method.
 const (
-	momentShare                   = .10
+	momentShare                   = .09
+	weightShare                   = .01 // goes to the last gradient if no row can have a weight below 1
 	fitShare                      = .08
 	firstGradient, firstCurvature = .14, .09
 	lastGradient, lastCurvature   = .36, .17
@@ -128,6 +134,13 @@ func (c Intervals) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 			g.Columns = append(g.Columns, inference.Column{Feature: c.Features + j, Kept: true, Level: true})
 		}
 		g.Columns = append(g.Columns, c.Columns[last])
+		cuts := inference.Corners{nil}
+		for j := range p.Beside {
+			cuts = append(cuts, append(slices.Clone(cuts[j]), inference.Entry{Feature: c.Features + j, Value: -1}))
+		}
+		if c.Rows != nil {
+			g.Rows = append([]inference.Corners{cuts}, c.Rows...)
+		}
 	}
 	moment := query.SecondMoment
 	if p.Grouped {
@@ -141,15 +154,15 @@ func (c Intervals) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 			Citation:  "two Newton steps from a fit with a preconditioner learned privately, with sandwich variance",
 			Steps:     c.steps() + 2,
 			StepSize:  1 / p.DataSmoothness(),
-			Charges: fmt.Sprintf("%.2g of the budget to the second moment of the rows, %.2g to the fit, %.2g and %.2g to "+
-				"gradient and curvature of the first Newton step, %.2g, %.2g and %.2g to gradient, curvature and variance of "+
-				"the second",
-				momentShare, fitShare, firstGradient, firstCurvature, lastGradient, lastCurvature, middleShare),
-			Passes: float64(c.steps()) + 2, PairPasses: 4,
+			Charges: fmt.Sprintf("%.2g of the budget to the second moment of the rows and %.2g to that of weighted rows, "+
+				"%.2g to the fit, %.2g and %.2g to gradient and curvature of the first Newton step, %.2g, %.2g and %.2g to "+
+				"gradient, curvature and variance of the second",
+				momentShare, weightShare, fitShare, firstGradient, firstCurvature, lastGradient, lastCurvature, middleShare),
+			Passes: float64(c.steps()) + 2, PairPasses: 5,
 			Output: "the estimate: a Newton step with released gradient and curvature",
 		},
 		Properties: optimize.Properties{Convex: true},
-		Workload: optimize.Workload{}.Count(moment, 1, 1).Count(query.WeightedGradient, float64(c.steps()+2), 1).
+		Workload: optimize.Workload{}.Count(moment, 1, 1).Count(query.WeightedMoment, 1, 1).Count(query.WeightedGradient, float64(c.steps()+2), 1).
 			Count(query.WeightedCurvature, 2, 1).Count(query.ScoreMoment, 1, 1),
 		Output: optimize.Last,
 	})
@@ -202,7 +215,11 @@ func (c Intervals) Size(p optimize.Problem, n, mu float64) float64 {
 	if events := c.Known.Events; events > 0 {
 		usual = events / max(p.Constants.Lipschitz, mostRates*events)
 	}
-	return n * mu * min(1, usual/usualCurvature) / math.Pow(float64(len(c.Columns)), 1.5)
+	k := float64(len(c.Columns))
+	if c.Unweighted {
+		usual *= min(1, betaTrusted*k/c.evenly())
+	}
+	return n * mu * min(1, usual/usualCurvature) / math.Pow(k, 1.5)
 }
 
 // steps returns the number of steps of the fit. Losses with a logarithmic link have a second derivative far below its
@@ -214,9 +231,26 @@ func (c Intervals) steps() int {
 	return fewSteps
 }
 
+// evenly returns the square of the longest row, if numbers are spread evenly over their ranges and levels and knots are
+// equally common.
+func (c Intervals) evenly() float64 {
+	sum := 1.
+	for _, corners := range c.Rows[:max(len(c.Rows)-1, 0)] {
+		if n := float64(len(corners)); n == 2 && corners[0][0].Feature == corners[1][0].Feature {
+			sum += 3
+		} else {
+			sum += n - 1
+		}
+	}
+	return sum
+}
+
 // reach returns the value that is expected for B, the limit above which the method reduces the weight
 // of a row, if no column is dropped.
 func (c Intervals) reach(p optimize.Problem, n, mu float64) float64 {
+	if c.Unweighted {
+		return math.Sqrt(c.evenly())
+	}
 	k := len(c.Columns)
 	moment := query.SecondMoment.Facts().Moves(p.Relation) / (n * mu * math.Sqrt(momentShare))
 	of := func(beta float64) float64 { return math.Sqrt(min(beta*float64(k), 1/inference.Edge(moment, k))) }

@@ -34,6 +34,7 @@ type state struct {
 	shape       *inference.Shape
 	momentSigma float64 // standard deviation of the noise in a diagonal entry of moment
 	metric      query.Metric
+	last        float64 // share of the budget for the last gradient
 	rate        float64 // mean rate of counts that the first steps find; 0 before these steps and for other targets
 }
 
@@ -48,11 +49,21 @@ func (r *state) all() (*inference.Fit, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.last = lastGradient + weightShare
+	var left []float64
+	if !r.shape.Whole && r.Curvature != Ordered {
+		r.last = lastGradient
+		weighted, sigma, err := r.pairs(weightShare, query.WeightedMomentOf(r.run.All(), r.shape.Last, r.metric))
+		if err != nil {
+			return nil, err
+		}
+		left = r.shape.Left(weighted, sigma)
+	}
 	b, err := r.fit()
 	if err != nil {
 		return nil, err
 	}
-	gradient, _, err := r.gradient(b, firstGradient)
+	gradient, _, err := r.gradient(b, firstGradient, r.shape.Reach)
 	if err != nil {
 		return nil, err
 	}
@@ -68,9 +79,13 @@ func (r *state) all() (*inference.Fit, error) {
 	for j := range b {
 		b[j] += step[j]
 	}
-	return r.estimate(b, dropped, func(g []float64) ([]float64, error) {
-		return inference.Ahead(g, curvature, sigma, lastGradient/(firstGradient+lastGradient))
+	fit, err := r.estimate(b, dropped, func(g []float64) ([]float64, error) {
+		return inference.Ahead(g, curvature, sigma, r.last/(firstGradient+r.last))
 	})
+	if err == nil {
+		fit.Left = left
+	}
+	return fit, err
 }
 
 // bound returns the bound to which the second derivative of the loss in the margin is clipped. For counts
@@ -120,7 +135,7 @@ func (r *state) begin() ([]int, error) {
 	moves := query.WeightedCurvature.Facts().Moves(p.Relation)
 	of := inference.Bounds{
 		MomentSigma: answer.Sigma, Unit: moves / (p.Records * math.Sqrt(r.charge(lastCurvature))), Usual: r.usual(p),
-		Beta: betaTrusted,
+		Beta: betaTrusted, Rows: r.Rows, Whole: r.Unweighted,
 	}
 	if p.Beyond != nil {
 		d, r.moment = p.Dim(), p.Beyond.Moment(r.moment, d, false)
@@ -149,12 +164,12 @@ func (r *state) at(b []float64) {
 	}
 }
 
-// gradient releases the weighted gradient at the coefficients b, multiplied by the metric. It returns the
+// gradient releases the gradient of rows weighted by reach at the coefficients b, multiplied by the metric. It returns the
 // released gradient and the standard deviation of its noise.
-func (r *state) gradient(b []float64, share float64) ([]float64, float64, error) {
+func (r *state) gradient(b []float64, share, reach float64) ([]float64, float64, error) {
 	r.at(b)
 	answer, err := r.run.Ask(r.charge(share),
-		query.WeightedGradientAt(r.run.All(), r.w, r.slope(), r.shape.Reach, r.metric))
+		query.WeightedGradientAt(r.run.All(), r.w, r.slope(), reach, r.metric))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -199,7 +214,7 @@ func (r *state) fit() ([]float64, error) {
 		for j := range y {
 			y[j] = b[j] + float64(t)/float64(t+3)*(b[j]-last[j])
 		}
-		g, _, err := r.gradient(y, fitShare/float64(steps))
+		g, _, err := r.gradient(y, fitShare/float64(steps), r.shape.Reach)
 		if err != nil {
 			return nil, err
 		}
@@ -260,7 +275,7 @@ func (r *state) start() ([]float64, error) {
 		for j := range b {
 			b[j] *= math.Log(r.rate)
 		}
-		g, _, err := r.gradient(b, fitShare/float64(r.steps()))
+		g, _, err := r.gradient(b, fitShare/float64(r.steps()), r.shape.Reach)
 		if err != nil {
 			return nil, err
 		}
@@ -283,7 +298,7 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 	p := r.Problem()
 	of := inference.Released{Records: p.Records, At: b}
 	var err error
-	if of.Gradient, of.GradientSigma, err = r.gradient(b, lastGradient); err != nil {
+	if of.Gradient, of.GradientSigma, err = r.gradient(b, r.last, r.shape.Last); err != nil {
 		return nil, err
 	}
 	next, err := ahead(of.Gradient)
@@ -297,11 +312,11 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 	r.at(half)
 	all := r.run.All()
 	if of.Curvature, of.CurvatureSigma, err = r.pairs(lastCurvature,
-		query.WeightedCurvatureAt(all, r.w, r.bound(), r.shape.Reach, r.metric)); err != nil {
+		query.WeightedCurvatureAt(all, r.w, r.bound(), r.shape.Last, r.metric)); err != nil {
 		return nil, err
 	}
 	if of.Middle, of.MiddleSigma, err = r.pairs(middleShare,
-		query.ScoreMomentAt(all, r.w, r.slope(), r.shape.Reach, r.metric)); err != nil {
+		query.ScoreMomentAt(all, r.w, r.slope(), r.shape.Last, r.metric)); err != nil {
 		return nil, err
 	}
 	e, err := inference.Solve(of, r.Level)
