@@ -254,7 +254,7 @@ func (s *Shape) Left(weighted mat.Symmetric, sigma float64) []float64 {
 	var out []float64
 	for j := range s.Columns {
 		p := mat.NewVecDense(len(s.Columns), mat.Row(nil, j, s.Metric))
-		all := mat.Inner(p, s.Seen, p)
+		all := max(mat.Inner(p, s.Seen, p), 1e-3*mat.Dot(p, p)) // 0 where noise alone is released
 		out = append(out, mat.Inner(p, weighted, p)/all, sigma*mat.Dot(p, p)/all)
 	}
 	return out

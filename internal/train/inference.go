@@ -275,8 +275,8 @@ func expected(a onestep.Intervals, p optimize.Problem, share float64, times bool
 		}
 	}
 	if a.Unweighted {
-		e.Rows = "numbers spread evenly over their ranges and equally common levels; unweighted rows of columns with long " +
-			"tails or rare levels have more noise"
+		e.Rows = "numbers with a standard deviation of a sixth of their range and levels of a tenth of the rows (unweighted rows of " +
+			"columns with longer tails or rarer levels have more noise)"
 	}
 	if a.Known.Curvature == 0 && a.Known.Events == 0 {
 		switch a.Curvature {

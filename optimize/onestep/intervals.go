@@ -37,15 +37,15 @@ const (
 // several rows), the one-step estimate (Le Cam 1956) and the region of Fieller (1954) and Anderson
 // and Rubin (1949).
 //
-//	Gt = mean x x' + noise                                           .09 of the budget
-//	mean u P x (P x)' + noise, for the weights to be described      .01
+//	Gt = mean x x' + noise                                           .10 of the budget
 //	drop columns until every direction of Gt is visible above the curvature's noise
 //	P = (Gt_+ + lambda I)^(-1/2) on the other columns, lambda the edge of Gt's noise
 //	b_0: Nesterov's method in the metric on mean u phi' P x,         .08, the same for each step
 //	     from the released base rate
 //	b_1 = b_0 - H_0^-1 g_0, with g_0 and H_0 released at b_0          .14 and .09
 //	estimate = b_1 - H^-1 g, with g released at b_1                   .36
-//	                         and H and S released at b_1 + d/2        .17 and .06
+//	                         and H and S released at b_1 + d/2        .17 and .05
+//	mean u P x (P x)' + noise, by which the weights are described     .01
 //
 // Here b are coefficients, phi' is the derivative of the loss in the margin, and Gt_+ is Gt without its
 // negative eigenvalues. d = -s H_0^-1 g is the step that is expected from b_1. The released step -H_0^-1 g
@@ -92,13 +92,12 @@ type Intervals struct {
 
 // Shares of the budget that the releases get, and constants of the method.
 const (
-	momentShare                   = .09
-	weightShare                   = .01 // goes to the last gradient if no row can have a weight below 1
+	momentShare                   = .10
 	fitShare                      = .08
 	firstGradient, firstCurvature = .14, .09
 	lastGradient, lastCurvature   = .36, .17
-	middleShare                   = .06
-	fewSteps, manySteps           = 8, 24 // steps of the fit; with more of them the noise of each would be larger
+	middleShare, weightShare      = .05, .01 // both to the middle if no row can have a weight below 1
+	fewSteps, manySteps           = 8, 24    // steps of the fit; with more of them the noise of each would be larger
 	betaTrusted, beta             = 4., 2.5
 	trusted                       = .3     // largest ratio of privacy to sampling variance for betaTrusted
 	usualSquare                   = .15    // assumed mean squared slope over L0^2, for the choice of beta
@@ -106,6 +105,7 @@ const (
 	nearBase                      = .8     // assumed mean second derivative over that at the base rate
 	usualCurvatureOfCounts        = .25    // the same for counts, whose bound is mostRates times the mean rate
 	usualRate                     = 1. / 3 // mean rate of counts, over the clip, that Foresee assumes
+	usualFar                      = 9      // assumed squared distance of a column's farthest value, over its variance
 	levels                        = 3      // number of the fit's steps that find the mean rate of counts
 	mostRates                     = 4.
 	usualOfOrdered, mostOfOrdered = .3, .5 // mean curvature of ordered classes in the score, and its bound
@@ -154,10 +154,10 @@ func (c Intervals) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 			Citation:  "two Newton steps from a fit with a preconditioner learned privately, with sandwich variance",
 			Steps:     c.steps() + 2,
 			StepSize:  1 / p.DataSmoothness(),
-			Charges: fmt.Sprintf("%.2g of the budget to the second moment of the rows and %.2g to that of weighted rows, "+
-				"%.2g to the fit, %.2g and %.2g to gradient and curvature of the first Newton step, %.2g, %.2g and %.2g to "+
-				"gradient, curvature and variance of the second",
-				momentShare, weightShare, fitShare, firstGradient, firstCurvature, lastGradient, lastCurvature, middleShare),
+			Charges: fmt.Sprintf("%.2g of the budget to the second moment of the rows, %.2g to the fit, %.2g and %.2g to "+
+				"gradient and curvature of the first Newton step, %.2g, %.2g and %.2g to gradient, curvature and variance of "+
+				"the second, %.2g to the second moment of the weighted rows",
+				momentShare, fitShare, firstGradient, firstCurvature, lastGradient, lastCurvature, middleShare, weightShare),
 			Passes: float64(c.steps()) + 2, PairPasses: 5,
 			Output: "the estimate: a Newton step with released gradient and curvature",
 		},
@@ -217,7 +217,7 @@ func (c Intervals) Size(p optimize.Problem, n, mu float64) float64 {
 	}
 	k := float64(len(c.Columns))
 	if c.Unweighted {
-		usual *= min(1, betaTrusted*k/c.evenly())
+		usual *= min(1, betaTrusted*k/c.farthest())
 	}
 	return n * mu * min(1, usual/usualCurvature) / math.Pow(k, 1.5)
 }
@@ -231,29 +231,22 @@ func (c Intervals) steps() int {
 	return fewSteps
 }
 
-// evenly returns the square of the longest row, if numbers are spread evenly over their ranges and levels and knots are
-// equally common.
-func (c Intervals) evenly() float64 {
-	sum := 1.
-	for _, corners := range c.Rows[:max(len(c.Rows)-1, 0)] {
-		if n := float64(len(corners)); n == 2 && corners[0][0].Feature == corners[1][0].Feature {
-			sum += 3
-		} else {
-			sum += n - 1
-		}
-	}
-	return sum
-}
+// farthest returns the square of the longest row in the metric if each column has its farthest values at usualFar times its
+// variance: a number with a standard deviation of a sixth of its range, or a level of a tenth of the rows.
+func (c Intervals) farthest() float64 { return 1 + usualFar*float64(len(c.Rows)-1) }
 
 // reach returns the value that is expected for B, the limit above which the method reduces the weight
 // of a row, if no column is dropped.
 func (c Intervals) reach(p optimize.Problem, n, mu float64) float64 {
-	if c.Unweighted {
-		return math.Sqrt(c.evenly())
-	}
 	k := len(c.Columns)
 	moment := query.SecondMoment.Facts().Moves(p.Relation) / (n * mu * math.Sqrt(momentShare))
-	of := func(beta float64) float64 { return math.Sqrt(min(beta*float64(k), 1/inference.Edge(moment, k))) }
+	of := func(beta float64) float64 {
+		square := beta * float64(k)
+		if c.Unweighted {
+			square = max(square, c.farthest())
+		}
+		return math.Sqrt(min(square, 1/inference.Edge(moment, k)))
+	}
 	if far := of(betaTrusted); c.trusts(p, far, n, mu) {
 		return far
 	}

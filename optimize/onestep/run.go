@@ -34,7 +34,6 @@ type state struct {
 	shape       *inference.Shape
 	momentSigma float64 // standard deviation of the noise in a diagonal entry of moment
 	metric      query.Metric
-	last        float64 // share of the budget for the last gradient
 	rate        float64 // mean rate of counts that the first steps find; 0 before these steps and for other targets
 }
 
@@ -48,16 +47,6 @@ func (r *state) all() (*inference.Fit, error) {
 	dropped, err := r.begin()
 	if err != nil {
 		return nil, err
-	}
-	r.last = lastGradient + weightShare
-	var left []float64
-	if !r.shape.Whole && r.Curvature != Ordered {
-		r.last = lastGradient
-		weighted, sigma, err := r.pairs(weightShare, query.WeightedMomentOf(r.run.All(), r.shape.Last, r.metric))
-		if err != nil {
-			return nil, err
-		}
-		left = r.shape.Left(weighted, sigma)
 	}
 	b, err := r.fit()
 	if err != nil {
@@ -79,13 +68,9 @@ func (r *state) all() (*inference.Fit, error) {
 	for j := range b {
 		b[j] += step[j]
 	}
-	fit, err := r.estimate(b, dropped, func(g []float64) ([]float64, error) {
-		return inference.Ahead(g, curvature, sigma, r.last/(firstGradient+r.last))
+	return r.estimate(b, dropped, func(g []float64) ([]float64, error) {
+		return inference.Ahead(g, curvature, sigma, lastGradient/(firstGradient+lastGradient))
 	})
-	if err == nil {
-		fit.Left = left
-	}
-	return fit, err
 }
 
 // bound returns the bound to which the second derivative of the loss in the margin is clipped. For counts
@@ -289,16 +274,16 @@ func (r *state) start() ([]float64, error) {
 	return b, nil
 }
 
-// estimate makes the last three releases and computes the estimate. It releases the gradient at the
+// estimate makes the last releases and computes the estimate. It releases the gradient at the
 // coefficients b. It then releases the curvature and the second moment of the records' gradients halfway
 // between b and the expected estimate. ahead returns the expected step from b for a released gradient, or
-// nil if the step is taken as 0.
+// nil if the step is taken as 0. If rows may have weights below 1, it releases the second moment of the weighted rows.
 func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]float64, error)) (*inference.Fit,
 	error) {
 	p := r.Problem()
 	of := inference.Released{Records: p.Records, At: b}
 	var err error
-	if of.Gradient, of.GradientSigma, err = r.gradient(b, r.last, r.shape.Last); err != nil {
+	if of.Gradient, of.GradientSigma, err = r.gradient(b, lastGradient, r.shape.Last); err != nil {
 		return nil, err
 	}
 	next, err := ahead(of.Gradient)
@@ -315,7 +300,12 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 		query.WeightedCurvatureAt(all, r.w, r.bound(), r.shape.Last, r.metric)); err != nil {
 		return nil, err
 	}
-	if of.Middle, of.MiddleSigma, err = r.pairs(middleShare,
+	described := !r.shape.Whole && r.Curvature != Ordered
+	middle := middleShare
+	if !described {
+		middle += weightShare
+	}
+	if of.Middle, of.MiddleSigma, err = r.pairs(middle,
 		query.ScoreMomentAt(all, r.w, r.slope(), r.shape.Last, r.metric)); err != nil {
 		return nil, err
 	}
@@ -332,6 +322,13 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 		if c.Feature >= r.Features { // thresholds are in order, also about a class without records
 			fit.Beta[i] = max(fit.Beta[i], optimize.LeastGap)
 		}
+	}
+	if described {
+		weighted, sigma, err := r.pairs(weightShare, query.WeightedMomentOf(all, r.shape.Last, r.metric))
+		if err != nil {
+			return nil, err
+		}
+		fit.Left = r.shape.Left(weighted, sigma)
 	}
 	fit.Halfway = next != nil
 	fit.Absorbed = inference.Absorb(mat.NewSymDense(p.Dim(), r.moment), r.shape.Columns, dropped, r.momentSigma)
