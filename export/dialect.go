@@ -195,9 +195,8 @@ func sqliteDays(cell, white string) string {
 	t := "UPPER(TRIM(" + cell + ", " + white + "))"
 	day := "SUBSTR(" + t + ", 1, 10)"
 	minutes := "CASE WHEN " + t + " GLOB '*:*[+-][0-9][0-9]' THEN ':00' ELSE '' END"
-	return "CASE WHEN TYPEOF(" + cell + ") = 'text' AND " + t +
-		" GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' AND DATE(" + day + ") = " + day +
-		" THEN CAST(STRFTIME('%s', " + t + " || " + minutes + ") AS REAL) / 8.64e4 END"
+	return "CASE WHEN TYPEOF(" + cell + ") = 'text' AND " + t + " GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' " +
+		"AND DATE(" + day + ") = " + day + " THEN CAST(STRFTIME('%s', " + t + " || " + minutes + ") AS REAL) / 8.64e4 END"
 }
 
 // quote writes a text as an SQL expression. A character that is not graphic (unicode.IsGraphic) is written

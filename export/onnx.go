@@ -52,9 +52,8 @@ func ONNX(m *model.Model, form Graph) ([]byte, error) {
 		return nil, err
 	}
 	if list := hashed(f.columns); len(list) > 0 {
-		return nil,
-			fmt.Errorf("export: column %q is hashed: ONNX has no operator that tells a text's characters: export SQL, or "+
-				"score by predict", list[0].Name)
+		return nil, fmt.Errorf("export: column %q is hashed: ONNX has no operator that tells a text's characters: export "+
+			"SQL, or score by predict", list[0].Name)
 	}
 	g := &graph{form: f, as: form, float: float64Type, own: "_", read: map[string]bool{}}
 	if form.Single {

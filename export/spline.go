@@ -237,8 +237,7 @@ func (g *graph) hang(x, one, missing string) (z string) {
 			knots, shares = append(knots, k), append(shares, f)
 			continue
 		}
-		t := g.clamp(g.op("Mul", []string{g.op("Add", []string{r, g.number(1)}), g.number(last / 2)}), []float64{0},
-			[]float64{last})
+		t := g.op("Max", []string{g.op("Mul", []string{g.op("Add", []string{r, g.number(1)}), g.number(last / 2)}), g.number(0)})
 		k := g.op("Min", []string{g.op("Floor", []string{t}), g.number(last - 1)})
 		knots, shares = append(knots, k), append(shares, g.op("Sub", []string{t, k}))
 	}

@@ -305,8 +305,7 @@ func (s *query) unit(c column, n string) string {
 			s.literal(from), s.literal(to))
 	}
 	return fmt.Sprintf("CASE WHEN %s THEN %s WHEN %s <= %s THEN %s WHEN %s >= %s THEN %s ELSE %s * ((%s - %s) / %s) - "+
-		"%s END",
-		s.missing(c, n), s.literal(0), n, s.literal(c.Low), s.literal(-1), n, s.literal(c.High), s.literal(1),
+		"%s END", s.missing(c, n), s.literal(0), n, s.literal(c.Low), s.literal(-1), n, s.literal(c.High), s.literal(1),
 		s.literal(2), t, s.literal(from), s.literal(to-from), s.literal(1))
 }
 

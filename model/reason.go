@@ -146,12 +146,10 @@ func (m *Model) unidentified() string {
 	what := "is negative"
 	if f.LeastCurvature > 0 {
 		what = fmt.Sprintf("is %.2g times the largest to expect of its noise, so that the region of the coefficients has "+
-			"no end",
-			f.LeastCurvature)
+			"no end", f.LeastCurvature)
 	}
 	return fmt.Sprintf("the noise of the last curvature hides how much the rows tell%s: its smallest eigenvalue %s; "+
-		"more records, a larger epsilon or fewer columns help",
-		m.along(), what)
+		"more records, a larger epsilon or fewer columns help", m.along(), what)
 }
 
 // along returns a text that names at most three features with the largest entries in the direction of least

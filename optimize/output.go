@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Output is a rule that chooses the result from the iterates of a run. All rules are post-processing of
@@ -146,9 +147,7 @@ func (c choice) weights(charges []float64) []float64 {
 				sum += m
 			}
 		}
-		for t := range w {
-			w[t] /= sum
-		}
+		vector.Divide(w, sum)
 	case Random:
 		w[c.pick] = 1
 	case Last, Smallest:
@@ -199,9 +198,7 @@ func (c *collector) visit(w []float64, charge, gradient float64) {
 		if c.sum == nil {
 			c.sum = make([]float64, len(w))
 		}
-		for j, v := range w {
-			c.sum[j] += charge * v
-		}
+		vector.Add(c.sum, charge, w)
 		c.weight += charge
 	case Smallest:
 		c.compare(w, gradient)

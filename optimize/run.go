@@ -221,9 +221,7 @@ func (r *Run) regularized(estimate, at []float64, weight float64) []float64 {
 	if r.metric.Dim() > 0 {
 		more = r.metric.Times(more)
 	}
-	for j, v := range more {
-		g[j] += float64(weight * v)
-	}
+	vector.Add(g, weight, more)
 	return g
 }
 
@@ -426,7 +424,5 @@ func Norm(v []float64) float64 { return vector.Norm(v) }
 
 // Descend sets w to w - eta g.
 func Descend(w, g []float64, eta float64) {
-	for j := range w {
-		w[j] -= eta * g[j]
-	}
+	vector.Add(w, -eta, g)
 }

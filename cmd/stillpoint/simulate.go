@@ -48,15 +48,11 @@ func comparison(p train.Planned, tried []rehearsal.Checked) string {
 	var b strings.Builder
 	reached := medians(tried)
 	for i, t := range tried {
-		name := ""
-		if i == 0 {
-			name = "simulated"
-		}
 		predicted := ""
 		if t.Predicted > 0 {
 			predicted = fmt.Sprintf(", predicted %.3g", t.Predicted)
 		}
-		fmt.Fprintf(&b, "%-13s%-14s %s %.3g (%.3g to %.3g in %d runs)%s\n", name, p.Ranked()[i].Summary.Algorithm,
+		fmt.Fprintf(&b, "%-13s%-14s %s %.3g (%.3g to %.3g in %d runs)%s\n", first(i, "simulated"), p.Ranked()[i].Summary.Algorithm,
 			p.Criterion.Describe(), reached[i], slices.Min(t.Reached), slices.Max(t.Reached), len(t.Reached), predicted)
 	}
 	if len(tried) == 1 {

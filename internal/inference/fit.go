@@ -85,7 +85,7 @@ func NewFit(s *Shape, dropped []int, e *Estimate, r Released, allowance float64)
 	beta.MulVec(s.Metric, mat.NewVecDense(k, e.B))
 	f.Beta = append([]float64(nil), beta.RawVector().Data...)
 	if e.Method != NotIdentified {
-		f.Covariance, f.Sampling = upper(between(s.Metric, e.Covariance)), upper(between(s.Metric, e.Sampling))
+		f.Covariance, f.Sampling = upper(Between(s.Metric, e.Covariance)), upper(Between(s.Metric, e.Sampling))
 	}
 	return f, nil
 }
@@ -96,11 +96,7 @@ func NewFit(s *Shape, dropped []int, e *Estimate, r Released, allowance float64)
 func direction(metric *mat.SymDense, h *spectrum) []float64 {
 	out := mat.NewVecDense(metric.SymmetricDim(), nil)
 	out.MulVec(metric, h.vectors.ColView(0))
-	var most float64
-	for _, v := range out.RawVector().Data {
-		most = max(most, math.Abs(v))
-	}
-	if most > 0 {
+	if most := mat.Norm(out, math.Inf(1)); most > 0 {
 		out.ScaleVec(1/most, out)
 	}
 	return append([]float64(nil), out.RawVector().Data...)

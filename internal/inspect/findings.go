@@ -290,9 +290,8 @@ func undated(odd spellings, c dataset.Column, missing []string) (list []Finding)
 		list = append(list, dates.problem("dates of another layout", do))
 	}
 	if len(odd) > 0 {
-		list = append(list, odd.problem("no dates of the layout; they count as missing",
-			"if they mean missing, say so: "+missingLine(append(slices.Clone(missing),
-				odd.frequent()[:min(3, len(odd))]...))))
+		list = append(list, odd.problem("no dates of the layout; they count as missing", "if they mean missing, say so: "+
+			missingLine(append(slices.Clone(missing), odd.frequent()[:min(3, len(odd))]...))))
 	}
 	return list
 }

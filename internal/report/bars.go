@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Bars is a chart that compares values, with one bar on each line.
@@ -121,10 +122,7 @@ func (b Bars) draw(id string) template.HTML {
 	if !b.Dots {
 		values = append(values, 0)
 	}
-	lo, hi := values[0], values[0]
-	for _, v := range values {
-		lo, hi = min(lo, v), max(hi, v)
-	}
+	lo, hi := slices.Min(values), slices.Max(values)
 	x := newScale(b.X, lo, hi, left, right)
 	if !b.Dots && b.X.Min >= b.X.Max { // if no value lies on the other side of zero, bars start at the edge
 		if lo == 0 {
@@ -228,14 +226,11 @@ func (s *svg) interval(low, high, y float64, style string) {
 }
 
 func (b Bars) description() string {
-	t := b.X.Label + ":"
-	for i, item := range b.Items {
-		if i > 0 {
-			t += ";"
-		}
-		t += " " + item.Name + " " + Number(item.Value)
+	var items []string
+	for _, item := range b.Items {
+		items = append(items, item.Name+" "+Number(item.Value))
 	}
-	return t + ". " + b.Caption
+	return b.X.Label + ": " + strings.Join(items, "; ") + ". " + b.Caption
 }
 
 // Heat is a small table of numbers with coloured cells. Numbers above 0 have one colour and numbers below 0

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
@@ -235,7 +236,7 @@ func (m *moment) about(c *mat.SymDense) (g, shape *mat.SymDense, err error) {
 	}
 	r := newReleased(e, m)
 	mean := mat.NewVecDense(len(m.Mean), m.Mean)
-	g, shape = mat.NewSymDense(len(m.Mean), nil), symmetrised(r.with(func(i int) float64 { return max(r.values[i], 0) }))
+	g, shape = mat.NewSymDense(len(m.Mean), nil), inference.Symmetric(r.with(func(i int) float64 { return max(r.values[i], 0) }))
 	g.SymRankOne(c, 1, mean)
 	shape.SymRankOne(shape, m.MeanWeight, mean)
 	return g, shape, nil
@@ -275,19 +276,7 @@ func (r *released) with(value func(i int) float64) *mat.Dense {
 // eigenvalues corrected for the noise in it (by the function seen).
 func (r *released) rows() *mat.SymDense {
 	values := seen(r.values, r.Sigma)
-	return symmetrised(r.with(func(i int) float64 { return values[i] }))
-}
-
-// symmetrised returns the mean of a and its transpose. a is symmetric except for rounding errors.
-func symmetrised(a *mat.Dense) *mat.SymDense {
-	d, _ := a.Dims()
-	out := mat.NewSymDense(d, nil)
-	for i := range d {
-		for j := i; j < d; j++ {
-			out.SetSym(i, j, (a.At(i, j)+a.At(j, i))/2)
-		}
-	}
-	return out
+	return inference.Symmetric(r.with(func(i int) float64 { return values[i] }))
 }
 
 // draws returns random changes of (G_+ + ridge I)^-1, in the basis of the eigenvectors of G, where G is the
@@ -332,7 +321,7 @@ func (l *law) way(r *released, curved *mat.SymDense, weights []float64, draws []
 	half.Mul(inverse, curved)
 	inside.Mul(&half, inverse)
 	var e mat.EigenSym
-	if !e.Factorize(symmetrised(&inside), true) {
+	if !e.Factorize(inference.Symmetric(&inside), true) {
 		return way{}, errNoEigenvalues
 	}
 	var vectors, turn mat.Dense
@@ -475,5 +464,5 @@ func (c *covariance) of(rows [][]float64) *mat.SymDense {
 	out.Mul(steps, steps.T())
 	more.Mul(moved, moved.T())
 	out.Add(&out, &more)
-	return symmetrised(&out)
+	return inference.Symmetric(&out)
 }

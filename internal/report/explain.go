@@ -146,31 +146,18 @@ func newCoefficient(t dataset.Term, column dataset.Column) coefficient {
 		c.per = "against " + t.Reference
 	default:
 		low, high := bounds(column)
-		unit := unitOf(column)
-		c.parts, c.units = scaled(t.Parts, unit), (high-low)/unit
+		unit := 1. // the change of the column for which the effect is stated, in units of the encoded column
 		switch {
 		case column.Kind == dataset.Date:
-			c.per = "one year more, from " + dataset.ShowDay(column.Low)
+			unit, c.per = year, "one year more, from "+dataset.ShowDay(column.Low)
 		case column.Transform == dataset.Log1p:
-			c.per = "each doubling of 1 + x"
+			unit, c.per = math.Ln2, "each doubling of 1 + x"
 		default:
 			c.per = "one unit more"
 		}
+		c.parts, c.units = scaled(t.Parts, unit), (high-low)/unit
 	}
 	return c
-}
-
-// unitOf returns the change of a number or date for which a coefficient states the effect, in units
-// of the encoded column: a doubling (ln 2) for a column with a logarithmic transformation, a year
-// in days for a date, otherwise 1.
-func unitOf(c dataset.Column) float64 {
-	switch {
-	case c.Kind == dataset.Date:
-		return year
-	case c.Transform == dataset.Log1p:
-		return math.Ln2
-	}
-	return 1
 }
 
 func scaled(parts []dataset.Part, by float64) []dataset.Part {
@@ -495,9 +482,8 @@ func (f *Fit) ends(lift lifted) (fit, constant []float64, err error) {
 func (f *Fit) covariance(lift lifted) (*covariance, error) {
 	l, s := f.plan.Trace, f.Model.Schema()
 	if l.Moment == nil {
-		return nil,
-			errors.New("the certificate is of an earlier version and does not hold the second moment of the metric that " +
-				"steps were taken in")
+		return nil, errors.New("the certificate is of an earlier version and does not hold the second moment of the " +
+			"metric that steps were taken in")
 	}
 	weights, _, err := f.ends(lift)
 	if err != nil {

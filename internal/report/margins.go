@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -152,8 +153,8 @@ func (l *law) seenCurvature(r *released, rows *mat.SymDense) (level float64, apa
 		slices.ContainsFunc(entries, func(v float64) bool { return !(math.Abs(v) < mostMoment) }):
 		return 0, nil, errors.New("the released curvature is out of all proportion")
 	}
-	here, root := mat.NewSymDense(d, entries), symmetrised(r.power(.5))
-	usual := sandwich(symmetrised(r.power(-.5)), rows)
+	here, root := mat.NewSymDense(d, entries), inference.Symmetric(r.power(.5))
+	usual := inference.Between(inference.Symmetric(r.power(-.5)), rows)
 	level = max(mat.Trace(here)/mat.Trace(usual), 0)
 	var e mat.EigenSym
 	if !e.Factorize(usual, true) {
@@ -178,13 +179,5 @@ func (l *law) seenCurvature(r *released, rows *mat.SymDense) (level float64, apa
 	usual.ScaleSym(-level, usual)
 	here.AddSym(here, usual)
 	here.ScaleSym(signal/(signal+noise), here)
-	return level, sandwich(root, sandwich(symmetrised(&seen), here)), nil
-}
-
-// sandwich returns a m a for symmetric matrices.
-func sandwich(a, m *mat.SymDense) *mat.SymDense {
-	var left, whole mat.Dense
-	left.Mul(a, m)
-	whole.Mul(&left, a)
-	return symmetrised(&whole)
+	return level, inference.Between(root, inference.Between(inference.Symmetric(&seen), here)), nil
 }

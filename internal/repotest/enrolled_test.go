@@ -18,7 +18,7 @@ import (
 func TestEventsAreEverywhere(t *testing.T) {
 	t.Chdir(root)
 	var names []string
-	for _, path := range []string{"account/mechanism/kind.go"} {
+	for _, path := range []string{"account/mechanism/mechanism.go"} {
 		names = append(names, found(t, path, `EventKind += "([a-z-]+)"`, 1)...)
 	}
 	if len(names) < 13 {

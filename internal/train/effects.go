@@ -61,10 +61,10 @@ func ParseFeatures(text string, usual FeatureEffects) (*FeatureEffects, error) {
 	rule := fmt.Errorf("model.features = %q: must be effects, effects(WEIGHT) with a weight such as 5, or "+
 		"effects(WEIGHT,FEATURES)", text)
 	rest, ok := strings.CutPrefix(strings.ReplaceAll(text, " ", ""), featuresOfEffects)
-	if !ok || rest == "" {
-		if !ok {
-			return nil, rule
-		}
+	switch {
+	case !ok:
+		return nil, rule
+	case rest == "":
 		return e, nil
 	}
 	inside, opened := strings.CutPrefix(rest, "(")

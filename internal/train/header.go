@@ -2,7 +2,6 @@ package train
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -438,8 +437,7 @@ const PerEvent = 640
 
 // sha returns the SHA-256 of a text in hexadecimal.
 func sha(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
 // MostNorms is the largest number of steps of a run whose gradient norms a certificate lists. For a longer

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,10 +40,7 @@ const DefaultLevel = .95
 // returns an error for a configuration that changes the meaning of a coefficient or for which intervals have
 // not been validated.
 func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
-	level := float64(c.Inference.Level)
-	if level == 0 {
-		level = DefaultLevel
-	}
+	level := cmp.Or(float64(c.Inference.Level), DefaultLevel)
 	var none onestep.Intervals
 	if err := inference.CheckLevel(level); err != nil {
 		return none, fmt.Errorf("inference: %w", err)
@@ -54,22 +52,22 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 		return none,
 			errors.New("inference: train.algorithm and its settings: must be left out: intervals have a plan of their own")
 	case c.Model.Regularizer != "":
-		return none,
-			errors.New("inference: model.regularizer: must be left out: it moves the coefficients towards 0, and no interval " +
-				"of the coefficients covers that")
+		return none, errors.New("inference: model.regularizer: must be left out: it moves the coefficients towards 0, " +
+			"and no interval of the coefficients covers that")
 	case c.Model.Radius != 0:
 		return none,
 			errors.New("inference: model.radius: must be left out: an estimate on the boundary of a ball has no interval")
 	case c.Model.Reduce != "":
 		return none, errors.New("inference: model.reduce: must be left out: shortened rows have coefficients of their own")
 	case len(c.Model.Weights) > 0:
-		return none, errors.New("inference: model.weights: must be left out: intervals with weights of classes are not validated")
+		return none, errors.New("inference: model.weights: must be left out: intervals with weights of classes are not " +
+			"validated")
 	case c.Schema.Target().Weight != "" && c.Schema.Unit().Column != "":
-		return none, errors.New("inference: schema.target.weight: must be left out beside schema.unit: intervals with weights are " +
-			"validated for records of one row")
+		return none, errors.New("inference: schema.target.weight: must be left out beside schema.unit: intervals with " +
+			"weights are validated for records of one row")
 	case c.Schema.Target().Weight != "" && query.Margins(loss.RowLoss(l), 0) == query.Scored:
-		return none, errors.New("inference: schema.target.weight: must be left out with ordered classes: their intervals with " +
-			"weights are not validated")
+		return none, errors.New("inference: schema.target.weight: must be left out with ordered classes: their intervals " +
+			"with weights are not validated")
 	case c.Schema.Norm() != 0:
 		return none,
 			errors.New("inference: schema.norm: must be left out: it shortens rows, and so changes what a coefficient is")
@@ -79,8 +77,8 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 		return none, err
 	}
 	if (curvature == onestep.Relative || curvature == onestep.Ordered) && c.Train.Base == Off && !c.Model.Start.Given() {
-		return none, fmt.Errorf("inference: train.base: must be a share of the budget with loss %s: the estimate begins at "+
-			"the base rate", l.Name())
+		return none, fmt.Errorf("inference: train.base: must be a share of the budget with loss %s: the estimate begins "+
+			"at the base rate", l.Name())
 	}
 	columns, err := formula(c.Schema)
 	if err != nil {
@@ -133,8 +131,8 @@ func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 		return onestep.Flat, nil
 	case loss.Counts(row):
 		if clip := row.Constants().Lipschitz; clip > mostCountClip && !strings.HasSuffix(row.Name(), timesNumbers) {
-			return 0, fmt.Errorf("inference: loss %s: clip = %v: must be at most %d, since the clip is in units of the largest "+
-				"count: a larger clip only adds noise", row.Name(), clip, mostCountClip)
+			return 0, fmt.Errorf("inference: loss %s: clip = %v: must be at most %d, since the clip is in units of the "+
+				"largest count: a larger clip only adds noise", row.Name(), clip, mostCountClip)
 		}
 		if g, _ := row.(interface{ Grouped() string }); g != nil && g.Grouped() != "" {
 			return onestep.Relative, nil // the ratio is below 1
@@ -147,8 +145,9 @@ func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 	}
 	if query.Margins(row, 0) == query.Scored {
 		if _, several := l.(loss.Units); several {
-			return 0, fmt.Errorf("inference: schema.unit: must be left out with loss %s: what a record contributes to the curvature of "+
-				"ordered classes is bounded for one row, whose cuts share its weight (docs/explanation/decisions/0078)", row.Name())
+			return 0, fmt.Errorf("inference: schema.unit: must be left out with loss %s: what a record contributes to the "+
+				"curvature of ordered classes is bounded for one row, whose cuts share its weight "+
+				"(docs/explanation/decisions/0078)", row.Name())
 		}
 		return onestep.Ordered, nil
 	}
@@ -169,15 +168,14 @@ func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 func formula(s *dataset.Schema) ([]inference.Column, error) {
 	for _, h := range s.Hats() {
 		if !h.Curve() {
-			return nil, fmt.Errorf("inference: column %q: has an interaction with a number, whose intervals are not validated",
-				h.Axes[0].Column)
+			return nil, fmt.Errorf("inference: column %q: has an interaction with a number, whose intervals are not "+
+				"validated", h.Axes[0].Column)
 		}
 	}
 	for _, c := range s.Columns() {
 		if c.Kind == dataset.Hash {
-			return nil,
-				fmt.Errorf("inference: column %q: is hashed: must have a public list of values, since the coefficient of a "+
-					"bucket is that of no value", c.Name)
+			return nil, fmt.Errorf("inference: column %q: is hashed: must have a public list of values, since the "+
+				"coefficient of a bucket is that of no value", c.Name)
 		}
 	}
 	var list []inference.Column
@@ -328,8 +326,7 @@ func least(enough func(f float64) bool) float64 {
 func (e *Expected) String() string {
 	text := fmt.Sprintf("%g%% confidence intervals of up to %d coefficients: of a typical column about +-%.2g per "+
 		"standard deviation of the column (given the others), %.2g times as wide as without privacy; half of that: %.0f "+
-		"records",
-		100*e.Level, e.Columns-1, e.HalfWidth, e.Ratio, e.Records)
+		"records", 100*e.Level, e.Columns-1, e.HalfWidth, e.Ratio, e.Records)
 	if e.Epsilon > 0 {
 		text += fmt.Sprintf(", or epsilon %.2g", e.Epsilon)
 	} else {
@@ -379,11 +376,9 @@ func inferenceWarnings(s *dataset.Schema, f *inference.Fit) (list []Warning) {
 	}
 	dropped := slices.DeleteFunc(slices.Clone(f.Dropped), s.IsOther)
 	if len(dropped) > 0 {
-		list = append(list, Warning{Code: WarnFormula,
-			Text: fmt.Sprintf("intervals are for a SHORTER formula than was asked for: %d columns that the noise hides are "+
-				"left out, or are levels that count as the reference level (first %.80q); the intervals do not cover the "+
-				"coefficients of the longer formula",
-				len(dropped), s.Features()[dropped[0]])})
+		list = append(list, warn(WarnFormula, "intervals are for a SHORTER formula than was asked for: %d columns that "+
+			"the noise hides are left out, or are levels that count as the reference level (first %.80q); the intervals do "+
+			"not cover the coefficients of the longer formula", len(dropped), s.Features()[dropped[0]])...)
 	}
 	return list
 }

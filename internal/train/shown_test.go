@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -313,9 +314,47 @@ func TestGainsOfFamilies(t *testing.T) {
 			t.Errorf("%s of size %v: gain %v: must be %v", c.family, c.size, got, c.want)
 		}
 	}
+	huber, err := loss.Huber(.5)
+	if err != nil {
+		t.Fatal(err)
+	}
 	counts, err := loss.Poisson(.5)
 	if err != nil {
 		t.Fatal(err)
+	}
+	// Where the gain of each kind of target and family changes, with each size in hundredths of the next one below.
+	for kind, want := range map[string]string{
+		"numbers": "0 25=0.39 60=0.79 100=0.83 200=0.83 400=0.87 800=0.88, 0 25=0.81 60=0.83 100=0.9 200=0.94 400=0.96 800=0.95, " +
+			"0 25=0.94 60=0.96 100=1 200=1 400=1",
+		"classes": "0 25=0.36 60=0.78 100=0.85 200=0.88 400=0.92 800=0.9, 0 25=0.61 60=0.82 100=0.89 200=0.95 400=0.98 800=0.99, " +
+			"0 25=0.69 60=0.93 100=0.97 200=0.99 400=1",
+		"counts": "0 60=0.33 200=0.79 800=0.95, 0 25=0.36 60=0.67 100=0.75 200=0.67 400=0.91, 0 25=0.46 60=0.76 200=0.79",
+	} {
+		l := map[string]loss.Loss{"numbers": huber, "classes": loss.Logistic()}[kind]
+		if kind == "counts" {
+			l = counts
+		}
+		var got []string
+		for _, name := range families {
+			text, sizes := "0", []float64{25, 60, 100, 200, 400, 800}
+			for i, size := range sizes {
+				below := 0.
+				if i > 0 {
+					below = measuredGain(name, l, sizes[i-1])
+				}
+				at, just := measuredGain(name, l, size), measuredGain(name, l, size-1e-9)
+				if just != below {
+					t.Errorf("%s, %s: gain %v below size %v: must be %v", kind, name, just, size, below)
+				}
+				if listed := slices.ContainsFunc(measuredGains[kind][name], func(g gain) bool { return g.size == size }); listed {
+					text += fmt.Sprintf(" %v=%v", size, at)
+				}
+			}
+			got = append(got, text)
+		}
+		if text := strings.Join(got, ", "); text != want {
+			t.Errorf("%s: %s: must be %s", kind, text, want)
+		}
 	}
 	several, err := loss.Softmax(3)
 	if err != nil {

@@ -3,6 +3,7 @@ package firstorder
 import (
 	"math"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -221,9 +222,7 @@ func (g *preconditionedPlan) release(run *optimize.Run) (released, error) {
 		if err != nil {
 			return released{}, err
 		}
-		for j := range answer.Mean {
-			answer.Mean[j] /= p.Base.Curvature
-		}
+		vector.Divide(answer.Mean, p.Base.Curvature)
 		sigma := answer.Sigma / p.Base.Curvature
 		s, err := spectrumOf(answer.Mean)
 		if err != nil {
@@ -309,9 +308,7 @@ func (r released) rows() *optimize.Rows {
 func within(m []float64) []float64 {
 	out := append([]float64(nil), m...)
 	if n := optimize.Norm(m); n > 1 {
-		for j := range out {
-			out[j] /= n
-		}
+		vector.Divide(out, n)
 	}
 	return out
 }

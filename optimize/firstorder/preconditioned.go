@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
@@ -501,9 +502,7 @@ func (l *secondHalf) add(t int, g []float64, sigma float64) {
 	if l.sum == nil {
 		l.sum = make([]float64, len(g))
 	}
-	for j, v := range g {
-		l.sum[j] += v
-	}
+	vector.Add(l.sum, 1, g)
 	l.variance += sigma * sigma
 	l.count++
 }

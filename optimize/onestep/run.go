@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -65,9 +66,7 @@ func (r *state) all() (*inference.Fit, error) {
 	if err != nil {
 		return nil, err
 	}
-	for j := range b {
-		b[j] += step[j]
-	}
+	vector.Add(b, 1, step)
 	return r.estimate(b, dropped, func(g []float64) ([]float64, error) {
 		return inference.Ahead(g, curvature, sigma, lastGradient/(firstGradient+lastGradient))
 	})
@@ -209,14 +208,10 @@ func (r *state) fit() ([]float64, error) {
 		}
 		if 2*(t+1) > steps-first {
 			count++
-			for j := range sum {
-				sum[j] += b[j]
-			}
+			vector.Add(sum, 1, b)
 		}
 	}
-	for j := range sum {
-		sum[j] /= count
-	}
+	vector.Divide(sum, count)
 	return sum, nil
 }
 
@@ -257,9 +252,7 @@ func (r *state) start() ([]float64, error) {
 	r.rate = min(1, r.slope())
 	for range levels {
 		b = slices.Clone(constant.RawVector().Data)
-		for j := range b {
-			b[j] *= math.Log(r.rate)
-		}
+		vector.Scale(b, math.Log(r.rate))
 		g, _, err := r.gradient(b, fitShare/float64(r.steps()), r.shape.Reach)
 		if err != nil {
 			return nil, err
