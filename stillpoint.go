@@ -250,6 +250,9 @@ func (s Spec) config() (*train.Config, error) {
 	}
 	if s.Inference != nil {
 		c.Inference = &train.Inference{Level: train.Positive(s.Inference.Level)}
+		if rows, ok := s.Train.Settings["rows"].(string); ok && len(s.Train.Settings) == 1 {
+			c.Inference.Rows, c.Train.Settings = rows, nil
+		}
 	}
 	if s.Regularizer != nil {
 		c.Model.Regularizer = s.Regularizer.Name()
@@ -276,9 +279,8 @@ func (s Spec) family() string {
 func lossName(l loss.Loss) (train.LossName, error) {
 	own, err := loss.Parse(l.Name())
 	if err != nil || fmt.Sprintf("%T", own) != fmt.Sprintf("%T", l) {
-		return "",
-			fmt.Errorf("stillpoint: loss = %q: must be one that package loss makes, so that a model can name it; packages "+
-				"curator and optimize train others", l.Name())
+		return "", fmt.Errorf("stillpoint: loss = %q: must be one that package loss makes, so that a model can name it; "+
+			"packages curator and optimize train others", l.Name())
 	}
 	return train.LossName(l.Name()), nil
 }

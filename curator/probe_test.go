@@ -84,6 +84,20 @@ func TestLossesThatFailAreRefused(t *testing.T) {
 			}
 		}
 	}
+	// A loss may fail at one margin of one target, and at targets and margins that no record has.
+	for _, x := range []struct {
+		margin, target float64
+		refused        bool
+	}{{0, -1, true}, {1, -1, true}, {0, 1, true}, {1, 1, true}, {0, 0, false}, {-1, 1, false}, {2, 1, false}} {
+		c.Loss = broken{sound, func(dst, z, y []float64) {
+			if sound.Values(dst, z, y); z[0] == x.margin && y[0] == x.target {
+				panic("row 17")
+			}
+		}, nil}
+		if _, err := curator.Open(context.Background(), c); err == nil || strings.Contains(err.Error(), "loss broken") != x.refused {
+			t.Errorf("at the margin %v of target %v: %v", x.margin, x.target, err)
+		}
+	}
 	c.Loss = brokenGeneral{sound, func() float64 { return 0 }, func(dst []float64) { clear(dst) }}
 	if _, err := curator.Open(context.Background(), c); err == nil || strings.Contains(err.Error(), "loss broken") {
 		t.Errorf("a loss of zero: %v", err)

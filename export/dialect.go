@@ -2,6 +2,7 @@ package export
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,12 +45,7 @@ type dialect struct {
 
 // Dialects returns the names of the dialects that the function SQL can write, in alphabetical order.
 func Dialects() []string {
-	names := make([]string, 0, len(dialects))
-	for name := range dialects {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(dialects))
 }
 
 var dialects = map[string]dialect{
@@ -195,9 +191,8 @@ func sqliteDays(cell, white string) string {
 	t := "UPPER(TRIM(" + cell + ", " + white + "))"
 	day := "SUBSTR(" + t + ", 1, 10)"
 	minutes := "CASE WHEN " + t + " GLOB '*:*[+-][0-9][0-9]' THEN ':00' ELSE '' END"
-	return "CASE WHEN TYPEOF(" + cell + ") = 'text' AND " + t +
-		" GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' AND DATE(" + day + ") = " + day +
-		" THEN CAST(STRFTIME('%s', " + t + " || " + minutes + ") AS REAL) / 8.64e4 END"
+	return "CASE WHEN TYPEOF(" + cell + ") = 'text' AND " + t + " GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' " +
+		"AND DATE(" + day + ") = " + day + " THEN CAST(STRFTIME('%s', " + t + " || " + minutes + ") AS REAL) / 8.64e4 END"
 }
 
 // quote writes a text as an SQL expression. A character that is not graphic (unicode.IsGraphic) is written

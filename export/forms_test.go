@@ -2,11 +2,13 @@ package export
 
 import (
 	"database/sql"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -217,6 +219,37 @@ func TestNamesAreCounted(t *testing.T) {
 		if !seen[kind] {
 			t.Errorf("no query has %s", kind)
 		}
+	}
+}
+
+// TestValuesOfGraphsAreCounted tests the names of a graph's values, for rows of one category: they are numbered from 1.
+func TestValuesOfGraphsAreCounted(t *testing.T) {
+	s, err := dataset.New(dataset.Definition{Target: suited(loss.Logistic()),
+		Columns: []dataset.Column{{Name: "sex", Kind: dataset.Category, Categories: []string{"f", "m"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := ONNX(modelOf(t, loss.Logistic(), s, rand.New(rand.NewPCG(1, 2))), Graph{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, most := map[int]bool{}, 0
+	graph := decoded(decoded(file)[7][0].([]byte))
+	put := func(name string) {
+		if i, err := strconv.Atoi(strings.TrimLeft(name, "abcdefghijklmnopqrstuvwxyz_")); err == nil {
+			seen[i], most = true, max(most, i)
+		}
+	}
+	for _, v := range graph[1] { // nodes
+		for _, name := range decoded(v.([]byte)).words(2) {
+			put(name)
+		}
+	}
+	for _, v := range graph[5] { // constants
+		put(decoded(v.([]byte)).word(8))
+	}
+	if !seen[1] || most < 10 || len(seen) < most-1 { // one constant is not read, and not written
+		t.Errorf("values %v: must be 1 to %d", slices.Sorted(maps.Keys(seen)), most)
 	}
 }
 

@@ -133,6 +133,15 @@ func TestJointOfTerms(t *testing.T) {
 	if err != nil || joint.State != inference.Dependent || !strings.Contains(joint.Reason, "follows from the others") {
 		t.Errorf("%v: %+v: want dependent", err, joint)
 	}
+	// Each contrast alone has an interval that is wider by the error of the last step, and carries a dropped level. The region
+	// names the error alone: the allowance of .2 over 1.645 sqrt .04.
+	wide := withIntervals(t, func(f *inference.Fit) {
+		f.Allowance, f.Absorbed = .2, []inference.Absorbed{{Feature: 4, By: 0, Correlation: -.9449}}
+	})
+	if joint, err = wide.Joint([]string{"age", "region=south"}); err != nil || joint.State != inference.Withheld ||
+		joint.Reason != "age: the interval is 61% wider, by a bound on the error of the last Newton step" {
+		t.Errorf("%v: %+v: want the error of the last step of age", err, joint)
+	}
 	shadows := withIntervals(t, func(f *inference.Fit) { f.Method = inference.Region })
 	if joint, err = shadows.Joint([]string{"age"}); err != nil || !strings.Contains(joint.Reason, "Fieller") {
 		t.Errorf("%v: %+v: want the reason of the method", err, joint)

@@ -330,9 +330,8 @@ func (m *Model) predicting() (margins, error) {
 	}
 	l, ok := loss.Unweighted(m.loss).(margins)
 	if !ok {
-		return nil,
-			fmt.Errorf("model: loss = %q: must be a function of margins W x or of a network's outputs: what another model "+
-				"predicts is not defined", m.loss.Name())
+		return nil, fmt.Errorf("model: loss = %q: must be a function of margins W x or of a network's outputs: what "+
+			"another model predicts is not defined", m.loss.Name())
 	}
 	return l, nil
 }

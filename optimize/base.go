@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -290,19 +291,14 @@ func mostSpread(P []float64) float64 {
 	}
 	most := 0.
 	for range 100 { // the power method
-		mean := 0.
-		for j := range v {
-			mean += P[j] * v[j]
-		}
+		mean := vector.Dot(P, v)
 		for j := range v {
 			v[j] = P[j] * (v[j] - mean)
 		}
 		if most = Norm(v); !(most > 0) {
 			return 0
 		}
-		for j := range v {
-			v[j] /= most
-		}
+		vector.Divide(v, most)
 	}
 	return most
 }
@@ -480,9 +476,7 @@ func (b BaseRate) Begin(p Problem, base Base) Problem {
 		return p
 	}
 	begin := p.StartPoint() // of a network, the weights of the hidden layers
-	for j, v := range w {
-		begin[j] += v
-	}
+	vector.Add(begin, 1, w)
 	gap := p.Constants.InitialGap
 	if base.Gap > 0 {
 		gap = base.Gap

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Output is a rule that chooses the result from the iterates of a run. All rules are post-processing of
@@ -146,9 +147,7 @@ func (c choice) weights(charges []float64) []float64 {
 				sum += m
 			}
 		}
-		for t := range w {
-			w[t] /= sum
-		}
+		vector.Divide(w, sum)
 	case Random:
 		w[c.pick] = 1
 	case Last, Smallest:
@@ -164,9 +163,7 @@ func (c choice) weights(charges []float64) []float64 {
 }
 
 // begin returns a new collector for the iterates of a run.
-func (c choice) begin() *collector {
-	return &collector{choice: c, smallest: math.Inf(1)}
-}
+func (c choice) begin() *collector { return &collector{choice: c, smallest: math.Inf(1)} }
 
 // collector computes the result of a run by the output rule. It receives each iterate once, in order, with
 // the iterate's weight in an average (usually the charge of its answer) and the norm of the gradient
@@ -199,9 +196,7 @@ func (c *collector) visit(w []float64, charge, gradient float64) {
 		if c.sum == nil {
 			c.sum = make([]float64, len(w))
 		}
-		for j, v := range w {
-			c.sum[j] += charge * v
-		}
+		vector.Add(c.sum, charge, w)
 		c.weight += charge
 	case Smallest:
 		c.compare(w, gradient)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/convex"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Round is a part of a run that minimises the problem's objective plus a public function. The result of a
@@ -190,10 +191,7 @@ const unexplained = 8
 // Next returns the size of the step along the gradient estimate g, and keeps g to compare it with the
 // next estimate. noise is the standard deviation of the noise in a coordinate of g; 0 if unknown.
 func (p *Pace) Next(g []float64, noise float64) float64 {
-	var product float64
-	for j, v := range p.last {
-		product += v * g[j]
-	}
+	product := vector.Dot(p.last, g)
 	length := Norm(p.last)
 	if product < -length*Norm(g)/2 && product < -unexplained*noise*noise*math.Sqrt(float64(len(g))) {
 		p.eta = max(p.eta/(1-product/(length*length)), p.least)

@@ -1,6 +1,10 @@
 package optimize
 
-import "math"
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
+)
 
 // Rows describes how the rows x of a table vary, computed from the released second moment of the
 // rows.
@@ -39,10 +43,7 @@ func (r *Rows) Square(v []float64) (square float64) {
 			hidden, left, below = hidden+1, left+value, below+u*u
 		}
 	}
-	along := 0.
-	for j, m := range r.Mean {
-		along += m * v[j]
-	}
+	along := vector.Dot(r.Mean, v)
 	return max(square-r.MeanWeight*along*along, 0) + max(left, 0)/max(hidden, 1)*below
 }
 

@@ -74,9 +74,10 @@ func (s *Settled) Begin(ctx context.Context, o Oracle, observe func(Step)) *Run 
 var errEnd = errors.New("end")
 
 // Steps calls body for each step t = 0, 1, ... of the plan and returns the run's result. If body returns an
-// error, Steps ends the run and adds the algorithm's name and the number of steps made so far to the error.
+// error, Steps ends the run and adds the algorithm's name and the number of steps made so far to the error. After the last
+// step it releases the curvature at the result, if the plan has a charge for it.
 func (r *Run) Steps(body func(t int) error) (Result, error) {
-	return r.Loop(func() error {
+	result, err := r.Loop(func() error {
 		for t := range r.plan.summary.Steps {
 			if err := body(t); err != nil {
 				return err
@@ -84,6 +85,10 @@ func (r *Run) Steps(body func(t int) error) (Result, error) {
 		}
 		return nil
 	})
+	if err == nil && r.plan.curvature > 0 {
+		err = r.Failed(r.see(&result))
+	}
+	return result, err
 }
 
 // Loop calls body once and returns the run's result. body makes all steps of the plan.
@@ -221,9 +226,7 @@ func (r *Run) regularized(estimate, at []float64, weight float64) []float64 {
 	if r.metric.Dim() > 0 {
 		more = r.metric.Times(more)
 	}
-	for j, v := range more {
-		g[j] += float64(weight * v)
-	}
+	vector.Add(g, weight, more)
 	return g
 }
 
@@ -426,7 +429,5 @@ func Norm(v []float64) float64 { return vector.Norm(v) }
 
 // Descend sets w to w - eta g.
 func Descend(w, g []float64, eta float64) {
-	for j := range w {
-		w[j] -= eta * g[j]
-	}
+	vector.Add(w, -eta, g)
 }

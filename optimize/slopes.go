@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -151,10 +152,7 @@ func root(slopes []slope, end, least, most float64) (at, rise float64) {
 
 // centred subtracts the mean of z from z, in place, and returns z.
 func centred(z []float64) []float64 {
-	sum := 0.
-	for _, v := range z {
-		sum += v
-	}
+	sum := vector.Total(z)
 	for j := range z {
 		z[j] -= sum / float64(len(z))
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -103,10 +104,7 @@ func scales(m query.Metric) []float64 {
 			continue
 		}
 		m.Row(row, j)
-		var square float64
-		for _, v := range row {
-			square += float64(v) * float64(v)
-		}
+		square := vector.Sum(row, func(v int64) float64 { return float64(v) * float64(v) })
 		out[j] = m.Step() * math.Sqrt(square)
 	}
 	return out

@@ -1,6 +1,10 @@
 package mechanism
 
-import "math"
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
+)
 
 // bump is one component, weight * N(mean, 1), of a mixture of Gaussians.
 type bump struct{ weight, mean float64 }
@@ -12,9 +16,7 @@ type mixtureLaw struct{ p, q []bump }
 
 // newMixtureLaw returns the law of the mixtures p against q. It drops components of weight 0 and
 // joins components with the same mean.
-func newMixtureLaw(p, q []bump) mixtureLaw {
-	return mixtureLaw{p: compact(p), q: compact(q)}
-}
+func newMixtureLaw(p, q []bump) mixtureLaw { return mixtureLaw{p: compact(p), q: compact(q)} }
 
 func compact(bumps []bump) []bump {
 	out := make([]bump, 0, len(bumps))
@@ -135,10 +137,7 @@ func logRatio(bumps []bump, x float64) (value, slope float64) {
 		return math.Log1p(r), slope / (1 + r)
 	}
 	slope = 0
-	top := math.Inf(-1)
-	for _, b := range bumps {
-		top = max(top, b.mean*(x-b.mean/2)+math.Log(b.weight))
-	}
+	top := vector.Most(bumps, func(b bump) float64 { return b.mean*(x-b.mean/2) + math.Log(b.weight) })
 	var sum float64
 	for _, b := range bumps {
 		e := math.Exp(b.mean*(x-b.mean/2) + math.Log(b.weight) - top)
@@ -216,10 +215,7 @@ func (l mixtureLaw) size() float64 { return float64(len(l.p) + len(l.q)) }
 
 // steepest returns the largest |mean| of a component of P or Q.
 func (l mixtureLaw) steepest() float64 {
-	var m float64
-	for _, b := range l.p {
-		m = max(m, math.Abs(b.mean))
-	}
+	m := max(0, vector.Most(l.p, func(b bump) float64 { return math.Abs(b.mean) }))
 	for _, b := range l.q {
 		m = max(m, math.Abs(b.mean))
 	}

@@ -1,6 +1,10 @@
 package mechanism
 
-import "math"
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
+)
 
 // profile is an approximation of the cumulant generating function K(theta) = ln E_P e^(theta L) of
 // the composed loss L. It holds a sketch, a rough copy, of each law and the number of its uses. It
@@ -113,22 +117,14 @@ const (
 
 // labour returns the work of one evaluation of the cumulant generating function.
 func (p profile) labour() float64 {
-	var work float64
-	for _, s := range p {
-		work += 2 * float64(len(s.atoms))
-	}
-	return work
+	return vector.Sum(p, func(s sketched) float64 { return 2 * float64(len(s.atoms)) })
 }
 
 // profileLooks bounds the number of evaluations in a search for a saddle point or a layout.
 const profileLooks = 2 * (saddleSteps + 1)
 
 func (p profile) count() float64 {
-	var count float64
-	for _, part := range p {
-		count += part.count
-	}
-	return count
+	return vector.Sum(p, func(part sketched) float64 { return part.count })
 }
 
 // tail returns the probability mass that may be left out of a law at either end of its losses if
@@ -208,10 +204,7 @@ func (p profile) lay(s saddle, goal, tail float64, laws []lossLaw) layout {
 // the width of which the laws' periods (the distances between their atoms) are most nearly
 // multiples. The remainder of a period is weighted by the number of uses of its law.
 func (p profile) align(width float64, laws []lossLaw) float64 {
-	var longest float64
-	for _, w := range laws {
-		longest = max(longest, w.period())
-	}
+	longest := max(0, vector.Most(laws, func(w lossLaw) float64 { return w.period() }))
 	best, least := width, math.Inf(1)
 	from := math.Ceil(longest / width)
 	for k := range min(1000, int(from)) {

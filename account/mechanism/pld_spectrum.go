@@ -5,6 +5,8 @@ import (
 	"math/cmplx"
 
 	"gonum.org/v1/gonum/dsp/fourier"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // transformLabour is the estimated work of a Fourier transform for each point and each law, in units
@@ -129,9 +131,7 @@ func tilt(g gridLaw, theta float64) tilted {
 			sum += e
 		}
 	}
-	for i := range t.mass {
-		t.mass[i] /= sum
-	}
+	vector.Divide(t.mass, sum)
 	t.logScale = top + math.Log(sum)
 	t.err += 0x1p-51 * math.Abs(t.logScale)
 	return t
@@ -243,9 +243,7 @@ func (s *spectrum) invert() (mass []float64, slack float64) {
 		}
 	}
 	s.fft.Sequence(s.sequence, s.product)
-	for i := range s.sequence {
-		s.sequence[i] /= float64(s.n)
-	}
+	vector.Divide(s.sequence, float64(s.n))
 	slack += size * fftBound * math.Log2(float64(s.n)) * (1 + 0x1p-20)
 	return s.sequence, 1.0001 * slack / float64(s.n)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // tradeoffPoints is the number of equal intervals of epsilon from which a trade-off curve is
@@ -64,10 +66,7 @@ func (c *Composition) tradeOff(e *effort, alphas []float64) ([]Bracket, error) {
 			break
 		}
 	}
-	out := make([]Bracket, len(alphas))
-	for i, a := range alphas {
-		out[i] = tradeOff(u, delta, a)
-	}
+	out := vector.Map(alphas, func(a float64) Bracket { return tradeOff(u, delta, a) })
 	return out, nil
 }
 
@@ -145,10 +144,7 @@ func highest(lines []line, a, b float64, gain func(u, delta float64) float64) fl
 	slices.Sort(at)
 	var most float64
 	for _, x := range at {
-		delta := math.Inf(-1)
-		for _, l := range lines {
-			delta = max(delta, l.on(x))
-		}
+		delta := vector.Most(lines, func(l line) float64 { return l.on(x) })
 		most = max(most, gain(x, max(0, delta)))
 	}
 	return most

@@ -26,18 +26,14 @@ func TestAlgorithmsAreExplained(t *testing.T) {
 		if code != 0 || !strings.HasPrefix(one, name) || !strings.Contains(all, one) {
 			t.Errorf("%s: exit code %d, or not as in the list:\n%s", name, code, one)
 		}
-		keys := train.SettingsOf(name)
-		if name == "selected" {
-			keys = train.SelectionSettings()
-		}
 		said := strings.Join(strings.Fields(one), " ")
-		for i, s := range train.HelpOf(name) {
-			if s.Key != keys[i] || !strings.Contains(said, s.Key+": "+s.Type+" "+s.Doc) {
-				t.Errorf("%s: train.%s is not explained:\n%s", name, keys[i], one)
+		for _, s := range train.HelpOf(name) {
+			if s.Doc == "" || !strings.Contains(said, s.Key+": "+s.Type+" "+s.Doc) {
+				t.Errorf("%s: train.%s is not explained:\n%s", name, s.Key, one)
 			}
 		}
-		if len(keys) == 0 || len(keys) != len(train.HelpOf(name)) {
-			t.Errorf("%s: takes %v, of which %d are explained", name, keys, len(train.HelpOf(name)))
+		if len(train.HelpOf(name)) == 0 {
+			t.Errorf("%s: no setting is explained", name)
 		}
 	}
 	if out, code := show("sgd"); code != exitFailed ||

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -235,10 +237,6 @@ func spent(d *budget.Dataset) string {
 		line("sampled", "%d of %d runs that may sample", d.Sampled, n)
 	}
 	for i, r := range d.Runs {
-		name := ""
-		if i == 0 {
-			name = "runs"
-		}
 		state := "reserved, has not ended"
 		if r.Settled {
 			state = fmt.Sprintf("ended, reserved %.3g", r.Reserved.Charge)
@@ -246,7 +244,7 @@ func spent(d *budget.Dataset) string {
 		if r.Corrected > 0 {
 			state += fmt.Sprintf(", corrected upwards %s", times(r.Corrected))
 		}
-		line(name, "%6.2f%%  row %d, %s  %s: epsilon %v, delta %v, charged %.3g (%s)", 100*r.Charged.Charge/d.Charge, r.Row,
+		line(first(i, "runs"), "%6.2f%%  row %d, %s  %s: epsilon %v, delta %v, charged %.3g (%s)", 100*r.Charged.Charge/d.Charge, r.Row,
 			r.Time, safetext.Text(r.Label), r.Limit.Epsilon, r.Limit.Delta, r.Charged.Charge, state)
 	}
 	line("rows", "%d, each hashed after the one before", d.Rows)
@@ -279,17 +277,9 @@ func isBudget(path string) bool {
 // reservations of runs that have not ended, and a dot for the part that is left.
 func bar(d *budget.Dataset, width int) string {
 	// Both numbers are rounded up, so that a small charge or reservation has at least one character.
-	all := min(width, ceiling(d.Spent/d.Charge*float64(width)))
-	open := min(all, ceiling(d.Open/d.Charge*float64(width)))
+	all := min(width, int(math.Ceil(d.Spent/d.Charge*float64(width))))
+	open := min(all, int(math.Ceil(d.Open/d.Charge*float64(width))))
 	return "[" + strings.Repeat("#", all-open) + strings.Repeat("+", open) + strings.Repeat(".", width-all) + "]"
-}
-
-func ceiling(x float64) int {
-	n := int(x)
-	if float64(n) < x {
-		n++
-	}
-	return n
 }
 
 func spentOf(d *budget.Dataset) string {
@@ -362,17 +352,15 @@ func (b *budgetShow) open(ctx context.Context, d *budget.Dataset) (all []openRun
 // distinct returns the paths of folders without those that lead to the same folder as an earlier one.
 func distinct(paths []string) (list []string) {
 	seen := map[string]bool{}
-	for _, path := range paths {
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
 		full, err := filepath.Abs(path)
 		if err != nil {
 			full = path
 		}
-		if !seen[full] {
-			seen[full] = true
-			list = append(list, path)
-		}
-	}
-	return list
+		was := seen[full]
+		seen[full] = true
+		return was
+	})
 }
 
 // listed returns a text with one line for each run that has not ended. The line has the command that reports
@@ -380,10 +368,6 @@ func distinct(paths []string) (list []string) {
 func listed(all []openRun, store string) string {
 	var b strings.Builder
 	for i, r := range all {
-		name := ""
-		if i == 0 {
-			name = "open"
-		}
 		where := "its folder was not found: --in DIR,... looks for it"
 		switch {
 		case r.Folder != "":
@@ -393,7 +377,7 @@ func listed(all []openRun, store string) string {
 			where = fmt.Sprintf("%d folders have it, of which one at most is its own: %s", len(r.Copies),
 				safetext.Text(strings.Join(r.Copies, ", ")))
 		}
-		fmt.Fprintf(&b, "%-13srow %d, run %s: %s\n", name, r.Row, safetext.Text(r.Run), where)
+		fmt.Fprintf(&b, "%-13srow %d, run %s: %s\n", first(i, "open"), r.Row, safetext.Text(r.Run), where)
 		if r.Holder != "" {
 			fmt.Fprintf(&b, "%-13s  held by %s; may have released up to %.3g (units of mu^2)\n", "", safetext.Text(r.Holder),
 				r.Allowed)

@@ -51,16 +51,13 @@ func (s *certificateSign) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return fmt.Errorf("key %s: %w", s.Key, err)
 	}
-	out := s.Out
-	out = cmp.Or(out, s.Certificate+".sig")
+	out := cmp.Or(s.Out, s.Certificate+".sig")
 	if err := writeFile(out, []string{s.Certificate, s.Key}, writes(signature)); err != nil {
 		return err
 	}
-	_,
-		err = fmt.Fprintf(c.out,
-		"signature    %s\nkey          %s\nrecheck      stillpoint certificate verify %s --signers FILE, in which a line "+
-			"is\n             NAME %s\n",
-		safetext.Text(out), key.Fingerprint(), safetext.Text(s.Certificate), key.Public())
+	_, err = fmt.Fprintf(c.out, "signature    %s\nkey          %s\nrecheck      stillpoint certificate verify %s "+
+		"--signers FILE, in which a line is\n             NAME %s\n", safetext.Text(out), key.Fingerprint(),
+		safetext.Text(s.Certificate), key.Public())
 	return err
 }
 
@@ -77,8 +74,7 @@ func (v *certificateVerify) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	path := v.Signature
-	path = cmp.Or(path, v.Certificate+".sig")
+	path := cmp.Or(v.Signature, v.Certificate+".sig")
 	signature, err := regularfile.Read(path, sshsig.Most)
 	if err != nil {
 		return err
@@ -101,10 +97,10 @@ func (v *certificateVerify) Run(ctx context.Context, c *console) error {
 		}
 	}
 	who, err := sshsig.Verify(signers, signedAs, text, signature)
-	if err != nil && !errors.Is(err, sshsig.ErrRefused) {
-		return fmt.Errorf("%s: %w", v.Signers, err)
-	}
 	if err != nil {
+		if !errors.Is(err, sshsig.ErrRefused) {
+			path = v.Signers
+		}
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if v.JSON {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -91,11 +92,8 @@ func coefficientTable(list *report.Coefficients) string {
 	}
 	fmt.Fprintf(w, "term\t%sreference or unit\tcoefficient\t%s\n", class("class"), noise)
 	for _, t := range list.Terms {
-		against := t.Per
-		if t.Reference != "" {
-			against = t.Reference
-		}
-		fmt.Fprintf(w, "%s\t%s%s\t%.4g\t%s\n", safetext.Text(t.Term), class(t.Class), safetext.Text(against), *t.Value, t.Noise())
+		fmt.Fprintf(w, "%s\t%s%s\t%.4g\t%s\n", safetext.Text(t.Term), class(t.Class),
+			safetext.Text(cmp.Or(t.Reference, t.Per)), *t.Value, t.Noise())
 	}
 	for _, column := range list.NotInterpretable {
 		fmt.Fprintf(w, "%s\t%s%s\t%s\t%s\n", safetext.Text(column), class("-"), "hashed", "-", "not interpretable")

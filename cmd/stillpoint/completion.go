@@ -16,6 +16,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/export"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 type completionCommand struct {
@@ -115,20 +116,14 @@ func single(text string) string {
 
 var completions = template.Must(template.New("").Funcs(template.FuncMap{
 	"single": single, "join": func(list []string) string { return strings.Join(list, " ") },
-	"plain": func(text string) string { return strings.NewReplacer("'", "’", "\n", " ").Replace(text) },
+	"roff": roff, "title": titled, "flag": flagged, "upper": strings.ToUpper, "software": software,
+	"command": func(n *kong.Node) string { return strings.ReplaceAll(titled(n), "-", " ") },
+	"plain":   func(text string) string { return strings.NewReplacer("'", "’", "\n", " ").Replace(text) },
 	"words": func(list []word) string {
-		var names []string
-		for _, w := range list {
-			names = append(names, w.Name)
-		}
-		return strings.Join(names, " ")
+		return strings.Join(vector.Map(list, func(w word) string { return w.Name }), " ")
 	},
 	"options": func(list []option) string {
-		var names []string
-		for _, o := range list {
-			names = append(names, "--"+o.Name)
-		}
-		return strings.Join(names, " ")
+		return strings.Join(vector.Map(list, func(o option) string { return "--" + o.Name }), " ")
 	},
 	"last":   func(path string) string { return path[strings.LastIndex(path, " ")+1:] },
 	"parent": func(path string) string { return path[:max(strings.LastIndex(path, " "), 0)] },
@@ -160,7 +155,10 @@ func (m manCommand) Run(k *kong.Context, c *console) error {
 		}
 		n = n.Children[i]
 	}
-	_, err := fmt.Fprint(c.out, manual(n))
+	text, err := manual(n)
+	if err == nil {
+		_, err = fmt.Fprint(c.out, text)
+	}
 	return err
 }
 
@@ -171,17 +169,16 @@ func manuals(model *kong.Application, folder string) error {
 	}
 	var write func(n *kong.Node) error
 	write = func(n *kong.Node) error {
-		if err := os.WriteFile(filepath.Join(folder, titled(n)+".1"), []byte(manual(n)), 0o644); err != nil {
-			return err
+		text, err := manual(n)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, titled(n)+".1"), []byte(text), 0o644)
 		}
 		for _, sub := range n.Children {
-			if !sub.Hidden {
-				if err := write(sub); err != nil {
-					return err
-				}
+			if err == nil && !sub.Hidden {
+				err = write(sub)
 			}
 		}
-		return nil
+		return err
 	}
 	return write(model.Node)
 }
@@ -195,54 +192,30 @@ func titled(n *kong.Node) string {
 }
 
 // manual returns the manual page of a command, in the macros of man(7).
-func manual(n *kong.Node) string {
-	var b strings.Builder
-	words := strings.ReplaceAll(titled(n), "-", " ")
-	help, detail := n.Help, n.Detail
+func manual(n *kong.Node) (string, error) {
+	page := struct {
+		*kong.Node
+		Summary, About string
+	}{n, n.Help, n.Detail}
 	if n.Parent == nil { // the description of the program has its summary in the first line
-		help, detail, _ = strings.Cut(n.Help, "\n")
+		page.Summary, page.About, _ = strings.Cut(n.Help, "\n")
 	}
-	fmt.Fprintf(&b, ".TH %s 1 \"\" \"%s\" \"Stillpoint\"\n", strings.ToUpper(titled(n)), roff(software()))
-	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(titled(n)), roff(strings.TrimSuffix(help, ".")))
-	synopsis := words
-	for _, p := range n.Positional {
-		synopsis += " " + p.Summary()
+	page.Summary, page.About = strings.TrimSuffix(page.Summary, "."), strings.Trim(page.About, "\n")
+	var b strings.Builder
+	err := completions.ExecuteTemplate(&b, "man", page)
+	return b.String(), err
+}
+
+// flagged returns a flag as manual pages name it.
+func flagged(f *kong.Flag) string {
+	name := "--" + f.Name
+	if f.Short != 0 {
+		name = "-" + string(f.Short) + ", " + name
 	}
-	if len(n.Children) > 0 {
-		synopsis += " <command>"
+	if !f.IsBool() && !f.IsCounter() {
+		name += "=" + cmp.Or(f.FormatPlaceHolder(), strings.ToUpper(f.Name))
 	}
-	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n[flags]\n", roff(synopsis))
-	if detail = strings.Trim(detail, "\n"); detail != "" {
-		fmt.Fprintf(&b, ".SH DESCRIPTION\n.nf\n%s\n.fi\n", roff(detail))
-	}
-	if len(n.Positional) > 0 {
-		b.WriteString(".SH ARGUMENTS\n")
-		for _, p := range n.Positional {
-			fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", roff(p.Summary()), roff(p.Help))
-		}
-	}
-	if len(n.Children) > 0 {
-		b.WriteString(".SH COMMANDS\n")
-		for _, sub := range n.Children {
-			if !sub.Hidden {
-				fmt.Fprintf(&b, ".TP\n.BR %s (1)\n%s\n", roff(titled(sub)), roff(sub.Help))
-			}
-		}
-	}
-	b.WriteString(".SH FLAGS\n")
-	for _, group := range n.AllFlags(true) {
-		for _, f := range group {
-			name := "--" + f.Name
-			if f.Short != 0 {
-				name = "-" + string(f.Short) + ", " + name
-			}
-			if !f.IsBool() && !f.IsCounter() {
-				name += "=" + cmp.Or(f.FormatPlaceHolder(), strings.ToUpper(f.Name))
-			}
-			fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", roff(name), roff(f.Help))
-		}
-	}
-	return b.String()
+	return name
 }
 
 // roff escapes a text for roff: backslashes, hyphens, and points and apostrophes at the beginning of a line.

@@ -98,9 +98,8 @@ func contrastText(list []*model.ContrastOf, joint *inference.Joint) string {
 		fmt.Fprintf(&b, "%s\n", safetext.Text(v.Text))
 		switch v.State {
 		case inference.Reported:
-			fmt.Fprintf(&b,
-				"  %.4g, %.5g%% interval %.4g to %.4g (%s), standard error %.2g, of which privacy makes %.0f%% of the width\n",
-				v.Estimate, 100*v.Level, v.Low, v.High, safetext.Text(v.Unit), v.Error, 100*v.Privacy)
+			fmt.Fprintf(&b, "  %.4g, %.5g%% interval %.4g to %.4g (%s), standard error %.2g, of which privacy makes %.0f%% "+
+				"of the width\n", v.Estimate, 100*v.Level, v.Low, v.High, safetext.Text(v.Unit), v.Error, 100*v.Privacy)
 			if r, name := v.Ratio(); r != nil {
 				fmt.Fprintf(&b, "  %s %.4g, %.5g%% interval %.4g to %.4g\n", name, r.Estimate, 100*v.Level, r.Low, r.High)
 			}

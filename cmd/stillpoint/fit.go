@@ -293,6 +293,14 @@ type saved struct {
 	High  float64 `json:"high"`
 }
 
+// given returns nil without a type for a nil pointer, so that JSON leaves it out.
+func given[T any](p *T) any {
+	if p == nil {
+		return nil
+	}
+	return p
+}
+
 func result(ctx context.Context, c *train.Config, f *runfolder.Fitted) fittedJSON {
 	j := fittedJSON{
 		Folder: f.Folder, Model: f.ModelPath, Certificate: f.CertificatePath, Complete: f.Result.Complete,
@@ -303,10 +311,7 @@ func result(ctx context.Context, c *train.Config, f *runfolder.Fitted) fittedJSO
 		Charged:   f.Charged, Budget: f.Budget.Charge(), Releases: f.Releases, Trusted: f.Trusted,
 		Table: c.TableName(), Earlier: len(f.Earlier),
 	}
-	if f.Reserved != nil {
-		j.Stored = f.Reserved
-	}
-	j.Warnings = f.Warnings
+	j.Warnings, j.Stored = f.Warnings, given(f.Reserved)
 	if f.Fitted.Model != nil && f.Fitted.Model.Inference() != nil {
 		j.Coefficients, _ = f.Fitted.Model.Coefficients()
 	}
@@ -316,18 +321,8 @@ func result(ctx context.Context, c *train.Config, f *runfolder.Fitted) fittedJSO
 			j.Saved = &saved{share, low, high}
 		}
 	}
-	if f.Measured != nil {
-		j.Measured = f.Measured
-	}
-	if f.Constant != nil {
-		j.Constant = f.Constant
-	}
-	if f.Result.Curvature != nil {
-		j.Curvature = f.Result.Curvature
-	}
-	if f.Result.SelectedNorm != nil {
-		j.SelectedNorm = f.Result.SelectedNorm
-	}
+	j.Measured, j.Constant = given(f.Measured), given(f.Constant)
+	j.Curvature, j.SelectedNorm = given(f.Result.Curvature), given(f.Result.SelectedNorm)
 	if epsilon, ok := f.Sum(ctx); ok {
 		j.Together = &epsilon
 	}
@@ -382,8 +377,7 @@ func describe(w io.Writer, r *runfolder.Recovered) (err error) {
 		r.Charged, r.Budget.Charge(), r.Releases)
 	line("ledger", "keeps the whole budget of this fit, in %s", filepath.Join(r.Folder, runfolder.LedgerFile))
 	if r.Damaged > 0 {
-		line("WARNING", "line %d of the journal is damaged or cut off: the releases after it are not known",
-			r.Damaged)
+		line("WARNING", "line %d of the journal is damaged or cut off: the releases after it are not known", r.Damaged)
 	}
 	line("recheck", "stillpoint verify %s", r.CertificatePath)
 	return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,10 +41,7 @@ func (r *reportCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	out := r.Out
-	if out == "" {
-		out = filepath.Join(r.Dir, "report.html")
-	}
+	out := cmp.Or(r.Out, filepath.Join(r.Dir, "report.html"))
 	reads := fit.Files()
 	if r.Public != "" {
 		reads = append(reads, r.Public)

@@ -74,9 +74,8 @@ func (s *schemaCommand) Run(ctx context.Context, c *console) error {
 				"column", s.Data, i+1, mostName)
 		}
 	case !columnname.All(header):
-		return errors.New(s.Data +
-			": the first row looks like a record, not like names of columns, and is not shown: name its columns by csv: " +
-			"{header: [...]} (--no-header drafts that); if it is a header, say --header")
+		return errors.New(s.Data + ": the first row looks like a record, not like names of columns, and is not shown: " +
+			"name its columns by csv: {header: [...]} (--no-header drafts that); if it is a header, say --header")
 	}
 	note := ""
 	if !as.IsZero() {
@@ -122,9 +121,8 @@ func (s *schemaCommand) drafted(ctx context.Context, header []string, note *stri
 			columns[column] = d
 		}
 	}
-	*note += "# Lines that name " + name +
-		" come from its rows, which whoever drafted this said are\n# public. Look at each of them: these lines are " +
-		"published with the model.\n"
+	*note += "# Lines that name " + name + " come from its rows, which whoever drafted this said are\n# public. Look " +
+		"at each of them: these lines are published with the model.\n"
 	return inspect.Schema(header, columns, missing), nil
 }
 

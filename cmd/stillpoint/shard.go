@@ -51,9 +51,8 @@ func shardKey(r *bufio.Reader) (fitting.ShardKey, error) {
 	}
 	key, err := fitting.ParseShardKey(strings.TrimSpace(line.String()))
 	if err != nil {
-		return key,
-			errors.New("key: must come in the first line of standard input: 64 hexadecimal digits, drawn at random for this " +
-				"fit alone (stillpoint shard --new-key writes some)")
+		return key, errors.New("key: must come in the first line of standard input: 64 hexadecimal digits, drawn at " +
+			"random for this fit alone (stillpoint shard --new-key writes some)")
 	}
 	return key, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // simulate runs, on generated rows, the plans that the setting "algorithm: auto" compares. If the
@@ -32,12 +33,7 @@ func simulate(ctx context.Context, c *train.Config, p train.Planned, progress io
 	})
 }
 
-func medians(tried []rehearsal.Checked) (m []float64) {
-	for _, t := range tried {
-		m = append(m, t.Median())
-	}
-	return m
-}
+func medians(tried []rehearsal.Checked) []float64 { return vector.Map(tried, rehearsal.Checked.Median) }
 
 // comparison describes the results of plans on generated rows and compares them with the plans' predictions.
 // It returns "" if no plan was run.
@@ -48,15 +44,11 @@ func comparison(p train.Planned, tried []rehearsal.Checked) string {
 	var b strings.Builder
 	reached := medians(tried)
 	for i, t := range tried {
-		name := ""
-		if i == 0 {
-			name = "simulated"
-		}
 		predicted := ""
 		if t.Predicted > 0 {
 			predicted = fmt.Sprintf(", predicted %.3g", t.Predicted)
 		}
-		fmt.Fprintf(&b, "%-13s%-14s %s %.3g (%.3g to %.3g in %d runs)%s\n", name, p.Ranked()[i].Summary.Algorithm,
+		fmt.Fprintf(&b, "%-13s%-14s %s %.3g (%.3g to %.3g in %d runs)%s\n", first(i, "simulated"), p.Ranked()[i].Summary.Algorithm,
 			p.Criterion.Describe(), reached[i], slices.Min(t.Reached), slices.Max(t.Reached), len(t.Reached), predicted)
 	}
 	if len(tried) == 1 {

@@ -21,6 +21,14 @@ func (f *facts) add(name, format string, args ...any) {
 	fmt.Fprintf(f, "%-13s%s\n", name, fmt.Sprintf(format, args...))
 }
 
+// first returns the name of the first of several lines with one name, and "" for the others.
+func first(i int, name string) string {
+	if i > 0 {
+		return ""
+	}
+	return name
+}
+
 // outline describes a plan. It states which rows are records, what the guarantee protects, how much accuracy
 // the noise will cost, and the fit's time and memory. With verbose it adds the optimizer's numbers: steps,
 // charges, predicted gradient norms, and the plans not chosen.
@@ -182,10 +190,6 @@ func (b *facts) details(p train.Planned) {
 	b.add("lower bound", "a constant times %.3g, for any private algorithm on the worst such problem (Arora et al. 2023)",
 		p.LowerBound)
 	for i, c := range p.Candidates {
-		name := ""
-		if i == 0 {
-			name = "considered"
-		}
 		levels := ""
 		if c.Predicted == c.Summary.Predicted {
 			levels = fmt.Sprintf(", %.2f times the noise level", c.Predicted/c.Summary.Floor)
@@ -194,7 +198,7 @@ func (b *facts) details(p train.Planned) {
 		if c.Predicted > 0 {
 			predicted = fmt.Sprintf("%s %.3g%s", p.Criterion.Describe(), c.Predicted, levels)
 		}
-		b.add(name, "%-14s %4d steps, %5.4g passes, %s", c.Summary.Algorithm, c.Summary.Steps, c.Summary.Passes, predicted)
+		b.add(first(i, "considered"), "%-14s %4d steps, %5.4g passes, %s", c.Summary.Algorithm, c.Summary.Steps, c.Summary.Passes, predicted)
 	}
 }
 

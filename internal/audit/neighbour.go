@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -251,7 +252,7 @@ func atMargin(r *rand.Rand, w, step []float64, z float64) [][]float64 {
 		return [][]float64{step, scaled(step, -1)}
 	}
 	// x = a u + b v is in the plane of w and the step, with v orthogonal to u.
-	v := minus(step, scaled(u, dot(step, u)))
+	v := minus(step, scaled(u, vector.Dot(step, u)))
 	v, rest := unit(v)
 	if rest < 1e-9 {
 		v = across(r, u)

@@ -3,7 +3,9 @@ package audit
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -93,27 +95,13 @@ func (t Table) grouped(u loss.Units, n int, seed uint64) Table {
 	return people
 }
 
-func dot(a, b []float64) float64 {
-	var s float64
-	for j := range a {
-		s += a[j] * b[j]
-	}
-	return s
-}
-
 func scaled(v []float64, f float64) []float64 {
-	out := make([]float64, len(v))
-	for j := range v {
-		out[j] = f * v[j]
-	}
-	return out
+	return vector.Map(v, func(x float64) float64 { return f * x })
 }
 
 func plus(a, b []float64) []float64 {
-	out := make([]float64, len(a))
-	for j := range a {
-		out[j] = a[j] + b[j]
-	}
+	out := slices.Clone(a)
+	vector.Add(out, 1, b)
 	return out
 }
 
@@ -144,7 +132,7 @@ func direction(r *rand.Rand, dim int) []float64 {
 // across returns a random unit vector orthogonal to the unit vector u, or zero in one dimension.
 func across(r *rand.Rand, u []float64) []float64 {
 	v := direction(r, len(u))
-	out, rest := unit(minus(v, scaled(u, dot(u, v))))
+	out, rest := unit(minus(v, scaled(u, vector.Dot(u, v))))
 	if rest < 1e-9 {
 		return make([]float64, len(u))
 	}
@@ -160,9 +148,5 @@ func narrow(v []float64) []float32 {
 }
 
 func float32s(v []float64) []float32 {
-	x := make([]float32, len(v))
-	for j := range v {
-		x[j] = float32(v[j])
-	}
-	return x
+	return vector.Map(v, func(x float64) float32 { return float32(x) })
 }

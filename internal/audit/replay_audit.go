@@ -11,6 +11,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Effort states how much work an audit does. The zero value means the defaults.
@@ -74,11 +75,7 @@ type Report struct {
 // Ratio returns the largest ratio of all findings: the movement of an exact answer divided by the
 // charged sensitivity. More than 1 is a violation.
 func (r Report) Ratio() float64 {
-	var most float64
-	for _, f := range r.Findings {
-		most = max(most, f.Ratio)
-	}
-	return most
+	return max(0, vector.Most(r.Findings, func(f Finding) float64 { return f.Ratio }))
 }
 
 // inquiry is the state of an audit while it replays a run on neighbouring tables.

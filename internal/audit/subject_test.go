@@ -150,13 +150,9 @@ func TestEverySettingIsEnrolled(t *testing.T) {
 		}
 	}
 	for _, name := range append(train.Algorithms(), "selected") {
-		keys := train.SettingsOf(name)
-		if name == "selected" {
-			keys = train.SelectionSettings()
-		}
-		for _, key := range keys {
-			if !tried[key] {
-				t.Errorf("train.%s, of %s: no variant sets it", key, name)
+		for _, s := range train.HelpOf(name) {
+			if !tried[s.Key] {
+				t.Errorf("train.%s, of %s: no variant sets it", s.Key, name)
 			}
 		}
 	}

@@ -8,13 +8,14 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train/trialtest"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
 // variants returns settings with which algorithms run different code. Each entry is tried with every
 // algorithm, and audited with the algorithms that accept it. A setting that the list in this function does
-// not contain is tried with the value that [train.Trials] returns for it.
+// not contain is tried with the value that [trialtest.Values] returns for it.
 func variants() []train.Settings {
 	listed := []train.Settings{
 		{"output": "last"}, {"output": "smallest"}, {"output": "random"}, {"output": "average"},
@@ -39,7 +40,13 @@ func variants() []train.Settings {
 		{"output": "selected", "score": "second-order"},
 	}
 	// The setting "steps" is removed from the result, since every subject sets it already.
-	all := train.Trials(append(listed, train.Settings{"steps": subjectSteps}))
+	var settings []trialtest.Setting
+	for _, name := range append([]string{"selected"}, train.Algorithms()...) {
+		for _, s := range train.HelpOf(name) {
+			settings = append(settings, trialtest.Setting(s))
+		}
+	}
+	all := trialtest.Values(append(listed, train.Settings{"steps": subjectSteps}), settings)
 	return slices.Delete(all, len(listed), len(listed)+1)
 }
 

@@ -63,26 +63,34 @@ func (r Request) ask(ctx context.Context, table Oracle, schema *dataset.Schema, 
 	if err != nil {
 		return nil, err
 	}
-	s := &stage{schema: schema, mean: released.Mean, sigma: released.Sigma}
+	s := &stage{schema: schema, mean: slices.Clone(RowOf(released.Mean, schema.Dim(), r.Loss)), sigma: released.Sigma}
 	factor := schema.Scale()
 	if units, several := r.Loss.(loss.Units); several {
-		rows := units.Rows()
-		sum := make([]float64, schema.Dim())
-		for i := range rows {
-			for j := range sum {
-				sum[j] += released.Mean[i*len(sum)+j]
-			}
-		}
-		s.mean, s.sigma = sum, s.sigma*math.Sqrt(float64(rows))
-		factor *= targetpair.Rows{Features: len(sum), Most: rows}.Scale()
+		s.sigma *= math.Sqrt(float64(units.Rows()))
+		factor *= targetpair.Rows{Features: len(s.mean), Most: units.Rows()}.Scale()
 	}
-	s.mean = slices.Clone(s.mean)
 	for i := range s.mean {
 		s.mean[i] *= factor
 	}
 	s.sigma *= factor
 	s.place(r.By)
 	return s, nil
+}
+
+// RowOf returns the sum of the rows of a record, which the record has one after the other. A record that is one row is
+// returned unchanged.
+func RowOf(record []float64, features int, l loss.Loss) []float64 {
+	units, several := l.(loss.Units)
+	if !several {
+		return record
+	}
+	sum := make([]float64, features)
+	for i := range units.Rows() {
+		for j := range sum {
+			sum[j] += record[i*features+j]
+		}
+	}
+	return sum
 }
 
 // place finds the features of each column.

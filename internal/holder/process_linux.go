@@ -38,5 +38,5 @@ func started(id int) (start string, runs bool) {
 	if err != nil || len(fields) < 20 {
 		return "", true
 	}
-	return string(fields[19]), string(fields[0]) != "Z" && string(fields[0]) != "X"
+	return string(fields[19]), string(fields[0]) != "Z"
 }

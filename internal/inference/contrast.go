@@ -137,7 +137,7 @@ func (f *Fit) Covariances(contrasts [][]float64) [][]float64 {
 	var left, whole mat.Dense
 	left.Mul(c, full(f.Covariance, k))
 	whole.Mul(&left, c.T())
-	v := symmetric(&whole)
+	v := Symmetric(&whole)
 	for i := range contrasts {
 		list = append(list, mat.Row(nil, i, v))
 	}

@@ -147,7 +147,7 @@ func (e *Estimate) wald(r Released, h *spectrum, g *mat.VecDense, v, sampling *m
 	d.MulVec(inverse, g)
 	e.Method = Wald
 	e.step(r, d)
-	e.StepCovariance = between(inverse, v)
+	e.StepCovariance = Between(inverse, v)
 	whole := mat.NewSymDense(k, nil)
 	whole.CopySym(v)
 	half := r.CurvatureSigma * r.CurvatureSigma / 2
@@ -156,7 +156,7 @@ func (e *Estimate) wald(r Released, h *spectrum, g *mat.VecDense, v, sampling *m
 		whole.SetSym(j, j, whole.At(j, j)+half*length)
 	}
 	whole.SymRankOne(whole, half, d)
-	e.Covariance, e.Sampling = between(inverse, whole), between(inverse, sampling)
+	e.Covariance, e.Sampling = Between(inverse, whole), Between(inverse, sampling)
 }
 
 // region fills in e by the method Region: the estimate is the centre of the Fieller region, and the
@@ -174,7 +174,7 @@ func (e *Estimate) region(r Released, g *mat.VecDense, v, sampling *mat.SymDense
 	}
 	n := of.with(func(v float64) float64 { return 1 / v })
 	kappa := r.CurvatureSigma * r.CurvatureSigma / of.values[0]
-	K := between(r.Curvature, n)
+	K := Between(r.Curvature, n)
 	for j := range k {
 		K.SetSym(j, j, K.At(j, j)-chi*kappa)
 	}
@@ -204,8 +204,8 @@ func (e *Estimate) region(r Released, g *mat.VecDense, v, sampling *mat.SymDense
 	if err := h.Inverse(r.Curvature); err != nil {
 		return errors.New("inference: the released curvature is singular")
 	}
-	half := symmetric(&h)
-	e.Sampling, e.StepCovariance = between(half, sampling), between(half, v)
+	half := Symmetric(&h)
+	e.Sampling, e.StepCovariance = Between(half, sampling), Between(half, v)
 	return nil
 }
 
@@ -380,18 +380,19 @@ func (s *spectrum) with(f func(v float64) float64) *mat.SymDense {
 	var scaled, m mat.Dense
 	scaled.Apply(func(_, k int, v float64) float64 { return v * f(s.values[k]) }, &s.vectors)
 	m.Mul(&scaled, s.vectors.T())
-	return symmetric(&m)
+	return Symmetric(&m)
 }
 
-// between returns the product a m a of the symmetric matrices a and m.
-func between(a, m mat.Symmetric) *mat.SymDense {
+// Between returns the product a m a of the symmetric matrices a and m.
+func Between(a, m mat.Symmetric) *mat.SymDense {
 	var left, whole mat.Dense
 	left.Mul(a, m)
 	whole.Mul(&left, a)
-	return symmetric(&whole)
+	return Symmetric(&whole)
 }
 
-func symmetric(m mat.Matrix) *mat.SymDense {
+// Symmetric returns the mean of m and its transpose. m is symmetric except for rounding errors.
+func Symmetric(m mat.Matrix) *mat.SymDense {
 	k, _ := m.Dims()
 	s := mat.NewSymDense(k, nil)
 	for j := range k {

@@ -2,11 +2,45 @@ package inspect
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
+
+// TestWholeTablesToTheLetter tests what is said of whole tables by their numbers of rows, with no two numbers alike: of rows
+// that a filter leaves out, rows that contribute nothing, open quotes and rows that end in a delimiter.
+func TestWholeTablesToTheLetter(t *testing.T) {
+	for _, c := range []struct {
+		t    tally
+		want string
+	}{
+		{tally{report: Report{Rows: 9, Silent: 4}}, ""},
+		{tally{}, "0 true the table has no rows"},
+		{tally{report: Report{Malformed: 3}}, "0 true the table has no rows"},
+		{tally{report: Report{LeftOut: 7}}, "7 true the row filter keeps no row"},
+		{tally{report: Report{LeftOut: 7, Malformed: 3}}, "7 true the row filter keeps no row"},
+		{tally{report: Report{Rows: 9, LeftOut: 7, Malformed: 2}}, ""},
+		{tally{report: Report{Rows: 9, Silent: 9, LeftOut: 7}}, "9 true no row counts: a fit would release noise alone"},
+		{tally{report: Report{Rows: 9, Silent: 5}}, "5 true half of the rows or more count and contribute nothing"},
+		{tally{report: Report{Rows: 10, Silent: 5}}, "5 true half of the rows or more count and contribute nothing"},
+		{tally{report: Report{Rows: 9}, open: 2}, "2 true a quote is still open at the end of a file, or for 16 MiB: the record in which it " +
+			"opens takes the lines after it"},
+		{tally{report: Report{Rows: 300}, ended: 2}, ""},
+		{tally{report: Report{Rows: 300}, ended: 3}, "3 false one empty cell more than the header: they end in a delimiter, and contribute nothing"},
+		{tally{report: Report{Rows: 7}, ended: 3}, "3 false one empty cell more than the header: they end in a delimiter, and contribute nothing"},
+		{tally{report: Report{Rows: 6}, ended: 3}, "3 true one empty cell more than the header: they end in a delimiter, and contribute nothing"},
+	} {
+		var got []string
+		for _, f := range c.t.whole() {
+			got = append(got, fmt.Sprint(f.Cells, f.Lost, " ", f.What))
+		}
+		if text := strings.Join(got, "\n"); text != c.want {
+			t.Errorf("%+v, open %d, ended %d: %q: must be %q", c.t.report, c.t.open, c.t.ended, text, c.want)
+		}
+	}
+}
 
 // TestLostToTheLetter tests what a report counts where a whole column, or rows that end in a delimiter, contribute
 // nothing.

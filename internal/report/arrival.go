@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 )
 
 // arrival says how far the steps of a run went from its start to the minimum along each coordinate of a way, for one
@@ -30,7 +31,7 @@ func (l *law) seeing(r *released, w *way, curved *mat.SymDense, weights, vary []
 	half.Mul(inverse, curved)
 	inside.Mul(&half, inverse)
 	var e mat.EigenSym
-	if !e.Factorize(symmetrised(&inside), true) {
+	if !e.Factorize(inference.Symmetric(&inside), true) {
 		return arrival{}, errNoEigenvalues
 	}
 	e.VectorsTo(&vectors)

@@ -7,6 +7,9 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Bars is a chart that compares values, with one bar on each line.
@@ -121,10 +124,7 @@ func (b Bars) draw(id string) template.HTML {
 	if !b.Dots {
 		values = append(values, 0)
 	}
-	lo, hi := values[0], values[0]
-	for _, v := range values {
-		lo, hi = min(lo, v), max(hi, v)
-	}
+	lo, hi := slices.Min(values), slices.Max(values)
 	x := newScale(b.X, lo, hi, left, right)
 	if !b.Dots && b.X.Min >= b.X.Max { // if no value lies on the other side of zero, bars start at the edge
 		if lo == 0 {
@@ -228,14 +228,11 @@ func (s *svg) interval(low, high, y float64, style string) {
 }
 
 func (b Bars) description() string {
-	t := b.X.Label + ":"
-	for i, item := range b.Items {
-		if i > 0 {
-			t += ";"
-		}
-		t += " " + item.Name + " " + Number(item.Value)
+	var items []string
+	for _, item := range b.Items {
+		items = append(items, item.Name+" "+Number(item.Value))
 	}
-	return t + ". " + b.Caption
+	return b.X.Label + ": " + strings.Join(items, "; ") + ". " + b.Caption
 }
 
 // Heat is a small table of numbers with coloured cells. Numbers above 0 have one colour and numbers below 0
@@ -294,19 +291,10 @@ func (h Heat) html(id string) (template.HTML, error) {
 const cellHeight, mostCell = 24.0, 90.0
 
 func (h Heat) draw(id string) template.HTML {
-	left := 0.
-	for _, name := range h.Rows {
-		left = max(left, min(wide(name), mostName)*labelSize)
-	}
-	left += 34
+	left := 34 + vector.Most(h.Rows, func(name string) float64 { return min(wide(name), mostName) * labelSize })
 	width := min((plotWidth-left-10)/float64(len(h.Columns)), mostCell)
 	bottom := 6 + cellHeight*float64(len(h.Rows))
-	most := 0.
-	for _, row := range h.Cells {
-		for _, c := range row {
-			most = max(most, math.Abs(c.Value))
-		}
-	}
+	most := vector.Most(slices.Concat(h.Cells...), func(c HeatCell) float64 { return math.Abs(c.Value) })
 	s := newSVG(id, plotWidth, bottom+44, h.Title, h.description())
 	for i, row := range h.Cells {
 		y := 6 + cellHeight*float64(i)

@@ -86,10 +86,9 @@ func (f *Fit) paragraph() string {
 	}
 	return fmt.Sprintf("%s was trained with (epsilon = %v, delta = %v)-differential privacy for %s (%v).%s %s It was "+
 		"trained by %s in %s %s, with noise from secret coins, by %s. The privacy unit is %s. The certificate (SHA-256 "+
-		"%s) can be rechecked without the data.%s",
-		what, c.Epsilon, c.Delta, fmt.Sprintf(neighbours, Number(float64(f.Certificate.Records()))), c.Relation,
-		with, basis,
-		algorithm, Number(float64(f.verified.Events)), kind+" releases", f.Certificate.Software(), unit.Record(), f.digest, f.found())
+		"%s) can be rechecked without the data.%s", what, c.Epsilon, c.Delta,
+		fmt.Sprintf(neighbours, Number(float64(f.Certificate.Records()))), c.Relation, with, basis, algorithm,
+		Number(float64(f.verified.Events)), kind+" releases", f.Certificate.Software(), unit.Record(), f.digest, f.found())
 }
 
 // found is the sentence about the released quality of the model, for a paper; "" if none was released.
@@ -112,9 +111,8 @@ func (f *Fit) bibtex() string {
 		trusting = ", trusting that " + bibText(strings.Join(trusted, "; that "))
 	}
 	return fmt.Sprintf("@misc{stillpoint-%s,\n  title = {%s},\n%s  note  = {(%v, %v)-differentially private under "+
-		"%v%s; certificate SHA-256 %s; %s}\n}",
-		f.digest[:8], bibText(f.title()), year, c.Epsilon, c.Delta, c.Relation, trusting, f.digest,
-		bibText(f.Certificate.Software()))
+		"%v%s; certificate SHA-256 %s; %s}\n}", f.digest[:8], bibText(f.title()), year, c.Epsilon, c.Delta, c.Relation,
+		trusting, f.digest, bibText(f.Certificate.Software()))
 }
 
 // bibText escapes or replaces the characters that BibTeX and TeX would read as commands.

@@ -50,18 +50,15 @@ func (f *Fit) thresholds() []float64 {
 
 // ordering says how classes follow from the score of a model of ordered classes; "" for another model.
 func (f *Fit) ordering() string {
-	text := ""
+	var list []string
 	for k, t := range f.thresholds() {
-		if k > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("%s from %s", Number(t), f.Model.Schema().Target().Classes[k+1])
+		list = append(list, Number(t)+" from "+f.Model.Schema().Target().Classes[k+1])
 	}
-	if text == "" {
+	if list == nil {
 		return ""
 	}
-	return " The log-odds of a class or a higher one are the sum minus the class's threshold. The thresholds are " + text +
-		" on. They are in order in every model of this loss."
+	return " The log-odds of a class or a higher one are the sum minus the class's threshold. The thresholds are " +
+		strings.Join(list, ", ") + " on. They are in order in every model of this loss."
 }
 
 // coefficients makes the section of the page about the model's coefficients and their noise.
@@ -69,9 +66,8 @@ func (f *Fit) coefficients(n runNoise) Section {
 	s := Section{Title: "What the model says"}
 	e, ok := f.explained(n)
 	if !ok {
-		s.Parts = append(s.Parts,
-			Text(fmt.Sprintf("The model has %s weights, which are no terms of a sum over features: the loss %s defines "+
-				"their meaning.", Number(float64(len(f.Model.Weights()))), f.Model.Loss().Name())))
+		s.Parts = append(s.Parts, Text(fmt.Sprintf("The model has %s weights, which are no terms of a sum over features: "+
+			"the loss %s defines their meaning.", Number(float64(len(f.Model.Weights()))), f.Model.Loss().Name())))
 		return s
 	}
 	unit, odds := f.score()
@@ -86,15 +82,11 @@ func (f *Fit) coefficients(n runNoise) Section {
 		hashed = " Buckets of hashed columns (" + listed(e.hashed,
 			160) + ") hold values that are not known. They are part of the sum and have no readable coefficient."
 	}
-	s.Parts = append(s.Parts,
-		Text(what+": the intercept, one term for each number or date, and for each category the difference between its "+
-			"level and its level of reference, the first one declared, in "+unit+". The intercept is for numbers of 0, dates "+
-			"at their first day and categories at their reference. Coefficients describe the model and its table, not "+
-			"causes."+hashed+f.additive()+f.ordering()),
-		f.certainty(e, n))
-	if b := f.bars(e, unit); b.check() == nil { // a weight near the end of the float64 range cannot be drawn
-		s.Parts = append(s.Parts, b)
-	}
+	s.Parts = append(s.Parts, Text(what+": the intercept, one term for each number or date, and for each category the "+
+		"difference between its level and its level of reference, the first one declared, in "+unit+". The intercept is "+
+		"for numbers of 0, dates at their first day and categories at their reference. Coefficients describe the model "+
+		"and its table, not causes."+hashed+f.additive()+f.ordering()), f.certainty(e, n))
+	s.draw(f.bars(e, unit))
 	s.Parts = append(s.Parts, f.table(e, odds))
 	return s
 }
@@ -108,9 +100,8 @@ func (f *Fit) additive() string {
 	}
 	return fmt.Sprintf(" Part of the score is interactions, which the fit found from the effects of the columns: a "+
 		"function of all columns together, with %d weights that have no reading one by one. Coefficients and curves "+
-		"describe the additive part alone. A "+
-		"column may have an effect in both parts, so a prediction may change by more or by less than "+
-		"its coefficient.", e.Features)
+		"describe the additive part alone. A column may have an effect in both parts, so a prediction may change by more "+
+		"or by less than its coefficient.", e.Features)
 }
 
 // beyond returns the number of coefficients that noise alone does not explain (their method within returns
@@ -175,12 +166,13 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 		how += " Where the rest is not small beside the noise, the noise alone and the share of the way stand beside the " +
 			"deviation. At a share above 100% the steps ended beyond that coefficient. Columns that vary together, small budgets and few rows cause it."
 	}
-	late := slices.DeleteFunc(slices.Clone(e.list), func(c coefficient) bool { return !c.late })
-	if len(late) > 0 {
-		var names []string
-		for _, c := range late {
+	var names []string
+	for _, c := range e.list {
+		if c.late {
 			names = append(names, c.label())
 		}
+	}
+	if len(names) > 0 {
 		how += fmt.Sprintf(" Not arrived: %s. The noise hides how many rows tell of these, or of the reference that they are "+
 			"compared with, so that their values are noise.", listed(names, 200))
 	}
@@ -191,9 +183,8 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 		how += " The model lies between its fit and a constant, and has that share of the fit’s noise and, in the intercept, " +
 			"of the constant’s noise."
 	}
-	return how +
-		" They show the privacy noise alone and leave out the sampling " +
-		"error, so they give no confidence interval."
+	return how + " They show the privacy noise alone and leave out the sampling error, so they give no confidence " +
+		"interval."
 }
 
 // overshoots reports whether some step size of the run is larger than 2/L or, with momentum, than 1/L,

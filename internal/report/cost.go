@@ -55,9 +55,8 @@ func (f *Fit) cost(ctx context.Context, a attack) Section {
 	for _, t := range v.Trusted {
 		s.Parts = append(s.Parts, Note("Trusted, not enforced by the program: "+t))
 	}
-	s.Parts = append(s.Parts,
-		Text("The meaning for one person: the curve bounds every attack on the releases, also those that may raise "+
-			"only few false alarms. Where an attack cannot tell, it does as well as a coin."),
+	s.Parts = append(s.Parts, Text("The meaning for one person: the curve bounds every attack on the releases, also "+
+		"those that may raise only few false alarms. Where an attack cannot tell, it does as well as a coin."),
 		a.plot(c.Epsilon, c.Delta), a.table())
 	if sampled {
 		s.Parts = append(s.Parts, f.scheduleTable())
@@ -143,8 +142,7 @@ func (f *Fit) ledger(ctx context.Context) []Part {
 			"became of its run.",
 	}
 	for _, r := range same[max(0, len(same)-mostRows):] {
-		outcome := r.Outcome
-		outcome = cmp.Or(outcome, "not ended")
+		outcome := cmp.Or(r.Outcome, "not ended")
 		if r.Fit == own.Fit {
 			outcome += " (this one)"
 		}
@@ -158,13 +156,11 @@ func (f *Fit) ledger(ctx context.Context) []Part {
 	if len(same) > 1 {
 		c := f.Certificate.Claim()
 		if epsilon, ok := together(ctx, same, c.Delta); ok {
-			parts = append(parts,
-				Note(fmt.Sprintf("All %d fits of this table together cost ε = %s at δ = %s: so much has been "+
-					"charged to a person in it.", len(same), Above(epsilon, 4), exact(c.Delta))))
+			parts = append(parts, Note(fmt.Sprintf("All %d fits of this table together cost ε = %s at δ = %s: so much has "+
+				"been charged to a person in it.", len(same), Above(epsilon, 4), exact(c.Delta))))
 		} else {
-			parts = append(parts,
-				Note(fmt.Sprintf("This table has been fitted %d times, under relations that do not compose: the guarantees add up.",
-					len(same))))
+			parts = append(parts, Note(fmt.Sprintf("This table has been fitted %d times, under relations that do not "+
+				"compose: the guarantees add up.", len(same))))
 		}
 	} else {
 		parts = append(parts, Text("Fitting the same table again costs a second budget."))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
@@ -363,9 +364,9 @@ func TestSeenCurvature(t *testing.T) {
 		t.Fatal("no eigenvalues")
 	}
 	of := newReleased(e, (*moment)(runrecord.NewMoment(rows.RawSymmetric().Data, d, 1e-6, ridge)))
-	p := symmetrised(of.power(-.5))
-	seen := sandwich(p, here)
-	mean := mat.Trace(seen) / mat.Trace(sandwich(p, rows))
+	p := inference.Symmetric(of.power(-.5))
+	seen := inference.Between(p, here)
+	mean := mat.Trace(seen) / mat.Trace(inference.Between(p, rows))
 	for sigma, want := range map[float64]func(i, j int) float64{
 		1e-6: here.At,
 		10:   func(i, j int) float64 { return mean * rows.At(i, j) },

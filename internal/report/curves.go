@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -189,18 +190,14 @@ func (f *Fit) means() (means []float64, sigma float64) {
 // surface. mass is the share of the rows around the place; it is nil if no usable means were released. thin
 // says that few rows are near the place, or that noise hides their number.
 func massesOf(shape dataset.Shape, means []float64, sigma float64) (mass []float64, thin []bool) {
-	if means == nil {
-		return nil, make([]bool, len(shape.Places))
-	}
 	sum := 0.
 	for _, p := range shape.Places {
-		v := max(means[p.Feature], 0)
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, make([]bool, len(shape.Places))
+		if means != nil {
+			v := max(means[p.Feature], 0)
+			mass, sum = append(mass, v), sum+v
 		}
-		mass, sum = append(mass, v), sum+v
 	}
-	if !(sum > 0) {
+	if !(sum > 0 && finite(sum)) {
 		return nil, make([]bool, len(shape.Places))
 	}
 	even := evenly(shape)
@@ -218,10 +215,7 @@ func evenly(shape dataset.Shape) []float64 {
 	for _, a := range shape.Axes {
 		own := a.Evenly()
 		if a.Levels != nil {
-			own = nil
-			for range a.Levels {
-				own = append(own, 1/float64(len(a.Levels)))
-			}
+			own = slices.Repeat([]float64{1 / float64(len(a.Levels))}, len(a.Levels))
 		}
 		var next []float64
 		for _, outer := range shares {
@@ -238,18 +232,14 @@ func evenly(shape dataset.Shape) []float64 {
 // at the place minus the mean value over all places. shares[i] is the share of place i in this mean.
 func lessMean(places []dataset.Place, shares []float64) [][]dataset.Part {
 	var features []int
+	var mean []float64
 	at := make(map[int]int)
-	for _, p := range places {
+	for i, p := range places {
 		for _, part := range p.Parts {
 			if _, known := at[part.Feature]; !known {
 				at[part.Feature] = len(features)
-				features = append(features, part.Feature)
+				features, mean = append(features, part.Feature), append(mean, 0)
 			}
-		}
-	}
-	mean := make([]float64, len(features))
-	for i, p := range places {
-		for _, part := range p.Parts {
 			mean[at[part.Feature]] += shares[i] * part.Factor
 		}
 	}
@@ -293,8 +283,7 @@ func (s shaped) point(i int, f float64) CurvePoint {
 		p.X = s.Axes[0].Knots[i+1]
 	}
 	if s.mass != nil {
-		mass := along(s.mass)
-		p.Mass = &mass
+		p.Mass = new(along(s.mass))
 	}
 	if s.sd == nil {
 		return p

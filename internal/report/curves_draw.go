@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -38,15 +39,15 @@ func (f *Fit) curves(n runNoise) (s Section, ok bool) {
 		for same < len(curves) && curves[same].Column == curves[0].Column {
 			same++
 		}
-		if p := f.picture(curves[:same]); drawn < mostPictures && p.check() == nil {
-			s.Parts, drawn = append(s.Parts, p), drawn+1
+		if drawn < mostPictures && s.draw(f.picture(curves[:same])) {
+			drawn++
 		}
 		curves = curves[same:]
 	}
 	drawn = 0
 	for _, u := range surfaces {
-		if h := f.heat(u); drawn < mostPictures && h.check() == nil {
-			s.Parts, drawn = append(s.Parts, h), drawn+1
+		if drawn < mostPictures && s.draw(f.heat(u)) {
+			drawn++
 		}
 	}
 	return s, true
@@ -91,9 +92,8 @@ func (f *Fit) aboutCurves(e explanation, overBounds bool) string {
 		text += "Bands are two standard deviations of the privacy noise either way. They may be " +
 			"many times too wide if most rows lie in a few steps of a curve."
 	}
-	return text +
-		" They leave out the sampling error, and the error of too few steps or knots. They are no " +
-		"confidence bands. Curves describe the model, not causes."
+	return text + " They leave out the sampling error, and the error of too few steps or knots. They are no confidence " +
+		"bands. Curves describe the model, not causes."
 }
 
 // axisOf returns what the plots of curves need for their vertical axis: its label, the function
@@ -166,10 +166,6 @@ func (f *Fit) picture(list []Curve) Plot {
 // the drawn value. A curve without confidence intervals is one line. A curve with confidence intervals is
 // drawn where it has them, and each stretch of such points is a line of its own.
 func (c Curve) series(shown func(float64) float64) (list []Series) {
-	name := "curve"
-	if c.Class != "" {
-		name = c.Class
-	}
 	begun := false
 	for _, point := range c.Points {
 		if c.Level > 0 && point.Low == nil {
@@ -177,7 +173,7 @@ func (c Curve) series(shown func(float64) float64) (list []Series) {
 			continue
 		}
 		if !begun {
-			list, begun = append(list, Series{Name: name, Style: Line}), true
+			list, begun = append(list, Series{Name: cmp.Or(c.Class, "curve"), Style: Line}), true
 		}
 		s := &list[len(list)-1]
 		s.X, s.Y = append(s.X, c.position(point.X)), append(s.Y, shown(point.Effect))
@@ -372,9 +368,7 @@ func (f *Fit) interactions() (s Section, ok bool) {
 	for j, b := range bins[:min(len(bins), mostBars)] {
 		bars.Items = append(bars.Items, Bar{Name: b.Column, Value: e.Alone[j]})
 	}
-	if bars.check() == nil {
-		s.Parts = append(s.Parts, bars)
-	}
+	s.draw(bars)
 	for k, pair := range e.Pairs {
 		if k >= mostPairs || !(pair.Share >= leastPair) {
 			break
@@ -391,9 +385,7 @@ func (f *Fit) interactions() (s Section, ok bool) {
 		label, _, _ := f.axisOf()
 		h.Caption = fmt.Sprintf("The mean of the score beyond a sum of functions of single columns: %s. It is %s of the "+
 			"score's variance. A dash marks places with few synthetic rows.", label, ofVariance(pair.Share))
-		if h.check() == nil {
-			s.Parts = append(s.Parts, h)
-		}
+		s.draw(h)
 	}
 	return s, true
 }

@@ -5,6 +5,8 @@ import (
 	"html/template"
 	"math"
 	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Sizes in units of the SVG's view box. Text is 12 units high. A chart is as wide as the column of text on any screen: on
@@ -31,12 +33,8 @@ func (p Plot) draw(id string) template.HTML {
 	x0, x1, y0, y1 := p.span()
 	top, bottom := topRoom, plotHeight-bottomRoom
 	y := newScale(p.Y, y0, y1, bottom, top)
-	left := 0.0
 	yTicks := y.ticks(7)
-	for _, t := range yTicks {
-		left = max(left, wide(t.label)*labelSize)
-	}
-	left += 34
+	left := 34 + max(0, vector.Most(yTicks, func(t tick) float64 { return wide(t.label) * labelSize }))
 	right := plotWidth - gap - 6 - p.labelWidth()
 	x := newScale(p.X, x0, x1, left, right)
 	d := &drawing{p, newSVG(id, plotWidth, plotHeight, p.Title, p.description()), x, y}
@@ -66,13 +64,8 @@ func (p Plot) draw(id string) template.HTML {
 // labelWidth returns the width in units of the view box that the names of the plot's lines need at its
 // right side. Longer names are cut to mostLabel.
 func (p Plot) labelWidth() float64 {
-	w := 0.0
-	for _, s := range p.Series {
-		w = max(w, wide(s.Name))
-	}
-	for _, r := range p.References {
-		w = max(w, wide(r.Name))
-	}
+	w := max(0, vector.Most(p.Series, func(s Series) float64 { return wide(s.Name) }),
+		vector.Most(p.References, func(r Reference) float64 { return wide(r.Name) }))
 	return min(w, mostLabel) * labelSize * 1.02
 }
 
@@ -146,10 +139,8 @@ func (d *drawing) band(i int, s Series) {
 		points = append(points, d.x.at(s.X[keep[j]]), d.y.at(s.Low[keep[j]]))
 	}
 	d.path(polygon(points), fillStyle(i)+` class="fill`+index(i)+`" fill-opacity=".16" stroke="none"`)
-	if len(keep) == 1 || s.Style == Points {
-		for _, k := range keep {
-			d.whisker(d.x.at(s.X[k]), d.y.at(s.Low[k]), d.y.at(s.High[k]), i)
-		}
+	if len(keep) == 1 {
+		d.whisker(d.x.at(s.X[0]), d.y.at(s.Low[0]), d.y.at(s.High[0]), i)
 	}
 }
 
@@ -170,11 +161,11 @@ func (d *drawing) series(i int, s Series) {
 		}
 		points = append(points, x, y)
 	}
-	if s.Style != Points && len(keep) > 1 {
+	if len(keep) > 1 {
 		d.path(polyline(points),
 			strokeStyle(i)+` class="stroke`+index(i)+`" stroke-width="2" stroke-linejoin="round"`+dashed(dashes[i]))
 	}
-	if s.Style == Joined || s.Style == Points || len(keep) == 1 {
+	if s.Style == Joined || len(keep) == 1 {
 		for _, k := range keep {
 			note := ""
 			if len(keep) <= 100 {
@@ -255,7 +246,7 @@ const labelHeight = 16.0
 // which the line ends. A sample of the line stands before the name.
 func (d *drawing) labels() {
 	var list []label
-	inside := func(y float64) float64 { return math.Min(math.Max(y, d.y.to), d.y.from) }
+	inside := func(y float64) float64 { return min(max(y, d.y.to), d.y.from) }
 	for i, s := range d.Series {
 		last := rightmost(s.X)
 		list = append(list, label{name: s.Name, i: i, style: s.Style, fromX: d.x.at(s.X[last]),
@@ -309,10 +300,7 @@ func rightmost(x []float64) int {
 
 func (d *drawing) label(l label) {
 	at := d.x.to
-	style := strokeStyle(l.i) + ` class="stroke` + index(l.i) + `" stroke-width="2"`
-	if l.style != Points {
-		style += dashed(dashes[l.i])
-	}
+	style := strokeStyle(l.i) + ` class="stroke` + index(l.i) + `" stroke-width="2"` + dashed(dashes[l.i])
 	if l.reference {
 		style = referenceStyle(l.i)
 	}
@@ -320,10 +308,8 @@ func (d *drawing) label(l label) {
 		d.path(polyline([]float64{math.Min(l.fromX+6, at+1), l.fromY, at + 8, l.y}),
 			`fill="none" class="frame" stroke="#8d959e" stroke-width=".8"`)
 	}
-	if l.style != Points || l.reference {
-		d.line(at+9, l.y, at+gap-5, l.y, style)
-	}
-	if !l.reference && (l.style == Joined || l.style == Points) {
+	d.line(at+9, l.y, at+gap-5, l.y, style)
+	if !l.reference && l.style == Joined {
 		d.marker(l.i, at+(9+gap-5)/2, l.y, "")
 	}
 	name := shorten(oneLine(l.name), mostLabel)

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -110,8 +109,7 @@ func NewFit(ctx context.Context, certificate, model []byte) (*Fit, error) {
 // certified parses the text of a model. It returns an error unless the certificate states the
 // SHA-256 of this text and the same row filter and privacy unit.
 func (f *Fit) certified(text []byte, path string) (err error) {
-	sum := sha256.Sum256(text)
-	if hex.EncodeToString(sum[:]) != f.Certificate.ModelSHA256() {
+	if fmt.Sprintf("%x", sha256.Sum256(text)) != f.Certificate.ModelSHA256() {
 		return fmt.Errorf("report: %s: %w", path, certificate.ErrModel)
 	}
 	if f.Model, err = model.Parse(text); err != nil {
@@ -135,8 +133,7 @@ func (f *Fit) certify(ctx context.Context, text []byte) (err error) {
 	if f.verified, err = f.Certificate.Verify(ctx); err != nil {
 		return err
 	}
-	sum := sha256.Sum256(text)
-	f.digest = hex.EncodeToString(sum[:])
+	f.digest = fmt.Sprintf("%x", sha256.Sum256(text))
 	var more struct{ Schedule []account.SampledSteps }
 	if err := json.Unmarshal(text, &more); err != nil {
 		return fmt.Errorf("report: certificate: %w", err)
@@ -305,13 +302,13 @@ func (f *Fit) columns(schema *dataset.Schema) Table {
 			if c.Transform == dataset.Log1p {
 				kind = "number, as log(1 + x)"
 			}
-			row.Cells = []string{c.Name, kind + curved(c) + indicated(c), exact(c.Low) + " to " + exact(c.High)}
+			row.Cells = []string{c.Name, kind + features(c), exact(c.Low) + " to " + exact(c.High)}
 		case dataset.Date:
 			kind := "date"
 			if c.Layout != "" {
 				kind = "date, written " + c.Layout
 			}
-			row.Cells = []string{c.Name, kind + curved(c) + indicated(c),
+			row.Cells = []string{c.Name, kind + features(c),
 				dataset.ShowDay(c.Low) + " to " + dataset.ShowDay(c.High)}
 		case dataset.Category:
 			row.Cells = []string{c.Name, "category", fmt.Sprintf("%d values: %s", len(c.Categories), listed(c.Categories, 160))}
@@ -347,21 +344,15 @@ func (f *Fit) columns(schema *dataset.Schema) Table {
 	return t
 }
 
-// curved describes a column's curve by its number of knots. It returns "" if the column has no curve.
-func curved(c dataset.Column) string {
+// features describes a column's curve by its number of knots, and its indicator of missing values, as far as it has them.
+func features(c dataset.Column) (text string) {
 	if c.Curve > 0 {
-		return fmt.Sprintf("; a curve of %d knots", c.Curve)
+		text = fmt.Sprintf("; a curve of %d knots", c.Curve)
 	}
-	return ""
-}
-
-// indicated describes a column's indicator of missing values in words. It returns "" if the column has no
-// indicator.
-func indicated(c dataset.Column) string {
 	if c.Indicator {
-		return "; a missing one is a feature of its own"
+		text += "; a missing one is a feature of its own"
 	}
-	return ""
+	return text
 }
 
 // listed joins names with commas. It stops before the text exceeds most characters, and adds the number of

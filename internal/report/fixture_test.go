@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -33,6 +34,8 @@ type folder struct {
 	noModel   bool
 	software  string
 	ledger    string
+	unit      account.Unit
+	dims      int            // weights of the model; 0 for one of each feature
 	intervals *inference.Fit // of the model; nil for none
 }
 
@@ -123,7 +126,7 @@ func (f folder) write(t testing.TB) string {
 		writeTo(t, filepath.Join(dir, modelFile), text)
 	}
 	c, err := certificate.FromJournal(account.Journal{
-		Budget: f.budget, Records: account.Records{Count: 10000, Filter: account.Filter(f.filter(t))}, Events: f.events,
+		Budget: f.budget, Records: account.Records{Count: 10000, Filter: account.Filter(f.filter(t)), Unit: f.unit}, Events: f.events,
 		Schedule: f.schedule,
 	}, certificate.Params{
 		Software: f.software, Algorithm: f.algorithm, Complete: f.complete, ModelSHA256: digest,
@@ -149,7 +152,7 @@ func (f folder) model(t testing.TB) []byte {
 	if f.loss == "" {
 		f.loss = "logistic"
 	}
-	weights := make([]float64, schema.Dim())
+	weights := make([]float64, cmp.Or(f.dims, schema.Dim()))
 	for j := range weights {
 		weights[j] = float64(j%7) - 3
 		if f.weights != nil {
@@ -158,7 +161,7 @@ func (f folder) model(t testing.TB) []byte {
 	}
 	// json.Marshal sorts the members of a map. Any order is valid.
 	members := map[string]any{
-		"format": "stillpoint model", "version": 1, "software": f.software, "complete": f.complete, "loss": f.loss,
+		"format": "stillpoint model", "version": 1 + min(f.dims, 1), "software": f.software, "complete": f.complete, "loss": f.loss,
 		"regularizer": "none",
 		"privacy": map[string]any{"epsilon": 1, "delta": 1e-6, "relation": f.budget.Relation().String(),
 			"neighbour": account.Filter(schema.Filter()).Neighbour(f.budget.Relation()), "certificate": certificateFile},

@@ -163,3 +163,43 @@ func TestInteractionsInNumbers(t *testing.T) {
 		t.Errorf("%s: must be %s", heat.Caption, ofVariance(pair/variance))
 	}
 }
+
+// TestInteractionsNeedNoSecondColumn tests the section of a model with one column alone: the column explains all of the
+// score, and no pair is drawn.
+func TestInteractionsNeedNoSecondColumn(t *testing.T) {
+	base, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: "a", Kind: dataset.Category, Categories: []string{"u", "v"}}},
+		Target: dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"no", "yes"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, level := base.Dim(), 1/base.Scale()
+	moment := make([]float64, d*d)
+	for j, share := range []float64{.5, .3, .2} {
+		for _, at := range []int{j*d + j, j*d + d - 1, (d-1)*d + j, (d-1)*d + d - 1} {
+			moment[at] += share * level * level
+		}
+	}
+	with, err := base.WithEffects(dataset.Effects{Seed: 3, Features: 2, Weight: 2, Scale: .7, Centres: []float64{.1}, Weights: make([]float64, d)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := make([]float64, with.Dim())
+	for j := range w {
+		w[j] = .1 * float64(j+1)
+	}
+	m, err := model.New(model.Params{Software: "test v1", Loss: loss.Logistic(), Regularizer: loss.None(), Schema: with, Weights: w,
+		Privacy: model.Privacy{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6},
+			Neighbour: "one row", Certificate: "certificate.json"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &Fit{Model: m, plan: runrecord.Run{Effects: &runrecord.Effects{Synthetic: &runrecord.Synthetic{Rows: synthetic.Rows,
+		Moment: runrecord.NewMoment(moment, d, 1e-6, 0)}}}}
+	s, ok := f.interactions()
+	if !ok {
+		t.Fatal("no section")
+	}
+	if bars := partOf(t, s, func(Bars) bool { return true }); len(bars.Items) != 1 || !near(bars.Items[0].Value, 1, 1e-9) || len(s.Parts) != 2 {
+		t.Errorf("%+v, %d parts", bars.Items, len(s.Parts))
+	}
+}

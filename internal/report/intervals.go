@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -19,9 +20,8 @@ import (
 // CoefficientText formats coefficients with confidence intervals as a plain-text table.
 func CoefficientText(c *model.Coefficients) string {
 	var b strings.Builder
-	asked := c.Asked
 	if c.Short {
-		fmt.Fprintf(&b, "Formula asked for:  %s\n", oneLine(asked))
+		fmt.Fprintf(&b, "Formula asked for:  %s\n", oneLine(c.Asked))
 		fmt.Fprintf(&b, "SHORT formula:      %s\n", oneLine(c.Formula))
 		b.WriteString("The intervals belong to the SHORT formula, not to the one that was asked for:\n")
 		for _, line := range c.Changes {
@@ -43,11 +43,7 @@ func CoefficientText(c *model.Coefficients) string {
 	}
 	fmt.Fprintln(w, head)
 	for _, t := range c.List {
-		against := t.Per
-		if t.Reference != "" {
-			against = t.Reference
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", oneLine(named(t)), oneLine(against), strings.Join(cells(t, ratio != ""), "\t"))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", oneLine(named(t)), oneLine(cmp.Or(t.Reference, t.Per)), strings.Join(cells(t, ratio != ""), "\t"))
 	}
 	for _, t := range c.Thresholds {
 		fmt.Fprintf(w, "%s\tthreshold 1\t%s\n", t.Term, strings.Join(cells(t, ratio != ""), "\t"))
@@ -173,9 +169,7 @@ func (f *Fit) intervals() (Section, bool) {
 	if c.Short {
 		s.Parts = append(s.Parts, Note("The intervals belong to the SHORT formula: "+strings.Join(c.Changes, "; ")+"."))
 	}
-	if b := forest(c); b.check() == nil {
-		s.Parts = append(s.Parts, b)
-	}
+	s.draw(forest(c))
 	s.Parts = append(s.Parts, effects(c), Text(c.Meaning+states(c)))
 	return s, true
 }
@@ -242,12 +236,8 @@ func effects(c *model.Coefficients) Table {
 		if len(t.Rows) >= mostRows-1 {
 			break
 		}
-		against := v.Per
-		if v.Reference != "" {
-			against = v.Reference
-		}
 		t.Rows = append(t.Rows, Row{
-			Cells: append([]string{named(v), against}, cells(v, ratio != "")...),
+			Cells: append([]string{named(v), cmp.Or(v.Reference, v.Per)}, cells(v, ratio != "")...),
 			Faint: v.State != inference.Reported || v.Low <= 0 && 0 <= v.High,
 		})
 	}
@@ -362,8 +352,7 @@ func Tests(m *model.Model) ([]Test, error) {
 			continue
 		}
 		t.Statistic = distance(joint.Estimate, joint.Covariance)
-		p := mathext.GammaIncRegComp(float64(t.Terms)/2, t.Statistic/2)
-		t.P = &p
+		t.P = new(mathext.GammaIncRegComp(float64(t.Terms)/2, t.Statistic/2))
 	}
 	holm(list)
 	return list, nil
@@ -391,17 +380,11 @@ func holm(list []Test) {
 			stated = append(stated, &list[i])
 		}
 	}
-	slices.SortStableFunc(stated, func(a, b *Test) int {
-		if *a.P < *b.P {
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(stated, func(a, b *Test) int { return cmp.Compare(*a.P, *b.P) })
 	least := 0.
 	for i, t := range stated {
 		least = max(least, min(*t.P*float64(len(stated)-i), 1))
-		p := least
-		t.Holm = &p
+		t.Holm = new(least)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -29,8 +30,9 @@ type margins struct {
 }
 
 // marginsOf computes the margins from g, the second moment of all rows, of which the given share is read, and from the
-// weights. It returns false if the loss's second derivative is not known for such margins.
-func marginsOf(m *model.Model, g *mat.SymDense, weights []float64, shared, share, value float64,
+// weights. level is the mean of the loss's second derivative, where that was released, and otherwise 0. marginsOf returns
+// false if the second derivative is not known for such margins.
+func marginsOf(m *model.Model, g *mat.SymDense, weights []float64, shared, share, value, level float64,
 	released *moment) (*margins, bool) {
 	d := g.SymmetricDim()
 	if v := g.At(d-1, d-1) / share; shared > 0 &&
@@ -54,6 +56,9 @@ func marginsOf(m *model.Model, g *mat.SymDense, weights []float64, shared, share
 		}
 	}
 	of.curvature = func(mean []float64) (*mat.SymDense, bool) {
+		if level > 0 {
+			return mat.NewSymDense(1, []float64{level}), k == 1
+		}
 		curvature, ok := m.Curvature(mean, of.spread, released.Slope, value)
 		if !ok {
 			return nil, false
@@ -152,8 +157,8 @@ func (l *law) seenCurvature(r *released, rows *mat.SymDense) (level float64, apa
 		slices.ContainsFunc(entries, func(v float64) bool { return !(math.Abs(v) < mostMoment) }):
 		return 0, nil, errors.New("the released curvature is out of all proportion")
 	}
-	here, root := mat.NewSymDense(d, entries), symmetrised(r.power(.5))
-	usual := sandwich(symmetrised(r.power(-.5)), rows)
+	here, root := mat.NewSymDense(d, entries), inference.Symmetric(r.power(.5))
+	usual := inference.Between(inference.Symmetric(r.power(-.5)), rows)
 	level = max(mat.Trace(here)/mat.Trace(usual), 0)
 	var e mat.EigenSym
 	if !e.Factorize(usual, true) {
@@ -178,13 +183,5 @@ func (l *law) seenCurvature(r *released, rows *mat.SymDense) (level float64, apa
 	usual.ScaleSym(-level, usual)
 	here.AddSym(here, usual)
 	here.ScaleSym(signal/(signal+noise), here)
-	return level, sandwich(root, sandwich(symmetrised(&seen), here)), nil
-}
-
-// sandwich returns a m a for symmetric matrices.
-func sandwich(a, m *mat.SymDense) *mat.SymDense {
-	var left, whole mat.Dense
-	left.Mul(a, m)
-	whole.Mul(&left, a)
-	return symmetrised(&whole)
+	return level, inference.Between(root, inference.Between(inference.Symmetric(&seen), here)), nil
 }

@@ -29,6 +29,30 @@ type Section struct {
 	Parts []Part
 }
 
+// released adds a number that was released with noise, which may make it zero or negative, if it is finite and below
+// 1e200.
+func (f *Facts) released(name string, x float64, note string) {
+	if drawable(x, false) {
+		*f = append(*f, Fact{Name: name, Value: Number(x), Note: note})
+	}
+}
+
+// positive adds a number as released does, if it is above 0.
+func (f *Facts) positive(name string, x float64, note string) {
+	if x > 1e-200 {
+		f.released(name, x, note)
+	}
+}
+
+// draw adds a chart, unless it cannot be drawn: a model may have numbers near the end of the range of float64.
+func (s *Section) draw(chart Part) bool {
+	ok := chart.check() == nil
+	if ok {
+		s.Parts = append(s.Parts, chart)
+	}
+	return ok
+}
+
 // Part is a [Text], [Note], [Facts], [Code], [Table], [Plot], [Bars] or [Heat].
 type Part interface {
 	// check returns an error if the part cannot be shown on a page.

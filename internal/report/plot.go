@@ -41,9 +41,8 @@ type Style string
 
 const (
 	Joined Style = ""
-	Line   Style = "line"   // joined without markers
-	Points Style = "points" // markers alone
-	Steps  Style = "steps"  // constant from each point to the next point
+	Line   Style = "line"  // joined without markers
+	Steps  Style = "steps" // constant from each point to the next point
 )
 
 // Series is a named sequence of 1 to 1e7 points (X[i], Y[i]).
@@ -127,9 +126,9 @@ func (p Plot) check() error {
 
 func (p Plot) checkPoints(s Series) error {
 	switch s.Style {
-	case Joined, Line, Points, Steps:
+	case Joined, Line, Steps:
 	default:
-		return fmt.Errorf("style = %q: must be line, points, steps or empty", s.Style)
+		return fmt.Errorf("style = %q: must be line, steps or empty", s.Style)
 	}
 	if len(s.Y) != len(s.X) || (s.Low != nil || s.High != nil) && (len(s.Low) != len(s.X) || len(s.High) != len(s.X)) {
 		return fmt.Errorf("%d x, %d y, %d low, %d high: must be as many", len(s.X), len(s.Y), len(s.Low), len(s.High))

@@ -34,13 +34,6 @@ func (f *Fit) lead() string {
 func (f *Fit) quality() (s Section, ok bool) {
 	s = Section{Title: "How good it is"}
 	var facts Facts
-	// released adds a number that was released with noise. Noise may make a loss zero or negative, so released accepts
-	// any finite x below 1e200.
-	released := func(name string, x float64, note string) {
-		if drawable(x, false) {
-			facts = append(facts, Fact{Name: name, Value: Number(x), Note: note})
-		}
-	}
 	if c := f.plan.Compared; c != nil && drawable(c.Difference, false) && drawable(c.Sigma, true) {
 		facts = append(facts, Fact{Name: "Against a constant", Value: Number(c.Difference),
 			Note: fmt.Sprintf("the fit's mean loss less the best constant's over all records of the fit, released with noise of "+
@@ -50,18 +43,15 @@ func (f *Fit) quality() (s Section, ok bool) {
 			if c.Events {
 				name = "Explained randomness of the times"
 			}
-			released(name, share,
-				fmt.Sprintf("95%% interval: %s to %s", Number(low), Number(high)))
+			facts.released(name, share, fmt.Sprintf("95%% interval: %s to %s", Number(low), Number(high)))
 		}
 		if c.ConstantSigma > 0 && (c.Earlier() || c.Constant > 3*c.ConstantSigma) && !c.Unresolved {
-			released("Loss of the constant", c.Constant, fmt.Sprintf("released with noise of %s", Number(c.ConstantSigma)))
+			facts.released("Loss of the constant", c.Constant, fmt.Sprintf("released with noise of %s", Number(c.ConstantSigma)))
 		}
-		if bars := f.losses(); len(bars.Items) > 0 && bars.check() == nil {
-			s.Parts = append(s.Parts, bars)
-		}
+		s.draw(f.losses())
 	}
 	if m := f.plan.Measured; m != nil {
-		released("Mean loss measured", m.Loss, fmt.Sprintf("at the result, released with noise of %s", Number(m.LossSigma)))
+		facts.released("Mean loss measured", m.Loss, fmt.Sprintf("at the result, released with noise of %s", Number(m.LossSigma)))
 	}
 	if len(facts) == 0 {
 		return s, false

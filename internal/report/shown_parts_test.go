@@ -3,11 +3,13 @@ package report
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/model"
@@ -73,6 +75,69 @@ func TestPartsToTheLetter(t *testing.T) {
 		n, err := derive(&trace)
 		if err != nil || n.loose != want {
 			t.Errorf("chosen among %d: %q, %v", chosen, n.loose, err)
+		}
+	}
+}
+
+// TestUnitsAreCitedToTheLetter tests that the paragraph for papers names the privacy unit, and the number of its rows that a
+// fit uses at most.
+func TestUnitsAreCitedToTheLetter(t *testing.T) {
+	for relation, want := range map[account.Relation]string{
+		account.ReplaceOne: "for tables that differ in all rows of one ward, replaced by those of another " +
+			"(their number, 10,000, is public) (replace-one). Of each 7 rows were used at most.",
+		account.AddOrRemove: "for tables that differ by all rows of one ward, added or removed (declared number: " +
+			"10,000) (add-or-remove). Of each 7 rows were used at most.",
+	} {
+		f := people(t, "p", 4)
+		f.unit = account.Unit{Column: "ward", Rows: 7, Count: account.Mean}
+		f.budget = budget(t, relation)
+		f.events = gradients(t, 4, f.budget)
+		f.schema.Where, f.schema.Unit = "", dataset.Unit{Column: "ward", Rows: 7}
+		if text := read(t, f).paragraph(); !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+// TestNetworksHaveNoCoefficients tests the page's text about a model whose weights are no terms of a sum: a hidden layer of
+// three units of d features, and four weights after it.
+func TestNetworksHaveNoCoefficients(t *testing.T) {
+	f := people(t, "p", 4)
+	schema, err := dataset.New(f.schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.loss, f.dims = "network(3,tanh,logistic)", 3*schema.Dim()+4
+	fit := read(t, f)
+	s := fit.coefficients(fit.noise())
+	want := Text(fmt.Sprintf("The model has %d weights, which are no terms of a sum over features: the loss "+
+		"network(3,tanh,logistic) defines their meaning.", f.dims))
+	if len(s.Parts) != 1 || s.Parts[0] != Part(want) {
+		t.Errorf("%v: must be %v", s.Parts, want)
+	}
+}
+
+// TestMeansOfCurvesAreTold tests the note over pictures of curves: it says over which rows the mean of a curve is 0, those
+// of the table if a run released their means, also where an interaction is the only one between bounds.
+func TestMeansOfCurvesAreTold(t *testing.T) {
+	const rows, bounds = "less its mean over the rows, as far as", "less its mean between the bounds: no means over the rows were released."
+	w := curvedBowl(t)
+	weights, l := w.fit(rand.New(rand.NewPCG(2, 1)))
+	released := w.fitted(t, weights, l)
+	curve := people(t, "p", 4)
+	curve.schema.Columns[0].Curve = 4
+	pair := people(t, "p", 4)
+	pair.schema.Interactions = []dataset.Interaction{{"p1", "p3"}}
+	for _, c := range []struct {
+		fit     *Fit
+		is, not string
+	}{{released, rows, bounds}, {read(t, curve), bounds, rows}, {read(t, pair), bounds, rows}} {
+		s, ok := c.fit.curves(runNoise{why: errTest})
+		if !ok {
+			t.Fatal("no curves")
+		}
+		if text := fmt.Sprint(s.Parts[0]); !strings.Contains(text, c.is) || strings.Contains(text, c.not) {
+			t.Errorf("%q: must say %q", text, c.is)
 		}
 	}
 }

@@ -37,43 +37,31 @@ func (f *Fit) noise() runNoise {
 func (f *Fit) signal(n runNoise) Section {
 	s := Section{Title: "Noise and signal"}
 	var facts Facts
-	add := func(name string, x float64, note string) {
-		if drawable(x, true) {
-			facts = append(facts, Fact{Name: name, Value: Number(x), Note: note})
-		}
-	}
-	// released adds a number that was released with noise. Noise may make a norm or a loss zero or
-	// negative, so released accepts any finite x below 1e200.
-	released := func(name string, x float64, note string) {
-		if drawable(x, false) {
-			facts = append(facts, Fact{Name: name, Value: Number(x), Note: note})
-		}
-	}
 	root := 0.0
 	if f.Model != nil {
 		root = math.Sqrt(float64(len(f.Model.Weights())))
 	}
 	if k := len(n.estimate); k > 0 && root > 0 {
-		add("Noise in the last gradient estimate", root*n.estimate[k-1],
+		facts.positive("Noise in the last gradient estimate", root*n.estimate[k-1],
 			fmt.Sprintf("its length; %s in each coordinate", Number(n.estimate[k-1])))
 	}
 	at := "at the result"
 	if c := f.plan.Compared; c != nil && c.Shrunk > 0 {
 		at = "at the fit, which is not the published model"
 	}
-	add("Gradient norm to expect", f.plan.Predicted, at+", as planned before the first release; 0 at a stationary point")
+	facts.positive("Gradient norm to expect", f.plan.Predicted, at+", as planned before the first release; 0 at a stationary point")
 	if f.plan.Foreseen > 0 {
-		add("The same, foreseen", f.plan.Foreseen, at+", after the releases about rows and gradients")
+		facts.positive("The same, foreseen", f.plan.Foreseen, at+", after the releases about rows and gradients")
 	}
 	if l := f.plan.Late; l != nil && l.Noise > 0 {
 		note := fmt.Sprintf("of the last %d steps on average, of which noise alone makes %s", l.Steps, Number(l.Noise))
 		if f.plan.Arrived != "" {
 			note += ": " + f.plan.Arrived
 		}
-		add("Gradient at the end", l.Gradient, note)
+		facts.positive("Gradient at the end", l.Gradient, note)
 	}
 	if m := f.plan.Measured; m != nil {
-		released("Gradient norm measured", m.GradientNorm,
+		facts.released("Gradient norm measured", m.GradientNorm,
 			fmt.Sprintf("at the result, released with noise of %s", Number(m.GradientSigma)))
 	}
 	if c := f.plan.Curvature; c != nil && drawable(math.Abs(c.Curvature), true) && drawable(c.Sigma, true) {
@@ -93,17 +81,15 @@ func (f *Fit) signal(n runNoise) Section {
 		}
 		note := fmt.Sprintf("%s, %s, chosen by it among %s; released with noise of %s", of, at,
 			count(l.Among, "point", "points"), Number(l.Sigma))
-		released("Gradient norm looked at", l.GradientNorm, note)
+		facts.released("Gradient norm looked at", l.GradientNorm, note)
 	}
-	add("Noise level", f.plan.Floor,
-		"the noise of one gradient released with the whole budget; up to constants no private algorithm gets below it on "+
-			"every problem")
-	add("Longest gradient of a row", f.plan.Clip,
+	facts.positive("Noise level", f.plan.Floor, "the noise of one gradient released with the whole budget; up to "+
+		"constants no private algorithm gets below it on every problem")
+	facts.positive("Longest gradient of a row", f.plan.Clip,
 		"longer ones are clipped to it: the mean gradient is no longer at any point")
-	add("Effective size N", f.plan.Effective, "rows × μ / √weights; below 30 the table is too small for this budget")
+	facts.positive("Effective size N", f.plan.Effective, "rows × μ / √weights; below 30 the table is too small for this budget")
 	if len(facts) > 0 {
-		s.Parts = append(s.Parts, facts,
-			Text("Lengths are after scaling, by which a row has norm 1 at most."))
+		s.Parts = append(s.Parts, facts, Text("Lengths are after scaling, by which a row has norm 1 at most."))
 	}
 	p := f.multiplierPlot()
 	if len(n.estimate) > 0 && root > 0 {

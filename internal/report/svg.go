@@ -140,31 +140,10 @@ const (
 // referenceDashes are the dash patterns of reference lines, lines in a plot that are not data.
 var referenceDashes = [...]string{"6 4", "1.5 3", "9 3 1.5 3"}
 
-// marker draws a point at (x, y) with the shape and the colour of series i. There are seven shapes.
-// Browsers show title when the pointer is on the point.
+// marker draws a point at (x, y) with the colour of series i. Browsers show title when the pointer is on the point.
 func (b *svg) marker(i int, x, y float64, title string) {
-	const r = 4.0
-	style := fillStyle(i) + ` stroke="#ffffff" stroke-width="1" class="halo fill` + index(i) + `"`
-	path := func(points ...float64) {
-		b.open("path", `d="%s" %s`, polygon(points), style)
-	}
-	switch i % 7 {
-	case 0:
-		b.open("circle", `cx="%s" cy="%s" r="%s" %s`, num(x), num(y), num(r), style)
-	case 1:
-		b.open("rect", `x="%s" y="%s" width="%s" height="%s" %s`, num(x-3.6), num(y-3.6), num(7.2), num(7.2), style)
-	case 2:
-		path(x, y-5.2, x+4.8, y+3.6, x-4.8, y+3.6)
-	case 3:
-		path(x, y-5.4, x+5.4, y, x, y+5.4, x-5.4, y)
-	case 4:
-		path(x, y+5.2, x+4.8, y-3.6, x-4.8, y-3.6)
-	case 5:
-		path(x-1.6, y-5, x+1.6, y-5, x+1.6, y-1.6, x+5, y-1.6, x+5, y+1.6, x+1.6, y+1.6, x+1.6, y+5, x-1.6, y+5, x-1.6, y+1.6,
-			x-5, y+1.6, x-5, y-1.6, x-1.6, y-1.6)
-	default:
-		path(x-5, y-2, x, y-5.4, x+5, y-2, x+3.2, y+4.4, x-3.2, y+4.4)
-	}
+	b.open("circle", `cx="%s" cy="%s" r="4" %s stroke="#ffffff" stroke-width="1" class="halo fill%s"`, num(x), num(y),
+		fillStyle(i), index(i))
 	b.title(title)
 	b.close()
 }

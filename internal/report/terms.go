@@ -129,9 +129,8 @@ func (f *Fit) coefficientList() (*Coefficients, error) {
 	n := f.noise()
 	e, ok := f.explained(n)
 	if !ok {
-		return nil,
-			fmt.Errorf("coefficients: the model's loss is %s, a network: its %d weights are no terms of a sum over columns, "+
-				"and have no reading by column", f.Model.Loss().Name(), len(f.Model.Weights()))
+		return nil, fmt.Errorf("coefficients: the model's loss is %s, a network: its %d weights are no terms of a sum "+
+			"over columns, and have no reading by column", f.Model.Loss().Name(), len(f.Model.Weights()))
 	}
 	unit, _ := f.score()
 	c := &Coefficients{Target: f.Model.Schema().Target().Column, Unit: unit, References: map[string]string{},

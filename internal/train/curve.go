@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/describe"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -108,8 +110,7 @@ func (c *Config) fixed(budget account.Budget, records int) (*Config, error) {
 		return nil, err
 	}
 	r := *c
-	r.Schema, r.adapted, r.settled = schema, adaptedTo(choices, records), true
-	r.curves = slices.Concat(c.curves, choices.Curves)
+	r.Schema, r.adapted, r.settled, r.curves = schema, adaptedTo(choices, records), true, choices.Curves
 	reduce, whole, err := r.reduced(budget, float64(records))
 	if err != nil {
 		return nil, err
@@ -132,26 +133,19 @@ func sizeOf(b account.Budget, records float64) float64 {
 // table has too few records. One warning names all columns that stay linear, and one names all interactions
 // that are left out. It returns nil if nothing was left out.
 func adaptedTo(r dataset.Resolved, records int) (list []Warning) {
-	many := func(of int, one, more string) string {
-		if of == 1 {
-			return one
-		}
-		return more
-	}
+	many := func(of int, one, more string) string { return map[bool]string{true: one, false: more}[of == 1] }
 	if len(r.Linear) > 0 {
-		list = append(list, Warning{Code: WarnCurves,
-			Text: fmt.Sprintf("%s %s linear: with %d records at this budget the least curve would be more noise than shape",
-				strings.Join(r.Linear, ", "), many(len(r.Linear), "stays", "stay"), records)})
+		list = append(list, warn(WarnCurves, "%s %s linear: with %d records at this budget the least curve would be more "+
+			"noise than shape", strings.Join(r.Linear, ", "), many(len(r.Linear), "stays", "stay"), records)...)
 	}
 	if len(r.Without) > 0 {
 		var pairs []string
 		for _, p := range r.Without {
 			pairs = append(pairs, p[0]+" and "+p[1])
 		}
-		list = append(list, Warning{Code: WarnPairs,
-			Text: fmt.Sprintf("the %s of %s %s left out: with %d records at this budget %s would be more noise than shape",
-				many(len(pairs), "interaction", "interactions"), strings.Join(pairs, ", of "), many(len(pairs), "is", "are"),
-				records, many(len(pairs), "it", "they"))})
+		list = append(list, warn(WarnPairs, "the %s of %s %s left out: with %d records at this budget %s would be more "+
+			"noise than shape", many(len(pairs), "interaction", "interactions"), strings.Join(pairs, ", of "),
+			many(len(pairs), "is", "are"), records, many(len(pairs), "it", "they"))...)
 	}
 	return list
 }
@@ -204,10 +198,7 @@ func (c *Config) ranking(p optimize.Problem, l loss.Loss) (*Ranks, optimize.Prob
 		}
 		return nil, p, nil
 	}
-	if share == 0 {
-		share = DefaultRanks
-	}
-	r := &Ranks{Columns: slices.Clone(c.curves), Charge: share * p.Budget.Charge()}
+	r := &Ranks{Columns: slices.Clone(c.curves), Charge: cmp.Or(share, DefaultRanks) * p.Budget.Charge()}
 	return r, c.without(p, r.Charge), nil
 }
 
@@ -268,7 +259,7 @@ func (r Ranks) Run(ctx context.Context, o optimize.Oracle, base *dataset.Schema,
 	if err != nil {
 		return nil, err
 	}
-	schema, err := base.Ranked(r.Columns, rowOf(released.Mean, fine.Dim(), l))
+	schema, err := base.Ranked(r.Columns, describe.RowOf(released.Mean, fine.Dim(), l))
 	if err != nil {
 		return nil, err
 	}
@@ -276,22 +267,6 @@ func (r Ranks) Run(ctx context.Context, o optimize.Oracle, base *dataset.Schema,
 		return nil, err
 	}
 	return schema, nil
-}
-
-// rowOf returns the sum of the rows of a record, which the record has one after the other. A record that is one
-// row is returned unchanged.
-func rowOf(record []float64, features int, l loss.Loss) []float64 {
-	units, several := l.(loss.Units)
-	if !several {
-		return record
-	}
-	sum := make([]float64, features)
-	for i := range units.Rows() {
-		for j := range sum {
-			sum[j] += record[i*features+j]
-		}
-	}
-	return sum
 }
 
 // monotone returns weights with which the score is monotone in each column that the schema declares monotone:

@@ -46,9 +46,24 @@ func isPattern(path string) bool {
 // checkData returns an error if the configuration does not say which table to read. It also returns an error
 // if a required public name of the table is missing, or if the public name or the text format is invalid.
 func (c *Config) checkData() error {
+	check := c.checkFiles
 	if c.held() {
-		return c.checkHeld()
+		check = c.checkHeld
 	}
+	if err := check(); err != nil {
+		return err
+	}
+	if rule := nameRule(c.Table); rule != "" {
+		return fmt.Errorf("table = %q: must %s", c.Table, rule)
+	}
+	if err := c.CSV.Check(); err != nil {
+		return fmt.Errorf("csv: %w", err)
+	}
+	return nil
+}
+
+// checkFiles checks which files hold the table, and that a table of several files, or of no file, has a name.
+func (c *Config) checkFiles() error {
 	several := len(c.Data) > 1
 	for _, name := range c.Data {
 		switch {
@@ -68,11 +83,6 @@ func (c *Config) checkData() error {
 	case several && c.Table == "":
 		return errors.New("table: must give the table a public name, by which its fits are summed, since data: is not one " +
 			"file")
-	case nameRule(c.Table) != "":
-		return fmt.Errorf("table = %q: must %s", c.Table, nameRule(c.Table))
-	}
-	if err := c.CSV.Check(); err != nil {
-		return fmt.Errorf("csv: %w", err)
 	}
 	return nil
 }
@@ -94,11 +104,6 @@ func (c *Config) checkHeld() error {
 		return errors.New("data: must be left out where the program holds the table")
 	case c.Rows != nil && c.Reader != nil:
 		return errors.New("rows: must be left out where there is a reader")
-	case nameRule(c.Table) != "":
-		return fmt.Errorf("table = %q: must %s", c.Table, nameRule(c.Table))
-	}
-	if err := c.CSV.Check(); err != nil {
-		return fmt.Errorf("csv: %w", err)
 	}
 	return nil
 }

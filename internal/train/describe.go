@@ -201,8 +201,7 @@ func bounded(s *dataset.Schema, found describe.Description, left bool) (*dataset
 			return nil, missed(t.Column)
 		}
 	}
-	return dataset.New(dataset.Definition{Columns: columns, Target: t, Interactions: s.Interactions(),
-		Where: s.Filter().String(), Missing: s.Missing(), Norm: s.Norm(), Unit: s.Unit()})
+	return dataset.New(definition(s, columns, t))
 }
 
 // unbounded returns the columns whose bounds the schema leaves to a description.

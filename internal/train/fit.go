@@ -91,6 +91,9 @@ type prepared struct {
 	planned Planned
 	// start is the problem for which the base rate is released.
 	start optimize.Problem
+	// config is the configuration with the schema that the number of records has settled, and data identifies the table.
+	config *Config
+	data   string
 }
 
 func (p *prepared) close() {
@@ -111,6 +114,9 @@ func (o Options) storage() Storage {
 // of budgets and the table, and checks that the store covers the budget and that the table has the stated
 // number of records. If an error occurs, the store and the table are closed again.
 func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error) {
+	if c, err = c.resolved(ctx); err != nil {
+		return nil, err
+	}
 	budget, err := c.budget()
 	if err != nil {
 		return nil, err
@@ -125,8 +131,7 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	// A first plan is made before the table is read, so that an invalid configuration fails early. It is made
 	// for the stated number of records or, if none is stated, for 2^20 records.
 	const enough = 1 << 20
-	likely := max(declared, float64(c.Privacy.Records))
-	likely = cmp.Or(likely, enough)
+	likely := cmp.Or(max(declared, float64(c.Privacy.Records)), enough)
 	_, first, l, err := c.settle(ctx, budget, likely, 0)
 	if err == nil {
 		err = first.Useless()
@@ -181,7 +186,11 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	if err != nil {
 		return nil, err
 	}
-	return &prepared{budget, store, session, l, plan, planned, start}, nil
+	data, err := c.Identity()
+	if err != nil {
+		return nil, err
+	}
+	return &prepared{budget, store, session, l, plan, planned, start, c, data}, nil
 }
 
 // opened opens the store of budgets, and the table for the schema, the loss and the budget of a run. It checks that the
@@ -204,7 +213,9 @@ func (c *Config) opened(ctx context.Context, stores Stores, samples bool, of cur
 		return store, nil, err
 	}
 	of.Reserve, of.Rows, of.Reader, of.Shards, of.CSV = store.reserve(), c.Rows, c.Reader, c.Shards, c.CSV
-	of.Memory, of.Folder = c.Memory.bytes(), c.memoryFolder()
+	if of.Memory = c.Memory.bytes(); c.Memory.Folder != "" {
+		of.Folder = c.resolve(c.Memory.Folder)
+	}
 	if session, err = curator.Open(ctx, of); err != nil {
 		if ctx.Err() != nil {
 			err = fmt.Errorf("interrupted while reading %s: nothing was charged: %w", c.DataPath(), err)
@@ -258,12 +269,9 @@ func (k *storedRun) begun(ctx context.Context, to Storage, session *curator.Sess
 	return h, log, nil
 }
 
-// entry returns the reservation of the fit, in the form in which ledgers store it. data is the
-// string under which ledgers sum the fits of the table.
-func (p *prepared) entry(data string) Entry {
-	e := Entry{
-		Data: data, Algorithm: p.planned.Summary.Algorithm, Guarantee: p.budget.Guarantee(p.planned.Unit.Column),
-	}
+// entry returns the reservation of the fit, in the form in which ledgers store it.
+func (p *prepared) entry() Entry {
+	e := Entry{Data: p.data, Algorithm: p.planned.Summary.Algorithm, Guarantee: p.budget.Guarantee(p.planned.Unit.Column)}
 	if schedule := p.session.Ledger().Schedule(); schedule != nil {
 		e.Schedule = schedule.Steps()
 	}
@@ -287,27 +295,19 @@ func (c *Config) samples(first optimize.Plan) bool {
 // error. The budget for these steps is spent. If no step was made, or the run failed for another reason, Fit
 // returns an error and no model.
 func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
-	c, err := c.resolved(ctx)
-	if err != nil {
-		return nil, err
-	}
 	p, err := c.prepare(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	defer p.close()
-	k, store, session, planned := o.storage(), p.store, p.session, p.planned
+	c, k, store, session, planned := p.config, o.storage(), p.store, p.session, p.planned
 	if o.Planned != nil {
 		o.Planned(planned)
-	}
-	data, err := c.Identity()
-	if err != nil {
-		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("interrupted before the first release: nothing was charged: %w", err)
 	}
-	fitted := &Fitted{Planned: planned, Base: planned.Start, Entry: p.entry(data)}
+	fitted := &Fitted{Planned: planned, Base: planned.Start, Entry: p.entry()}
 	schedule := session.Ledger().Schedule()
 	defer k.Release()
 	r := Released{Session: session, Run: runrecord.Run{Plan: planned.Summary}}
@@ -329,7 +329,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		c, h, runErr = c.hazarded(ctx, oracle, p, fitted, h)
 	}
 	if runErr == nil && planned.Base != nil {
-		runErr = p.begun(ctx, oracle, fitted, &h)
+		c, runErr = c.begun(ctx, p, oracle, fitted, &h)
 		planned, r.Run.Plan, r.Run.Base = p.planned, p.planned.Summary, fitted.Base
 	}
 	if runErr == nil {
@@ -450,24 +450,16 @@ type Dry struct {
 // return before the first release. Nothing that it returns depends on the content of the rows,
 // except for the number of records, which is public.
 func (c *Config) DryRun(ctx context.Context, o Options) (*Dry, error) {
-	c, err := c.resolved(ctx)
-	if err != nil {
-		return nil, err
-	}
 	p, err := c.prepare(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	defer p.close()
-	data, err := c.Identity()
-	if err != nil {
-		return nil, err
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("interrupted: nothing was charged: %w", err)
 	}
-	p.planned.begin, p.planned.again = nil, nil // nothing is released, and the size was checked
-	d := &Dry{Fitted: &Fitted{Planned: p.planned, Entry: p.entry(data)}}
+	p.planned.begin, p.planned.again, p.planned.config = nil, nil, nil // nothing is released, and the size was checked
+	d := &Dry{Fitted: &Fitted{Planned: p.planned, Entry: p.entry()}}
 	d.Cost, err = p.store.would(ctx, p.session.Ledger())
 	return d, err
 }

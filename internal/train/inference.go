@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,14 @@ import (
 type Inference struct {
 	// Level is the nominal coverage of an interval, at least .5 and at most .999; zero means .95.
 	Level Positive `yaml:"level"`
+	// Rows is weighted (the default) or unweighted. A weighted fit gives rows far from the others a weight below 1, which
+	// makes the noise smaller, and where the model is wrong its coefficients are those of the best fit to weighted rows. An
+	// unweighted fit gives every row the weight 1, for noise in proportion to the farthest row that the schema allows.
+	Rows string `yaml:"rows"`
 }
+
+// The values of Inference.Rows.
+const weightedRows, unweightedRows = "weighted", "unweighted"
 
 // DefaultLevel is the coverage of intervals for which the configuration states no level.
 const DefaultLevel = .95
@@ -32,35 +40,34 @@ const DefaultLevel = .95
 // returns an error for a configuration that changes the meaning of a coefficient or for which intervals have
 // not been validated.
 func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
-	level := float64(c.Inference.Level)
-	if level == 0 {
-		level = DefaultLevel
-	}
+	level := cmp.Or(float64(c.Inference.Level), DefaultLevel)
 	var none onestep.Intervals
 	if err := inference.CheckLevel(level); err != nil {
 		return none, fmt.Errorf("inference: %w", err)
 	}
 	switch {
+	case !slices.Contains([]string{"", weightedRows, unweightedRows}, c.Inference.Rows):
+		return none, fmt.Errorf("inference: rows = %q: must be %s or %s", c.Inference.Rows, weightedRows, unweightedRows)
 	case c.Train.Algorithm != "" && c.Train.Algorithm != algorithms[0].name || len(c.Train.Settings) > 0:
 		return none,
 			errors.New("inference: train.algorithm and its settings: must be left out: intervals have a plan of their own")
 	case c.Model.Regularizer != "":
-		return none,
-			errors.New("inference: model.regularizer: must be left out: it moves the coefficients towards 0, and no interval " +
-				"of the coefficients covers that")
+		return none, errors.New("inference: model.regularizer: must be left out: it moves the coefficients towards 0, " +
+			"and no interval of the coefficients covers that")
 	case c.Model.Radius != 0:
 		return none,
 			errors.New("inference: model.radius: must be left out: an estimate on the boundary of a ball has no interval")
 	case c.Model.Reduce != "":
 		return none, errors.New("inference: model.reduce: must be left out: shortened rows have coefficients of their own")
 	case len(c.Model.Weights) > 0:
-		return none, errors.New("inference: model.weights: must be left out: intervals with weights of classes are not validated")
+		return none, errors.New("inference: model.weights: must be left out: intervals with weights of classes are not " +
+			"validated")
 	case c.Schema.Target().Weight != "" && c.Schema.Unit().Column != "":
-		return none, errors.New("inference: schema.target.weight: must be left out beside schema.unit: intervals with weights are " +
-			"validated for records of one row")
+		return none, errors.New("inference: schema.target.weight: must be left out beside schema.unit: intervals with " +
+			"weights are validated for records of one row")
 	case c.Schema.Target().Weight != "" && query.Margins(loss.RowLoss(l), 0) == query.Scored:
-		return none, errors.New("inference: schema.target.weight: must be left out with ordered classes: their intervals with " +
-			"weights are not validated")
+		return none, errors.New("inference: schema.target.weight: must be left out with ordered classes: their intervals " +
+			"with weights are not validated")
 	case c.Schema.Norm() != 0:
 		return none,
 			errors.New("inference: schema.norm: must be left out: it shortens rows, and so changes what a coefficient is")
@@ -70,15 +77,15 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 		return none, err
 	}
 	if (curvature == onestep.Relative || curvature == onestep.Ordered) && c.Train.Base == Off && !c.Model.Start.Given() {
-		return none, fmt.Errorf("inference: train.base: must be a share of the budget with loss %s: the estimate begins at "+
-			"the base rate", l.Name())
+		return none, fmt.Errorf("inference: train.base: must be a share of the budget with loss %s: the estimate begins "+
+			"at the base rate", l.Name())
 	}
 	columns, err := formula(c.Schema)
 	if err != nil {
 		return none, err
 	}
 	a := onestep.Intervals{Level: level, Columns: columns, Curvature: curvature, Intercept: 1 / c.Schema.Scale(),
-		Features: c.Schema.Dim()}
+		Features: c.Schema.Dim(), Rows: corners(c.Schema), Unweighted: c.Inference.Rows == unweightedRows}
 	switch t := c.Schema.Target(); {
 	case len(t.Share) != 1:
 	case t.Event != "":
@@ -124,8 +131,8 @@ func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 		return onestep.Flat, nil
 	case loss.Counts(row):
 		if clip := row.Constants().Lipschitz; clip > mostCountClip && !strings.HasSuffix(row.Name(), timesNumbers) {
-			return 0, fmt.Errorf("inference: loss %s: clip = %v: must be at most %d, since the clip is in units of the largest "+
-				"count: a larger clip only adds noise", row.Name(), clip, mostCountClip)
+			return 0, fmt.Errorf("inference: loss %s: clip = %v: must be at most %d, since the clip is in units of the "+
+				"largest count: a larger clip only adds noise", row.Name(), clip, mostCountClip)
 		}
 		if g, _ := row.(interface{ Grouped() string }); g != nil && g.Grouped() != "" {
 			return onestep.Relative, nil // the ratio is below 1
@@ -138,8 +145,9 @@ func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 	}
 	if query.Margins(row, 0) == query.Scored {
 		if _, several := l.(loss.Units); several {
-			return 0, fmt.Errorf("inference: schema.unit: must be left out with loss %s: what a record contributes to the curvature of "+
-				"ordered classes is bounded for one row, whose cuts share its weight (docs/explanation/decisions/0078)", row.Name())
+			return 0, fmt.Errorf("inference: schema.unit: must be left out with loss %s: what a record contributes to the "+
+				"curvature of ordered classes is bounded for one row, whose cuts share its weight "+
+				"(docs/explanation/decisions/0078)", row.Name())
 		}
 		return onestep.Ordered, nil
 	}
@@ -160,15 +168,14 @@ func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 func formula(s *dataset.Schema) ([]inference.Column, error) {
 	for _, h := range s.Hats() {
 		if !h.Curve() {
-			return nil, fmt.Errorf("inference: column %q: has an interaction with a number, whose intervals are not validated",
-				h.Axes[0].Column)
+			return nil, fmt.Errorf("inference: column %q: has an interaction with a number, whose intervals are not "+
+				"validated", h.Axes[0].Column)
 		}
 	}
 	for _, c := range s.Columns() {
 		if c.Kind == dataset.Hash {
-			return nil,
-				fmt.Errorf("inference: column %q: is hashed: must have a public list of values, since the coefficient of a "+
-					"bucket is that of no value", c.Name)
+			return nil, fmt.Errorf("inference: column %q: is hashed: must have a public list of values, since the "+
+				"coefficient of a bucket is that of no value", c.Name)
 		}
 	}
 	var list []inference.Column
@@ -177,6 +184,39 @@ func formula(s *dataset.Schema) ([]inference.Column, error) {
 		list = append(list, inference.Column{Feature: t.Parts[0].Feature, Level: t.Reference != ""})
 	}
 	return append(list, inference.Column{Feature: s.Dim() - 1, Kept: true}), nil
+}
+
+// corners returns the extreme values of the features of each column and of each interaction, then the intercept.
+func corners(s *dataset.Schema) (list []inference.Corners) {
+	unit := 1 / s.Scale()
+	one := func(feature int, value float64) []inference.Entry {
+		return []inference.Entry{{Feature: feature, Value: value * unit}}
+	}
+	columns := map[string]dataset.Column{}
+	for _, c := range s.Columns() {
+		columns[c.Name] = c
+	}
+	for _, r := range s.Ranges() {
+		c := columns[r.Columns[0]]
+		var of inference.Corners
+		switch {
+		case len(r.Columns) > 1 || c.Kind == dataset.Category:
+			for j := range r.Width {
+				of = append(of, one(r.First+j, 1))
+			}
+		case c.Curve > 0: // the number of a curve has no coefficient
+			for j := range r.Width - 2 {
+				of = append(of, one(r.First+2+j, math.Sqrt2)) // a little more than a hat
+			}
+		default:
+			of = inference.Corners{one(r.First, -1), one(r.First, 1)}
+		}
+		if c.Kind != dataset.Category && c.Indicator {
+			of = append(of, one(r.First+1, 1))
+		}
+		list = append(list, of)
+	}
+	return append(list, inference.Corners{one(s.Dim()-1, 1)})
 }
 
 // plan makes the plan for the problem p: the plan of optimize/onestep if the configuration requests
@@ -213,6 +253,8 @@ type Expected struct {
 	// Assumed says which base rate that assumes; it is "" if the schema states one.
 	Reported float64 `json:"reported_share"`
 	Assumed  string  `json:"assumed,omitempty"`
+	// Rows says which columns a forecast for unweighted rows assumes; it is "" for weighted rows.
+	Rows string `json:"assumed_columns,omitempty"`
 }
 
 // expected returns the forecast of the widths of the confidence intervals, for the settings a and the problem
@@ -229,6 +271,10 @@ func expected(a onestep.Intervals, p optimize.Problem, share float64, times bool
 		if size < m.size {
 			e.Reported = m.share
 		}
+	}
+	if a.Unweighted {
+		e.Rows = "numbers with a standard deviation of a sixth of their range and levels of a tenth of the rows (unweighted rows of " +
+			"columns with longer tails or rarer levels have more noise)"
 	}
 	if a.Known.Curvature == 0 && a.Known.Events == 0 {
 		switch a.Curvature {
@@ -280,8 +326,7 @@ func least(enough func(f float64) bool) float64 {
 func (e *Expected) String() string {
 	text := fmt.Sprintf("%g%% confidence intervals of up to %d coefficients: of a typical column about +-%.2g per "+
 		"standard deviation of the column (given the others), %.2g times as wide as without privacy; half of that: %.0f "+
-		"records",
-		100*e.Level, e.Columns-1, e.HalfWidth, e.Ratio, e.Records)
+		"records", 100*e.Level, e.Columns-1, e.HalfWidth, e.Ratio, e.Records)
 	if e.Epsilon > 0 {
 		text += fmt.Sprintf(", or epsilon %.2g", e.Epsilon)
 	} else {
@@ -289,6 +334,9 @@ func (e *Expected) String() string {
 	}
 	if e.Assumed != "" {
 		text += "; for " + e.Assumed + " (schema.target.share states others)"
+	}
+	if e.Rows != "" {
+		text += "; for " + e.Rows
 	}
 	switch {
 	case e.Reported == 0:
@@ -328,11 +376,9 @@ func inferenceWarnings(s *dataset.Schema, f *inference.Fit) (list []Warning) {
 	}
 	dropped := slices.DeleteFunc(slices.Clone(f.Dropped), s.IsOther)
 	if len(dropped) > 0 {
-		list = append(list, Warning{Code: WarnFormula,
-			Text: fmt.Sprintf("intervals are for a SHORTER formula than was asked for: %d columns that the noise hides are "+
-				"left out, or are levels that count as the reference level (first %.80q); the intervals do not cover the "+
-				"coefficients of the longer formula",
-				len(dropped), s.Features()[dropped[0]])})
+		list = append(list, warn(WarnFormula, "intervals are for a SHORTER formula than was asked for: %d columns that "+
+			"the noise hides are left out, or are levels that count as the reference level (first %.80q); the intervals do "+
+			"not cover the coefficients of the longer formula", len(dropped), s.Features()[dropped[0]])...)
 	}
 	return list
 }

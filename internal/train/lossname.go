@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -99,10 +100,7 @@ func (w network) name() LossName {
 	for i, m := range w.Hidden {
 		hidden[i] = strconv.Itoa(m)
 	}
-	if w.Activation == "" {
-		w.Activation = "tanh"
-	}
-	name := fmt.Sprintf("network(%s,%s,%s", strings.Join(hidden, "-"), w.Activation, w.Output)
+	name := fmt.Sprintf("network(%s,%s,%s", strings.Join(hidden, "-"), cmp.Or(w.Activation, "tanh"), w.Output)
 	if w.Clip != 0 {
 		name += fmt.Sprintf(",clip=%v", w.Clip)
 	}

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
@@ -96,10 +95,9 @@ func qualityWarnings(s *dataset.Schema, m *runrecord.Moment) (list []Warning) {
 	}
 	share, noise := g.at(g.dim-1, g.dim-1)
 	if share+clearly*noise < manyRows {
-		list = append(list, Warning{Code: WarnRows,
-			Text: fmt.Sprintf("about %.2g%% of the rows count (noise %.2g%%): the others are malformed, or their target "+
-				"cannot be read; stillpoint check shows which, on rows that may be looked at",
-				100*max(share, 0), 100*noise)})
+		list = append(list, warn(WarnRows, "about %.2g%% of the rows count (noise %.2g%%): the others are malformed, or "+
+			"their target cannot be read; stillpoint check shows which, on rows that may be looked at", 100*max(share, 0),
+			100*noise)...)
 	}
 	if share-clearly*noise < someRows {
 		return list
@@ -133,16 +131,14 @@ func (g rowMoment) number(column string, j int, share, noise float64) []Warning 
 		if mean < 0 {
 			side = "lower"
 		}
-		return []Warning{{Code: WarnBounds,
-			Text: fmt.Sprintf("column %.80q: nearly all cells are at the %s of its bounds, or beyond it", column, side)}}
+		return warn(WarnBounds, "column %.80q: nearly all cells are at the %s of its bounds, or beyond it", column, side)
 	}
 	variance := square/share - mean*mean
 	squareNoise = math.Hypot(squareNoise, noise*square/share) / share
 	most := max(variance, 0) + clearly*math.Hypot(squareNoise, 2*mean*firstNoise)
 	if most < hardlyAny*hardlyAny {
-		return []Warning{{Code: WarnConstant,
-			Text: fmt.Sprintf("column %.80q hardly varies: its standard deviation is at most %.2g%% of the width of its "+
-				"bounds, which may be far too wide", column, 50*math.Sqrt(most))}}
+		return warn(WarnConstant, "column %.80q hardly varies: its standard deviation is at most %.2g%% of the width of "+
+			"its bounds, which may be far too wide", column, 50*math.Sqrt(most))
 	}
 	return nil
 }
@@ -158,9 +154,8 @@ func (g rowMoment) category(s *dataset.Schema, names []string, column string, sh
 			}
 			v, sigma := g.at(j, j)
 			if v/share-clearly*math.Hypot(sigma, noise*v/share)/share > oneLevel {
-				return []Warning{{Code: WarnConstant,
-					Text: fmt.Sprintf("column %.80q: nearly all rows have the level %.80q; if it is \"other\", the categories may "+
-						"be written otherwise than in the table", column, level)}}
+				return warn(WarnConstant, "column %.80q: nearly all rows have the level %.80q; if it is \"other\", the "+
+					"categories may be written otherwise than in the table", column, level)
 			}
 		}
 	}

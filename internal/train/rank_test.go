@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/describe"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -140,10 +141,10 @@ func TestRowsOfARecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	record := []float64{1, 2, 3, 10, 20, 30, 7, 7, 7, 7, 7, 7} // the last six hold targets
-	if got := rowOf(record, 3, l); !slices.Equal(got, []float64{11, 22, 33}) {
+	if got := describe.RowOf(record, 3, l); !slices.Equal(got, []float64{11, 22, 33}) {
 		t.Errorf("two rows: %v", got)
 	}
-	if got := rowOf(record[:3], 3, loss.Logistic()); !slices.Equal(got, []float64{1, 2, 3}) {
+	if got := describe.RowOf(record[:3], 3, loss.Logistic()); !slices.Equal(got, []float64{1, 2, 3}) {
 		t.Errorf("one row: %v", got)
 	}
 }

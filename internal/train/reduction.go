@@ -72,7 +72,8 @@ func (c *Config) reduced(budget account.Budget, records float64) (string, []Warn
 		return c.Model.Reduce, nil, nil
 	}
 	if c.Inference != nil {
-		return "", nil, errors.New("inference: model.reduce: must be left out: shortened rows have coefficients of their own")
+		return "", nil, errors.New("inference: model.reduce: must be left out: shortened rows have coefficients of their " +
+			"own")
 	}
 	l, err := c.loss()
 	if err != nil {
@@ -93,9 +94,8 @@ func (c *Config) reduced(budget account.Budget, records float64) (string, []Warn
 	}
 	k := reducedFeatures(p, budget.Delta())
 	if k >= d {
-		return "", []Warning{{Code: WarnWhole,
-			Text: fmt.Sprintf("model.reduce: jl(auto): rows keep their %d features: with %.0f records at this budget the "+
-				"rule reduces to %d", d, records, k)}}, nil
+		return "", warn(WarnWhole, "model.reduce: jl(auto): rows keep their %d features: with %.0f records at this "+
+			"budget the rule reduces to %d", d, records, k), nil
 	}
 	return fmt.Sprintf("jl(%d%s)", k, rest), nil, nil
 }
@@ -155,7 +155,8 @@ func (c *Config) units(row loss.Loss) (loss.Loss, error) {
 	case counting != "" && counting != string(account.Mean) && counting != string(account.Sum):
 		return nil, fmt.Errorf("model.units = %q: must be %s or %s", counting, account.Mean, account.Sum)
 	case unit == (dataset.Unit{}) && counting != "":
-		return nil, fmt.Errorf("model.units = %q: must be left out where schema.unit is, and each row is a record", counting)
+		return nil, fmt.Errorf("model.units = %q: must be left out where schema.unit is, and each row is a record",
+			counting)
 	case unit == (dataset.Unit{}):
 		return row, nil
 	}

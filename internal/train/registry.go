@@ -3,14 +3,13 @@ package train
 import (
 	"cmp"
 	"context"
-	"encoding"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
@@ -63,32 +62,7 @@ var algorithms = []algorithm{
 
 // Algorithms returns the valid names for Train.Algorithm; the first is the default.
 func Algorithms() []string {
-	var names []string
-	for _, a := range algorithms {
-		names = append(names, a.name)
-	}
-	return names
-}
-
-// SettingsOf returns the YAML keys of an algorithm's settings, or nil for a name that is not in Algorithms.
-// The list does not include the settings of the output rule "selected", which every algorithm except auto
-// also accepts.
-func SettingsOf(name string) []string {
-	i := slices.IndexFunc(algorithms, func(a algorithm) bool { return a.name == name })
-	if i < 0 {
-		return nil
-	}
-	return keys(reflect.TypeOf(algorithms[i].zero))
-}
-
-// SelectionSettings returns the YAML keys of the settings of the output rule "selected".
-func SelectionSettings() []string { return keys(reflect.TypeFor[optimize.Selected]()) }
-
-// Counts reports whether the setting with this YAML key is a whole number. It searches all algorithms and the
-// output rule "selected". For an unknown key it returns false.
-func Counts(key string) bool {
-	f, ok := known(key)
-	return ok && f.Type.Kind() == reflect.Int
+	return vector.Map(algorithms, func(a algorithm) string { return a.name })
 }
 
 // known returns the struct field of the setting with this YAML key, from any algorithm or from the
@@ -165,41 +139,6 @@ func (t Train) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, []c
 	return plan, nil, err
 }
 
-// With returns a copy of the algorithm a with the given settings. A key must be the YAML key of a field of
-// a's type, and the value must have the field's type; otherwise With returns an error. Other fields keep
-// their values. Experiments use With for algorithms that no configuration can name.
-func With(a optimize.Algorithm, settings Settings) (optimize.Algorithm, error) {
-	if len(settings) == 0 {
-		return a, nil
-	}
-	t := reflect.TypeOf(a)
-	if t == nil || t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("settings: %T has none: must be a struct with fields that have a YAML key", a)
-	}
-	own := reflect.New(t).Elem()
-	own.Set(reflect.ValueOf(a))
-	for _, key := range slices.Sorted(maps.Keys(settings)) {
-		if _, ok := field(t, key); !ok {
-			return nil, fmt.Errorf("settings: %s: is not a setting of %T, which takes %v", key, a, keys(t))
-		}
-		if err := set(own, key, settings[key]); err != nil {
-			return nil, err
-		}
-	}
-	return own.Interface().(optimize.Algorithm), nil
-}
-
-// CountsOf reports whether a setting of the algorithm a is a whole number. key is the setting's YAML key. For
-// a key that a does not have, CountsOf returns false.
-func CountsOf(a optimize.Algorithm, key string) bool {
-	t := reflect.TypeOf(a)
-	if t == nil || t.Kind() != reflect.Struct {
-		return false
-	}
-	f, ok := field(t, key)
-	return ok && f.Type.Kind() == reflect.Int
-}
-
 // settle turns the configured name and settings into the algorithm, a value of its own type with
 // all settings set. It returns an error for an unknown algorithm, and for a setting that the
 // algorithm does not have or whose value is invalid.
@@ -221,11 +160,11 @@ func (t Train) settle() (optimize.Algorithm, error) {
 		switch {
 		case key == "output" && selects: // selected is no output of the algorithm itself: out below applies it
 		case takes:
-			err = set(own, key, value)
+			err = SetField(own, key, value)
 		case i == 0:
 			err = fmt.Errorf("train.%s: auto settles it itself: name an algorithm, one of %v, to set it", key, Algorithms()[1:])
 		case selection && selects:
-			err = set(around, key, value)
+			err = SetField(around, key, value)
 		case selection:
 			err = fmt.Errorf("train.%s: is a setting of output: %s", key, selected)
 		default:
@@ -256,70 +195,6 @@ func (t Train) settle() (optimize.Algorithm, error) {
 	panic("train: registered type is no algorithm")
 }
 
-// trialTag is the key of a struct tag on a setting's field. The tag states a value with which tests set the
-// setting, for example `trial:"phased-sgd"`.
-const trialTag = "trial"
-
-// Trials returns settings with which to test the algorithms: the given ones, followed by one entry
-// for each further setting of an algorithm or of the output rule "selected". A further setting is
-// one that no given entry sets. Its value is the one in the field's tag "trial" or, without a tag,
-// true, 3 or .3, depending on the type. Audits and recorded runs use every entry, so that a new
-// setting is tested without being listed by hand. A setting whose values are names is left out if
-// it has no tag; tests then fail.
-func Trials(given []Settings) []Settings {
-	seen := map[string]bool{}
-	for _, s := range given {
-		for key := range s {
-			seen[key] = true
-		}
-	}
-	list := slices.Clone(given)
-	types := []reflect.Type{reflect.TypeFor[optimize.Selected]()}
-	for _, a := range algorithms {
-		types = append(types, reflect.TypeOf(a.zero))
-	}
-	for _, t := range types {
-		for _, key := range keys(t) {
-			if seen[key] {
-				continue
-			}
-			seen[key] = true
-			if value, ok := trial(t, key); ok {
-				list = append(list, Settings{key: value})
-			}
-		}
-	}
-	return list
-}
-
-// trial returns a value with which to test the setting of t that has this key. ok is false if the setting's
-// values are names and its field has no tag.
-func trial(t reflect.Type, key string) (any, bool) {
-	f, ok := field(t, key)
-	if !ok {
-		return nil, false
-	}
-	if text, ok := f.Tag.Lookup(trialTag); ok {
-		if b, err := strconv.ParseBool(text); err == nil && f.Type.Kind() == reflect.Bool {
-			return b, true
-		}
-		if x, err := strconv.ParseFloat(text, 64); err == nil {
-			return x, true
-		}
-		return text, true
-	}
-	if _, ok := reflect.New(f.Type).Interface().(encoding.TextUnmarshaler); ok {
-		return nil, false
-	}
-	switch f.Type.Kind() {
-	case reflect.Bool:
-		return true, true
-	case reflect.Int:
-		return 3, true
-	}
-	return .3, true
-}
-
 // LossesOf returns the losses, as Losses writes them, that an algorithm with its default settings plans a fit of, and
 // those that it refuses. They are found by planning: for 100,000 records of 10 features at epsilon 1, without a
 // regularizer and without a radius. A network counts as a loss, as network(16,tanh,logistic). For an unknown name both
@@ -334,9 +209,7 @@ func LossesOf(ctx context.Context, name string) (takes, refuses []string, err er
 		return nil, nil, err
 	}
 	texts := []string{"network(16,tanh,logistic)"}
-	for _, l := range Losses() {
-		texts = append(texts, l.Text)
-	}
+	texts = append(texts, vector.Map(Losses(), func(l LossHelp) string { return l.Text })...)
 	for _, text := range texts {
 		l, err := loss.Parse(text)
 		if err != nil {

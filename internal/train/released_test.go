@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -226,6 +227,9 @@ func checkHazards(t *testing.T, o *timed, h *Hazards, schema *dataset.Schema, re
 		near("hazards of a schema", refined[i], want[i])
 	}
 	near("hazards", schema.Target().Hazards, last)
+	if e := schema.Target().HazardErrors; len(e) != len(last) || !(slices.Min(e) > 0) {
+		t.Errorf("errors %v of the hazards' logarithms: must be one for each", e)
+	}
 	pilot := 0.
 	for kind, share := range charges {
 		if kind != query.ValueChange && kind != query.CurvatureAlong {
@@ -335,5 +339,75 @@ train: {algorithm: gd, steps: 3, base: off, compare: off}
 				break
 			}
 		}
+	}
+}
+
+var errGradient = errors.New("a gradient is asked for")
+
+// clipped is an oracle about times to events that ends a fit at its first gradient, of which it keeps the clip norm.
+type clipped struct {
+	*timed
+	clip float64
+}
+
+func (o *clipped) Ask(ctx context.Context, q query.Question) (query.Release, error) {
+	switch term := q.Terms()[0]; term.Kind() {
+	case query.ValueChange:
+		return o.timed.Ask(ctx, q)
+	case query.Curvature:
+		r := query.Release{Charge: q.Charge(), Sigma: 1e-6, Mean: make([]float64, term.Dim())}
+		for i := range r.Mean {
+			r.Mean[i] = 1
+		}
+		return r, nil
+	default:
+		o.clip = term.Ball().Radius
+		return query.Release{}, errGradient
+	}
+}
+
+// TestPilotsKnowTheShareOfEvents tests the curvature with which a pilot fit is planned: the share of the records with an
+// event. The clip norm of its first gradient is in proportion to the root of four times the share, which counts as 1 at
+// most. Half of the events after half of the time have the same rate, so nothing else differs.
+func TestPilotsKnowTheShareOfEvents(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "times.yaml"), `data: people.csv
+schema:
+  columns:
+    age: {number: [-3, 3]}
+    sex: {category: [f, m]}
+  target: {time: years, event: died, cuts: [0.5, 1, 2, 3]}
+model: {family: lines}
+privacy: {epsilon: 1, delta: 1e-6, relation: replace-one}
+train: {base: off, compare: off}
+`)
+	c, err := ReadConfig(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, l, err := c.Problem(whole, 200_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, left, err := c.hazards(p, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clip := func(by float64) float64 {
+		o := &clipped{timed: &timed{records: 200_000, sigma: .003 * by}}
+		for j, e := range []float64{.08, -.001, .19, .04} {
+			o.events = append(o.events, e*by)
+			o.observed = append(o.observed, []float64{.9, .7, .5, .2}[j]*by)
+		}
+		if _, err := c.released(t.Context(), o, *h, left, l, func(*dataset.Schema) error { return nil }); !errors.Is(err, errGradient) {
+			t.Fatal(err)
+		}
+		return o.clip
+	}
+	if got, want := clip(.5)/clip(1), math.Sqrt(4*.1545); math.Abs(got/want-1) > 1e-3 { // .309 events of a record count as a quarter
+		t.Errorf("the clip norm is %v of the other one: must be %v", got, want)
 	}
 }

@@ -73,13 +73,13 @@ func settingProblem(t *testing.T, algorithm string) optimize.Problem {
 func fillOther(t *testing.T) {
 	t.Helper()
 	for _, a := range algorithms {
-		for _, key := range append(SettingsOf(a.name), SelectionSettings()...) {
-			if _, ok := other[key]; !ok {
-				value, ok := trial(reflect.TypeOf(a.zero), key)
+		for _, s := range settings([]algorithm{a, selection}) {
+			if _, ok := other[s.Key]; !ok {
+				value, ok := s.Value()
 				if !ok {
-					t.Errorf("train.%s: its field must have a tag trial: a setting of names has no value to try", key)
+					t.Errorf("train.%s: its field must have a tag trial: a setting of names has no value to try", s.Key)
 				}
-				other[key] = value
+				other[s.Key] = value
 			}
 		}
 	}
@@ -88,8 +88,9 @@ func fillOther(t *testing.T) {
 // changed returns a configuration of an algorithm without and with a setting, and whether the algorithm has the setting.
 func changed(name, key string) (base, next Train, takes bool) {
 	base = Train{Algorithm: name, Settings: Settings{}}
-	takes = slices.Contains(SettingsOf(name), key)
-	if slices.Contains(SelectionSettings(), key) && name != "auto" {
+	takes = slices.ContainsFunc(HelpOf(name), func(s Setting) bool { return s.Key == key })
+	selects := slices.Contains(keys(reflect.TypeOf(selection.zero)), key)
+	if selects && name != "auto" {
 		base.Settings["output"], takes = selected, true
 	}
 	if takes {
@@ -146,7 +147,7 @@ func TestEverySettingCounts(t *testing.T) {
 			continue
 		}
 		for _, key := range slices.Sorted(maps.Keys(other)) {
-			if slices.Contains(SelectionSettings(), key) && a.name != "auto" {
+			if slices.Contains(keys(reflect.TypeOf(selection.zero)), key) && a.name != "auto" {
 				if _, err := plan(with(Train{Algorithm: a.name}, key)); err == nil ||
 					!strings.Contains(err.Error(), "train."+key+": is a setting of output: selected") {
 					t.Errorf("%s: train.%s without a selection: %v", a.name, key, err)

@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -19,11 +20,11 @@ import (
 // fields of the algorithm's type. A setting that the algorithm does not have is then an error.
 type Settings = map[string]any
 
-// set assigns value, as YAML or JSON decoders return it, to the field of the struct into that has this YAML
+// SetField assigns value, as YAML or JSON decoders return it, to the field of the struct into that has this YAML
 // key. It returns an error if no field has the key or the value does not have the field's type. In the algorithms'
 // types a zero field follows a rule, which nobody who writes a 0 or an empty name asks for. An explicit zero is
 // therefore an error, too, except where the field has the tag zeroTag.
-func set(into reflect.Value, key string, value any) error {
+func SetField(into reflect.Value, key string, value any) error {
 	f, ok := field(into.Type(), key)
 	if !ok {
 		return fmt.Errorf("train.%s: is no setting", key)
@@ -94,16 +95,19 @@ const leastShare = 1e-12
 
 // shares returns an error if a share of the budget is above 0 and below leastShare.
 func (t Train) shares() error {
-	for _, s := range []struct {
-		key   string
-		share float64
-	}{{"measure", t.Measure}, {"compare", t.Compare}, {"ranks", t.Ranks}, {"base", t.Base}} {
-		if s.share > 0 && s.share < leastShare {
+	all := t.shared()
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if share := *all[key]; share > 0 && share < leastShare {
 			return fmt.Errorf("train.%s = %v: must be a share of the budget of at least %v: less buys nothing but noise",
-				s.key, s.share, leastShare)
+				key, share, leastShare)
 		}
 	}
 	return nil
+}
+
+// shared returns the shares of the budget that releases beside the algorithm have, by their keys.
+func (t *Train) shared() map[string]*float64 {
+	return map[string]*float64{"measure": &t.Measure, "compare": &t.Compare, "base": &t.Base, "ranks": &t.Ranks}
 }
 
 // UnmarshalYAML reads the section train of a configuration. Each key must be a setting of some
@@ -120,7 +124,7 @@ func (t *Train) UnmarshalYAML(unmarshal func(any) error) error {
 // compare, base and ranks set Train's own fields. Set returns an error for an unknown key and for a value of the wrong
 // type.
 func (t *Train) Set(all map[string]any) error {
-	shares := map[string]*float64{"measure": &t.Measure, "compare": &t.Compare, "base": &t.Base, "ranks": &t.Ranks}
+	shares := t.shared()
 	for key, value := range all {
 		if key == "algorithm" {
 			name, ok := value.(string)
@@ -167,7 +171,7 @@ func tried(f reflect.StructField, key string, value any) error {
 	}
 	f.Index, f.Name = []int{0}, "Value"
 	f.Tag += reflect.StructTag(fmt.Sprintf(" yaml:%q", key)) // a key of its own where the field has the one of an inlined struct
-	return set(reflect.New(reflect.StructOf([]reflect.StructField{f})).Elem(), key, value)
+	return SetField(reflect.New(reflect.StructOf([]reflect.StructField{f})).Elem(), key, value)
 }
 
 // Setting describes a setting of an algorithm for the command's help.
@@ -177,6 +181,8 @@ type Setting struct {
 	Type string
 	// Doc says what the setting means, its unit, and what zero or leaving the setting out means.
 	Doc string
+	// Trial is a value with which tests set the setting, in place of true, 3 or .3: the tag trial of its field.
+	Trial string
 }
 
 // comments has the doc comments of settings, each on a line after the name of the field (nameOf) and a space. It is
@@ -220,7 +226,7 @@ func settingsOf(t reflect.Type) (list []Setting) {
 			if _, itself := f.Tag.Lookup(zeroTag); !itself {
 				doc = leftOut.Replace(doc)
 			}
-			list = append(list, Setting{tag, inWords(f.Type), doc})
+			list = append(list, Setting{tag, inWords(f.Type), doc, f.Tag.Get("trial")})
 		}
 	}
 	return list
@@ -297,12 +303,3 @@ func (m Memory) check() error {
 
 // bytes returns the memory limit in bytes for curator.Config, in which zero means no limit.
 func (m Memory) bytes() int64 { return int64(math.Ceil(float64(m.Gigabytes) * 1e9)) }
-
-// memoryFolder returns the folder for the rows that do not fit into memory, resolved against the
-// configuration's folder.
-func (c *Config) memoryFolder() string {
-	if c.Memory.Folder == "" {
-		return ""
-	}
-	return c.resolve(c.Memory.Folder)
-}

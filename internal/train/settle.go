@@ -92,6 +92,10 @@ type Planned struct {
 	costs costs
 	// begin plans the fit again, for the released base rate.
 	begin func(context.Context, Planned, Base) (Planned, error)
+	// config is the configuration of the plan.
+	config *Config
+	// left is the problem at which the fit begins at 0, with the budget that the releases beside the algorithm leave.
+	left optimize.Problem
 }
 
 // Useless returns an error if the plan is certain to return its starting point, whatever is released. If the
@@ -170,33 +174,17 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 	}
 	// settle leaves out algorithms on Poisson samples if auto may not choose them (see Train.settle). The
 	// list that Plan returns includes them.
-	problem, _, err := c.Problem(budget, float64(n))
-	if err != nil {
-		return Planned{}, err
-	}
 	a, err := c.Train.settle()
 	if err != nil {
 		return Planned{}, err
 	}
-	if planned.Ranks != nil {
-		problem = c.without(problem, planned.Ranks.Charge)
-	}
-	if planned.Hazards != nil {
-		problem = c.without(problem, planned.Hazards.Charge)
-	}
-	if planned.Base != nil {
-		problem = c.without(problem, planned.Base.Charge)
-	}
-	if planned.Compare != nil {
-		problem = c.without(problem, planned.Compare.Charge)
-	}
 	auto := a.(choose.Auto)
 	auto.WithoutSamples = false
-	if planned.Candidates, err = auto.Candidates(ctx, problem); err != nil {
+	if planned.Candidates, err = auto.Candidates(ctx, planned.left); err != nil {
 		return planned, err
 	}
 	planned.Why = auto.Why(planned.Candidates)
-	planned.Candidates = shown(problem, planned.Criterion, planned.Candidates)
+	planned.Candidates = shown(planned.left, planned.Criterion, planned.Candidates)
 	return planned, nil
 }
 
@@ -316,6 +304,9 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
+	if c.spent > 0 {
+		left = c.without(left, c.spent)
+	}
 	hazards, left, err := base.hazards(left, l)
 	if err != nil {
 		return nil, Planned{}, nil, err
@@ -380,20 +371,17 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 			"left for the baseline hazard: must be another, such as auto, for the time to an event", plan.Summary().Algorithm)
 	}
 	if (compare != nil || ranks != nil || rate != nil) && plan.Needs().Schedule != nil {
-		for _, asked := range []struct {
-			key   string
-			share float64
-		}{{"ranks", c.Train.Ranks}, {"base", c.Train.Base}, {"compare", c.Train.Compare}} {
-			if asked.share > 0 {
+		for _, key := range []string{"ranks", "base", "compare"} {
+			if *c.Train.shared()[key] > 0 {
 				return nil, Planned{}, nil,
-					fmt.Errorf("train.%s: is not possible with %s, whose whole budget is its schedule's", asked.key,
+					fmt.Errorf("train.%s: is not possible with %s, whose whole budget is its schedule's", key,
 						plan.Summary().Algorithm)
 			}
 		}
 		if compare != nil {
 			why = "the whole budget is its schedule's"
 		}
-		ranks, rate, compare, problem = nil, nil, nil, whole
+		ranks, rate, compare, problem, left = nil, nil, nil, whole, whole
 		if plan, candidates, err = c.plan(ctx, problem, l); err != nil {
 			return nil, Planned{}, nil, err
 		}
@@ -428,7 +416,7 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		Records: records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates,
 		Plan:  plan,
 		Ranks: ranks, Hazards: hazards, Base: rate, Start: stated, Compare: compare, NotCompared: why, Schema: base.Schema, Adapted: c.adapted,
-		First: first, Family: c.chosen,
+		First: first, Family: c.chosen, config: base,
 		Filter: account.Filter(c.Schema.Filter()),
 		Unit:   unitOf(c.Schema, l),
 		chosen: c.Train.Settings["steps"] != nil,
@@ -446,14 +434,14 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	if planned.costs, err = c.costsOf(planned, base.Schema, problem, l); err != nil {
 		return nil, Planned{}, nil, err
 	}
-	planned.Estimate = planned.costs.estimate()
+	planned.left, planned.Estimate = left, planned.costs.estimate()
+	planned.left.Seed = 0 // nothing is drawn from it
 	if c.Inference != nil {
 		a, err := c.intervals(l)
 		if err != nil {
 			return nil, Planned{}, nil, err
 		}
-		planned.Intervals = expected(a, whole, problem.Mu*problem.Mu/(whole.Mu*whole.Mu),
-			c.Schema.Target().Event != "")
+		planned.Intervals = expected(a, whole, problem.Mu*problem.Mu/(whole.Mu*whole.Mu), c.Schema.Target().Event != "")
 	}
 	if candidates != nil {
 		a, err := c.Train.settle()
@@ -471,7 +459,18 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	}
 	planned.begin = func(ctx context.Context, p Planned, released Base) (Planned, error) {
 		begins := begins(released)
-		var err error
+		less, err := base.simpler(o.Effective, begins.Signal()/begins.Effective(), ranks, l)
+		if err != nil {
+			return p, err
+		}
+		if less != nil {
+			_, next, _, err := less.settle(ctx, budget, records, seed)
+			if err != nil {
+				return p, err
+			}
+			next.Ranks = p.Ranks
+			return next.Begin(ctx, released)
+		}
 		if effects == nil {
 			var list []choose.Candidate
 			p.Plan, list, err = c.again(ctx, begins, l, plan)

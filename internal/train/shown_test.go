@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -313,20 +314,62 @@ func TestGainsOfFamilies(t *testing.T) {
 			t.Errorf("%s of size %v: gain %v: must be %v", c.family, c.size, got, c.want)
 		}
 	}
+	huber, err := loss.Huber(.5)
+	if err != nil {
+		t.Fatal(err)
+	}
 	counts, err := loss.Poisson(.5)
 	if err != nil {
 		t.Fatal(err)
+	}
+	// Where the gain of each kind of target and family changes, with each size in hundredths of the next one below.
+	for kind, want := range map[string]string{
+		"numbers": "0 25=0.39 60=0.79 100=0.83 200=0.83 400=0.87 800=0.88, 0 25=0.81 60=0.83 100=0.9 200=0.94 400=0.96 800=0.95, " +
+			"0 25=0.94 60=0.96 100=1 200=1 400=1",
+		"classes": "0 25=0.36 60=0.78 100=0.85 200=0.88 400=0.92 800=0.9, 0 25=0.61 60=0.82 100=0.89 200=0.95 400=0.98 800=0.99, " +
+			"0 25=0.69 60=0.93 100=0.97 200=0.99 400=1",
+		"counts": "0 60=0.33 200=0.79 800=0.95, 0 25=0.36 60=0.67 100=0.75 200=0.67 400=0.91, 0 25=0.46 60=0.76 200=0.79",
+	} {
+		l := map[string]loss.Loss{"numbers": huber, "classes": loss.Logistic()}[kind]
+		if kind == "counts" {
+			l = counts
+		}
+		var got []string
+		for _, name := range families {
+			text, sizes := "0", []float64{25, 60, 100, 200, 400, 800}
+			for i, size := range sizes {
+				below := 0.
+				if i > 0 {
+					below = measuredGain(name, l, sizes[i-1])
+				}
+				at, just := measuredGain(name, l, size), measuredGain(name, l, size-1e-9)
+				if just != below {
+					t.Errorf("%s, %s: gain %v below size %v: must be %v", kind, name, just, size, below)
+				}
+				if listed := slices.ContainsFunc(measuredGains[kind][name], func(g gain) bool { return g.size == size }); listed {
+					text += fmt.Sprintf(" %v=%v", size, at)
+				}
+			}
+			got = append(got, text)
+		}
+		if text := strings.Join(got, ", "); text != want {
+			t.Errorf("%s: %s: must be %s", kind, text, want)
+		}
 	}
 	several, err := loss.Softmax(3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if leastSize(Curves, several) != 100 || leastSize(Interactions, several) != 230 {
-		t.Errorf("three classes: %v and %v", leastSize(Curves, several), leastSize(Interactions, several))
+	if leastSize(Curves, several, 1) != 100 || leastSize(Curves, several, .5) != 100 {
+		t.Errorf("three classes: %v and %v", leastSize(Curves, several, 1), leastSize(Curves, several, .5))
 	}
-	if leastSize(Curves, counts) != 500 || leastSize(Curves, loss.Logistic()) != 40 || leastSize(Interactions, counts) != 470 ||
+	if least := leastSize(Curves, loss.Logistic(), .2); !near(least, 160, 1e-12) || leastSize(Curves, loss.Logistic(), .9) != 40 || leastSize(Interactions, loss.Logistic(), .2) != 160 ||
+		leastSize(Interactions, loss.Logistic(), .9) != 207 {
+		t.Errorf("a rare class: curves from %v", least)
+	}
+	if leastSize(Curves, counts, .2) != 500 || leastSize(Curves, loss.Logistic(), 1) != 40 || leastSize(Interactions, counts, 1) != 470 ||
 		measuredGain(Curves, counts, 130) != .75 {
-		t.Errorf("counts: %v, gain %v", leastSize(Curves, counts), measuredGain(Curves, counts, 130))
+		t.Errorf("counts: %v, gain %v", leastSize(Curves, counts, .2), measuredGain(Curves, counts, 130))
 	}
 	for family, of := range leastSizes {
 		for kind, least := range of {
@@ -357,10 +400,21 @@ func TestReasonOfTheFamily(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			size, least := p.signal(), leastSize(name, l)
+			size, least := p.signal(), leastSize(name, l, 1)
 			if size >= least {
 				want = fmt.Sprintf("effective size %.3g is at least %.3g", size, least) + strings.Replace(want, "not", "; not", 1)
 				last = name
+				simplified := func(to string, ratio float64) {
+					want += fmt.Sprintf("; %s if a class has a released share below %.2g%%", to, 50*(1-math.Sqrt(1-ratio)))
+				}
+				if name == Interactions {
+					simplified(Curves, 160/size)
+					own.Model.Family = Curves
+					if p, err = own.Plan(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				simplified(Lines, max(40/p.signal(), math.Sqrt(32/p.signal())))
 				break
 			}
 			if want != "" {
@@ -386,7 +440,7 @@ func TestReasonOfTheFamily(t *testing.T) {
 			}
 		}
 		for _, f := range chosen.Families {
-			if f.Refused == "" && !(f.Size >= leastSize(f.Family, l)) == (float64(records) >= f.Records) && f.Family != Lines {
+			if f.Refused == "" && !(f.Size >= leastSize(f.Family, l, 1)) == (float64(records) >= f.Records) && f.Family != Lines {
 				t.Errorf("%d records: %+v: the number of records contradicts the size", records, f)
 			}
 		}

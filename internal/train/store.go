@@ -122,14 +122,7 @@ func (r *storedRun) withdraw(ctx context.Context, k Storage, s budget.Session) e
 	if r == nil || r.id == "" {
 		return nil
 	}
-	if err := r.run.Settle(context.WithoutCancel(ctx), s); err != nil {
-		if k.Folder() == "" {
-			return fmt.Errorf("budget.store: a reservation there, if there is one, stays charged: %w", err)
-		}
-		return fmt.Errorf("budget.store: a reservation there, if there is one, stays charged until "+
-			"stillpoint recover %s gives it back: %w", k.Folder(), err)
-	}
-	return k.Forget()
+	return r.tell(ctx, k, s, "a reservation there, if there is one, stays charged", " until stillpoint recover %s gives it back")
 }
 
 // covers returns an error if the budget is larger than what is left of the dataset's cap in the store of
@@ -163,12 +156,18 @@ func (r *storedRun) settle(ctx context.Context, k Storage, s budget.Session) err
 	if r == nil {
 		return nil
 	}
+	return r.tell(ctx, k, s, "was not told what the fit used, and charges what it charged before",
+		": stillpoint recover %s tells it")
+}
+
+// tell settles the run by what the session has spent, and removes the storage's note. If this fails, its error says what
+// stays, and for a run with a folder how to mend it.
+func (r *storedRun) tell(ctx context.Context, k Storage, s budget.Session, stays, mends string) error {
 	if err := r.run.Settle(context.WithoutCancel(ctx), s); err != nil {
-		if k.Folder() == "" {
-			return fmt.Errorf("budget.store: was not told what the fit used, and charges what it charged before: %w", err)
+		if k.Folder() != "" {
+			stays += fmt.Sprintf(mends, k.Folder())
 		}
-		return fmt.Errorf("budget.store: was not told what the fit used, and charges what it charged before: stillpoint "+
-			"recover %s tells it: %w", k.Folder(), err)
+		return fmt.Errorf("budget.store: %s: %w", stays, err)
 	}
 	return k.Forget()
 }

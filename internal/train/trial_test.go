@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/internal/train/trialtest"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
@@ -22,7 +23,7 @@ type newcomer struct {
 
 func (newcomer) Plan(context.Context, optimize.Problem) (optimize.Plan, error) { return nil, nil }
 
-// TestANewSettingEnrolsItself tests that Trials has an entry for every setting of an algorithm as
+// TestANewSettingEnrolsItself tests that Values has an entry for every setting of an algorithm as
 // soon as the algorithm is in the registry. The given entries must come first, unchanged. A setting
 // whose values are names is left out if its field has no tag.
 func TestANewSettingEnrolsItself(t *testing.T) {
@@ -30,10 +31,10 @@ func TestANewSettingEnrolsItself(t *testing.T) {
 	defer func() { algorithms = kept }()
 	algorithms = append(kept[:len(kept):len(kept)], algorithm{"newcomer", newcomer{}})
 	given := []Settings{{"steps": 9, "theorem": true}, {"bold": false}}
-	for _, key := range append(SelectionSettings(), oldSettings(kept)...) {
-		given = append(given, Settings{key: "listed"})
+	for _, s := range settings(append(kept[:len(kept):len(kept)], selection)) {
+		given = append(given, Settings{s.Key: "listed"})
 	}
-	got := Trials(given)
+	got := trialtest.Values(given, settings(algorithms))
 	if !reflect.DeepEqual(got[:len(given)], given) {
 		t.Error("the entries given are not the first ones, unchanged")
 	}
@@ -49,17 +50,22 @@ func TestANewSettingEnrolsItself(t *testing.T) {
 	}
 }
 
-// oldSettings returns the YAML keys of all settings of the given algorithms.
-func oldSettings(list []algorithm) (all []string) {
+// selection is the output rule "selected" as an entry of the registry.
+var selection = algorithm{selected, optimize.Selected{}}
+
+// settings returns all settings of the given algorithms.
+func settings(list []algorithm) (all []trialtest.Setting) {
 	for _, a := range list {
-		all = append(all, SettingsOf(a.name)...)
+		for _, s := range settingsOf(reflect.TypeOf(a.zero)) {
+			all = append(all, trialtest.Setting(s))
+		}
 	}
 	return all
 }
 
-// TestTrialsAreOfTheirType tests that every value in Trials is valid for the type of its setting.
+// TestTrialsAreOfTheirType tests that every value to try is valid for the type of its setting.
 func TestTrialsAreOfTheirType(t *testing.T) {
-	list := Trials(nil)
+	list := trialtest.Values(nil, settings(append(algorithms[:len(algorithms):len(algorithms)], selection)))
 	if len(list) < 40 {
 		t.Fatalf("%d settings: too few", len(list))
 	}

@@ -63,24 +63,25 @@ const (
 // Warning is a fact about a fit that the user of its model must know.
 type Warning = model.Warning
 
+// warn returns a list of one warning.
+func warn(code, format string, args ...any) []Warning {
+	return []Warning{{Code: code, Text: fmt.Sprintf(format, args...)}}
+}
+
 // privacyWarnings returns the warnings that follow from a budget, a number of records, and an
 // effective size, n mu/sqrt(d) for n records and d weights.
 func privacyWarnings(epsilon, delta, records, effective float64) (list []Warning) {
 	if epsilon > 10 {
-		list = append(list, Warning{Code: WarnEpsilon,
-			Text: fmt.Sprintf("epsilon %v promises next to nothing: a publication may be e^%v times as likely with a "+
-				"person's record as without", epsilon, epsilon)})
+		list = append(list, warn(WarnEpsilon, "epsilon %v promises next to nothing: a publication may be e^%v times as "+
+			"likely with a person's record as without", epsilon, epsilon)...)
 	}
 	if delta > 1/records {
-		list = append(list, Warning{Code: WarnDelta,
-			Text: fmt.Sprintf("delta %v is above 1/records: it does not exclude that somebody's record is published as it is",
-				delta)})
+		list = append(list, warn(WarnDelta, "delta %v is above 1/records: it does not exclude that somebody's record is "+
+			"published as it is", delta)...)
 	}
 	if effective < optimize.SmallSize {
-		list = append(list, Warning{Code: WarnSmall,
-			Text: fmt.Sprintf("too few rows for this budget: a model is almost all noise, and should not be used (effective "+
-				"size N = %.2g, below %d)",
-				effective, optimize.SmallSize)})
+		list = append(list, warn(WarnSmall, "too few rows for this budget: a model is almost all noise, and should not "+
+			"be used (effective size N = %.2g, below %d)", effective, optimize.SmallSize)...)
 	}
 	return list
 }
@@ -144,21 +145,17 @@ func targetWarnings(name string, c *optimize.Compared) []Warning {
 			Text: "the released share of one class is 0 within noise: no row has a target that can be read, nearly all " +
 				"have the same, or the noise hides the others; stillpoint check shows which, on rows that may be looked at"}}
 	case precise && c.ConstantSigma > 0 && math.Abs(c.Constant) <= clearly*c.ConstantSigma:
-		return []Warning{{Code: WarnTarget,
-			Text: fmt.Sprintf("the mean loss of the best constant is 0 within noise (%.2g, noise %.2g): no row has a target "+
-				"that can be read, nearly all have the same, or the noise hides the others; stillpoint check shows which, on "+
-				"rows that may be looked at",
-				c.Constant, c.ConstantSigma)}}
+		return warn(WarnTarget, "the mean loss of the best constant is 0 within noise (%.2g, noise %.2g): no row has a "+
+			"target that can be read, nearly all have the same, or the noise hides the others; stillpoint check shows "+
+			"which, on rows that may be looked at", c.Constant, c.ConstantSigma)
 	case row.Target() == loss.Real && !loss.Counts(row) && !relative && !strings.HasPrefix(row.Name(), "pinball") &&
 		len(c.Margins) == 1 && math.Abs(c.Margins[0]) >= atBound:
 		bound := "upper"
 		if c.Margins[0] < 0 {
 			bound = "lower"
 		}
-		return []Warning{{Code: WarnClamped,
-			Text: fmt.Sprintf("the best constant is the target's %s bound: half of the targets or more are at this bound or "+
-				"beyond it, where they count as the bound",
-				bound)}}
+		return warn(WarnClamped, "the best constant is the target's %s bound: half of the targets or more are at this "+
+			"bound or beyond it, where they count as the bound", bound)
 	}
 	return nil
 }
@@ -189,9 +186,9 @@ func (p Planned) Warnings() []Warning {
 	list := append(startWarnings(p.Summary),
 		privacyWarnings(p.Budget.Epsilon(), p.Budget.Delta(), p.Records, p.signal())...)
 	if f := p.Family; f.Unasked && f.Name != Lines {
-		list = append(list, Warning{Code: WarnFamily,
-			Text: fmt.Sprintf("the configuration has no model.family, and the rule took %s; versions without this key fitted lines: "+
-				"family: lines keeps that model, and family: auto this choice without this warning", f.Name)})
+		list = append(list, warn(WarnFamily, "the configuration has no model.family, and the rule took %s; versions "+
+			"without this key fitted lines: family: lines keeps that model, and family: auto this choice without this "+
+			"warning", f.Name)...)
 	}
 	return append(list, p.Adapted...)
 }

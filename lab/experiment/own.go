@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/internal/train"
@@ -72,7 +73,27 @@ func (o own) decode(text json.RawMessage) (optimize.Algorithm, error) {
 		return nil, nil
 	}
 	delete(all, "algorithm")
-	return train.With(a, all)
+	return with(a, all)
+}
+
+// with returns a copy of the algorithm a with the given settings. A key must be the YAML key of a field of a's type, and
+// the value must have the field's type; otherwise with returns an error. Other fields keep their values.
+func with(a optimize.Algorithm, settings map[string]any) (optimize.Algorithm, error) {
+	if len(settings) == 0 {
+		return a, nil
+	}
+	t := reflect.TypeOf(a)
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("settings: %T has none: must be a struct with fields that have a YAML key", a)
+	}
+	own := reflect.New(t).Elem()
+	own.Set(reflect.ValueOf(a))
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		if err := train.SetField(own, key, settings[key]); err != nil {
+			return nil, fmt.Errorf("%T: %w", a, err)
+		}
+	}
+	return own.Interface().(optimize.Algorithm), nil
 }
 
 // codeOf returns the digest of the program if the settings name an algorithm of the calling program. It
@@ -101,9 +122,19 @@ func (o own) check(name string, text json.RawMessage) error {
 // counts reports whether a setting of the named algorithm is a whole number.
 func (o own) counts(name, key string) bool {
 	if a := o.algorithms[name]; a != nil {
-		return train.CountsOf(a, key)
+		t := reflect.TypeOf(a)
+		return t.Kind() == reflect.Struct && slices.ContainsFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool {
+			return f.Tag.Get("yaml") == key && f.Type.Kind() == reflect.Int
+		})
 	}
-	return train.Counts(key)
+	for _, name := range append(train.Algorithms(), "selected") {
+		for _, s := range train.HelpOf(name) {
+			if s.Key == key {
+				return s.Type == "whole number"
+			}
+		}
+	}
+	return false
 }
 
 // ownPlan makes the plan of an algorithm a of the calling program. err is the error of decoding its

@@ -26,7 +26,8 @@ func TestEveryTheoremPromises(t *testing.T) {
 	}
 	for _, name := range train.Algorithms() {
 		// The settings of warm, which smoothed takes, follow from a forecast, which is no bound.
-		if !slices.Contains(train.SettingsOf(name), "theorem") || name == "warm" || name == "smoothed" {
+		takes := slices.ContainsFunc(train.HelpOf(name), func(s train.Setting) bool { return s.Key == "theorem" })
+		if !takes || name == "warm" || name == "smoothed" {
 			continue
 		}
 		extras := []string{""}

@@ -151,7 +151,7 @@ func (b *bench) plan(ctx context.Context, c Trial, s Instance) (planned, error) 
 	}
 	// Algorithms without the setting "output" make their random choices themselves, such as the random block
 	// of o2nc with theorem.
-	ruled := slices.Contains(train.SettingsOf(t.Algorithm), "output")
+	ruled := slices.ContainsFunc(train.HelpOf(t.Algorithm), func(s train.Setting) bool { return s.Key == "output" })
 	if err == nil && ruled && p.plan.Needs().PublicCoins && !p.plan.Properties().EndsEarly {
 		p.random = true
 		if err := t.Set(map[string]any{"output": optimize.Last.String()}); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -151,10 +152,7 @@ func (g *preconditionedPlan) squaresOf(run *optimize.Run) (released, error) {
 
 // diagonalMetric returns the preconditioner for the released mean squares of the features, the block and the ridge.
 func (s *spectrum) diagonalMetric(ridge float64) (query.Metric, error) {
-	entries := make([]float64, len(s.values))
-	for j, v := range s.values {
-		entries[j] = 1 / math.Sqrt(max(v, 0)+ridge)
-	}
+	entries := vector.Map(s.values, func(v float64) float64 { return 1 / math.Sqrt(max(v, 0)+ridge) })
 	if s.inner == nil {
 		return query.NewDiagonal(entries)
 	}

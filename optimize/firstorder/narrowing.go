@@ -3,6 +3,7 @@ package firstorder
 import (
 	"math"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
@@ -185,10 +186,7 @@ func usual(p optimize.Problem, law optimize.UpdateRule, ridge float64) (optimize
 	if err != nil {
 		return p, law, err
 	}
-	sizes := make([]float64, len(law.StepSizes))
-	for t, eta := range law.StepSizes {
-		sizes[t] = min(eta, 1/wide.DataSmoothness())
-	}
+	sizes := vector.Map(law.StepSizes, func(eta float64) float64 { return min(eta, 1/wide.DataSmoothness()) })
 	law.StepSizes, law.Metric = sizes, metricOf(wide, ridge)
 	return wide, law, nil
 }

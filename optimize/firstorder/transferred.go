@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -306,11 +307,7 @@ func (m *moving) result() []float64 {
 	if m.back || m.count == 0 {
 		return m.begin
 	}
-	out := make([]float64, len(m.sum))
-	for j, v := range m.sum {
-		out[j] = v / m.count
-	}
-	return out
+	return vector.Map(m.sum, func(v float64) float64 { return v / m.count })
 }
 
 // risen releases the mean change of the loss from the start to the point w, and reports whether it is above its noise.
@@ -354,18 +351,14 @@ func (m *moving) steps(metric query.Metric) error {
 			if m.sum == nil {
 				m.sum = make([]float64, len(y))
 			}
-			for j, v := range y {
-				m.sum[j] += v
-			}
+			vector.Add(m.sum, 1, y)
 			m.count++
 		}
 		estimate := answer.Mean
 		if p.Regularizer != nil {
 			more := make([]float64, len(y))
 			p.AddRegularizer(more, y)
-			for j, v := range metric.Times(more) {
-				estimate[j] += v
-			}
+			vector.Add(estimate, 1, metric.Times(more))
 		}
 		next := y
 		optimize.Descend(next, metric.Times(estimate), m.eta)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/internal/simd"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // band is the number of reflections that are applied to a matrix together. It is also the number of columns that
@@ -136,9 +137,7 @@ func (r *reduction) reflect(k, n int) {
 			four := simd.Sides(r.vector, r.across[i*r.stride:], r.stride, v, [4]float64{})
 			copy(weights[i:], four[:])
 		}
-		for j, u := range r.before(&weights, n)[:r.dim] {
-			w[j] -= u
-		}
+		vector.Add(w, -1, r.before(&weights, n)[:r.dim])
 	}
 	tau, product := r.tau[k], 0.0
 	for j := k + 1; j < r.dim; j++ {

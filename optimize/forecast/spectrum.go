@@ -3,6 +3,7 @@ package forecast
 import (
 	"math"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
@@ -141,10 +142,7 @@ const leastSeen = .01
 
 // norm returns the length of the gradient at the start, over all directions.
 func norm(list []Direction) float64 {
-	var sum float64
-	for _, e := range list {
-		sum += e.Gradient * e.Gradient
-	}
+	sum := vector.Sum(list, func(e Direction) float64 { return e.Gradient * e.Gradient })
 	return math.Sqrt(sum)
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -140,11 +141,7 @@ type average struct {
 }
 
 func newAverages(list []stretch, d int) averages {
-	all := make(averages, len(list))
-	for i, s := range list {
-		all[i] = average{stretch: s, sum: make([]float64, d)}
-	}
-	return all
+	return vector.Map(list, func(s stretch) average { return average{stretch: s, sum: make([]float64, d)} })
 }
 
 // add adds the point z of step t to each average whose stretch contains step t.
@@ -152,9 +149,7 @@ func (a averages) add(t int, z []float64) {
 	for i := range a {
 		if s := &a[i]; s.from <= t && t < s.end {
 			s.count++
-			for j, v := range z {
-				s.sum[j] += v
-			}
+			vector.Add(s.sum, 1, z)
 		}
 	}
 }
@@ -165,9 +160,7 @@ func (a *average) or(z []float64) []float64 {
 		return z
 	}
 	mean := append([]float64(nil), a.sum...)
-	for j := range mean {
-		mean[j] /= a.count
-	}
+	vector.Divide(mean, a.count)
 	return mean
 }
 

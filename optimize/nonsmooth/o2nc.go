@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
@@ -401,13 +402,9 @@ func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 		}
 		kept.add(t, z)
 		gradient := run.Regularized(estimate)
-		for j, v := range gradient {
-			delta[j] -= g.eta * v
-		}
+		vector.Add(delta, -g.eta, gradient)
 		if long := optimize.Norm(delta); long > g.D {
-			for j := range delta {
-				delta[j] *= g.D / long
-			}
+			vector.Scale(delta, g.D/long)
 		}
 		run.Reach(z, optimize.Norm(gradient), sigma, g.eta)
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
@@ -328,9 +329,7 @@ func (c Smoothed) plain(p optimize.Problem) (optimize.Plan, error) {
 		plan.charges[t] = .25 + u
 		sum += plan.charges[t]
 	}
-	for t := range plan.charges {
-		plan.charges[t] *= p.Charge() / sum
-	}
+	vector.Scale(plan.charges, p.Charge()/sum)
 	how := "exactly smoothed loss"
 	if p.Smoothing.Sampled() {
 		how = "smoothed loss" + asked(p.Smoothing)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/convex"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -234,9 +235,7 @@ func newPull(dim int) *pull { return &pull{linear: make([]float64, dim)} }
 // add adds (lambda/2) ||w - centre||^2 to the quadratic.
 func (p *pull) add(lambda float64, centre []float64) {
 	p.strength += lambda
-	for j, v := range centre {
-		p.linear[j] += lambda * v
-	}
+	vector.Add(p.linear, lambda, centre)
 }
 
 func (p *pull) addGradient(g, w []float64) {
