@@ -54,9 +54,7 @@ type Ledger struct {
 
 // NewLedger returns an empty ledger for a budget. The ledger names no records. It adds up charges
 // as any ledger does, but the stores of package budget and package certificate refuse it.
-func NewLedger(b Budget) *Ledger {
-	return &Ledger{budget: b, limit: b.Charge()}
-}
+func NewLedger(b Budget) *Ledger { return &Ledger{budget: b, limit: b.Charge()} }
 
 // OpenLedger returns an empty ledger that charges the records r. It is called by a session, which
 // holds the records, and by [Replay]. For any other caller, nothing checks that the statement r
@@ -289,3 +287,113 @@ func Total(events []Event) (float64, error) {
 // maxCharge is the limit beyond which a sum of charges is refused, in units of mu^2. Real sums are
 // far below it.
 const maxCharge = 1e300
+
+// View gives read access to a ledger. A session shows its ledger as a View. A View shows the events
+// that are added to the ledger later, too. An assignment to a View variable changes which ledger
+// the variable reads, and never changes a ledger. The zero View reads an empty ledger of the zero
+// Budget. Two views are equal, by ==, exactly if they read the same ledger.
+type View struct {
+	ledger *Ledger
+}
+
+// View returns read access to the ledger, to be handed to code that must not change it.
+func (l *Ledger) View() View { return View{ledger: l} }
+
+func (v View) source() *Ledger {
+	if v.ledger == nil {
+		return new(Ledger)
+	}
+	return v.ledger
+}
+
+// Budget returns the budget the ledger was made with.
+func (v View) Budget() Budget { return v.source().Budget() }
+
+// Records returns the records that the ledger charges. ok is false if the ledger was opened without
+// records.
+func (v View) Records() (r Records, ok bool) { return v.source().Records() }
+
+// Ended reports whether the ledger refuses every further event. If it does, the totals read from it
+// are final.
+func (v View) Ended() bool { return v.source().hasEnded() }
+
+// Events returns a copy of the events so far.
+func (v View) Events() []Event { return v.source().Events() }
+
+// Since returns a copy of the events with index n or larger. The copy is empty if there are at most
+// n events. A negative n is read as 0. The time taken is proportional to the number of events
+// returned.
+func (v View) Since(n int) []Event {
+	l := v.source()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]Event(nil), l.events[min(max(n, 0), len(l.events)):]...)
+}
+
+// Len returns the number of events so far.
+func (v View) Len() int {
+	l := v.source()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.events)
+}
+
+// Charged returns the largest total charged to any record so far, rounded up, in units of mu^2.
+func (v View) Charged() float64 { return v.source().Charged() }
+
+// Left returns the charge that a record of the cohort may still be given, rounded down, in units of
+// mu^2. For [Everyone] it is the charge that every record may still be given.
+func (v View) Left(cohort uint64) float64 { return v.source().left(cohort) }
+
+// Schedule returns a copy of the schedule of sampled events, or nil if the ledger follows none.
+func (v View) Schedule() *Schedule { return v.source().Schedule() }
+
+// Journal is the complete content of a ledger. A program can store it while the ledger is in use
+// and read it back later.
+type Journal struct {
+	Budget  Budget
+	Records Records
+	// Schedule is the schedule that the ledger followed, nil if there was none.
+	Schedule *Schedule
+	// Events are the ledger's events, in the order in which they were charged. Each event states
+	// its relation.
+	Events []Event
+}
+
+// Journal returns the content of the ledger so far.
+func (v View) Journal() Journal {
+	r, _ := v.Records()
+	return Journal{Budget: v.Budget(), Records: r, Schedule: v.Schedule(), Events: v.Events()}
+}
+
+// Replay makes a new ledger admit the events of a journal again, one after the other. It returns a
+// view of that ledger, which admits no further events. It is an error if the budget's privacy
+// filter or the schedule refuses an event, if an event's Index is not its position in Events
+// (counted from 0), or if an event does not state the budget's relation.
+//
+// A journal can be written by hand. Replay proves that its events are consistent and within the
+// budget. It does not prove that these events took place.
+func Replay(j Journal) (View, error) {
+	l, err := OpenLedger(j.Budget, j.Records)
+	if err != nil {
+		return View{}, err
+	}
+	if j.Schedule != nil {
+		if err := l.Follow(j.Schedule); err != nil {
+			return View{}, err
+		}
+	}
+	for i, e := range j.Events {
+		if e.Index != i {
+			return View{}, fmt.Errorf("account: event %d: index = %d: must be its place, from 0 without gaps", i, e.Index)
+		}
+		if !e.Relation.Valid() {
+			return View{}, fmt.Errorf("account: event %d: relation = %v: must be stated", i, e.Relation)
+		}
+		if err := l.Reserve(e); err != nil {
+			return View{}, fmt.Errorf("account: event %d: %w", i, err)
+		}
+	}
+	l.End()
+	return l.View(), nil
+}

@@ -3,7 +3,9 @@ package model
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -40,40 +42,36 @@ func (m *Model) Curvature(mean []float64, covariance [][]float64, slope, value f
 	for i := range curvature {
 		curvature[i] = make([]float64, k)
 	}
-	of := loss.Unweighted(l)
-	weights := classWeights(l)
-	residual := 0.
+	of, weights := loss.Unweighted(l), classWeights(l)
+	var around []target
 	if of.Target() == loss.Real && !hasRate(of) {
-		if residual, ok = residualOf(l, slope); !ok {
+		if around, ok = residualsOf(l, slope); !ok {
 			return nil, false
 		}
 	}
-	root := cholesky(covariance)
+	root, sum := cholesky(covariance), 0.
 	coins := rand.New(rand.NewPCG(1, 2)) // not for privacy: random points at which a mean replaces an integral
-	sum := 0.
 	for n := range curvaturePoints {
 		z := make([]float64, k)
-		around := math.Sqrt2 * math.Erfinv((2*float64(n)+1)/curvaturePoints-1) // quantile number n of a standard normal
+		coin := math.Sqrt2 * math.Erfinv((2*float64(n)+1)/curvaturePoints-1) // quantile number n of a standard normal
 		for i := range z {
 			if k > 1 {
-				around = coins.NormFloat64()
+				coin = coins.NormFloat64()
 			}
 			for j := i; j < k; j++ {
-				z[j] += root[j][i] * around
+				z[j] += root[j][i] * coin
 			}
 		}
 		for i := range z {
 			z[i] += mean[i]
 		}
-		list, whole := targets(of, weights, z, residual), 0.
-		for _, y := range list {
-			whole += y.weight
+		list := targets(of, weights, z, around)
+		whole := vector.Sum(list, func(y target) float64 { return y.weight })
+		for i := range list {
+			list[i].weight /= whole
+			sum += list[i].weight
 		}
-		for _, y := range list {
-			y.weight /= whole
-			sum += y.weight
-			addCurvature(curvature, l, z, y)
-		}
+		addCurvature(curvature, l, z, list)
 	}
 	for _, row := range curvature {
 		for j := range row {
@@ -103,9 +101,9 @@ type target struct{ y, weight float64 }
 
 // targets returns the possible targets of a record with margins z. For classes, the weight of a target is the
 // predicted probability of the class, divided by the class's weight if weights is not nil. For a count, the
-// only target is the expected count, mapped to [-1, 1]. For another numeric target, targets returns quantiles
-// of a Gaussian with mean z[0] and standard deviation residual.
-func targets(of loss.Loss, weights []float64, z []float64, residual float64) []target {
+// only target is the expected count, mapped to [-1, 1]. For another numeric target, targets returns the residuals
+// around z[0].
+func targets(of loss.Loss, weights, z []float64, around []target) []target {
 	likely := func(class int, p float64) float64 {
 		if weights != nil {
 			p /= weights[class]
@@ -123,21 +121,18 @@ func targets(of loss.Loss, weights []float64, z []float64, residual float64) []t
 		p := 1 / (1 + math.Exp(-z[0]))
 		return []target{{-1, likely(0, 1-p)}, {1, likely(1, p)}}
 	case of.Target() == loss.Classes:
-		most := math.Inf(-1)
-		for _, v := range z {
-			most = max(most, v)
-		}
-		sum := 0.
-		for _, v := range z {
-			sum += math.Exp(v - most)
-		}
-		var list []target
+		most, list := slices.Max(z), []target(nil)
+		sum := vector.Sum(z, func(v float64) float64 { return math.Exp(v - most) })
 		for k, v := range z {
 			list = append(list, target{float64(k), likely(k, math.Exp(v-most)/sum)})
 		}
 		return list
 	}
-	return residuals(z[0], residual)
+	list := slices.Clone(around)
+	for i := range list {
+		list[i].y += z[0]
+	}
+	return list
 }
 
 // residuals returns residualPoints targets of weight 1: evenly spaced quantiles of a Gaussian with mean z and
@@ -153,34 +148,42 @@ func residuals(z, deviation float64) []target {
 
 const residualPoints = 200
 
-// addCurvature adds to the matrix curvature the loss's second derivative in the margins, at margins z and target y,
-// times the target's weight.
-func addCurvature(curvature [][]float64, l loss.Loss, z []float64, y target) {
+// addCurvature adds to the matrix curvature the loss's second derivatives in the margins, at margins z and the targets
+// of a list, times the targets' weights.
+func addCurvature(curvature [][]float64, l loss.Loss, z []float64, list []target) {
+	n, y := max(len(list), len(z)), make([]float64, len(list))
+	dst, at := make([]float64, n), make([]float64, n)
+	for i, t := range list {
+		at[i], y[i] = z[0], t.y
+	}
 	switch l := l.(type) {
 	case loss.RankOne:
-		dst := []float64{0}
-		l.Curvatures(dst, z, []float64{y.y})
-		curvature[0][0] += y.weight * dst[0]
+		l.Curvatures(dst, at, y)
+		for i, t := range list {
+			curvature[0][0] += t.weight * dst[i]
+		}
 	case loss.Margins:
-		dst, u := make([]float64, len(z)), make([]float64, len(z))
-		for j := range u {
-			clear(u)
-			u[j] = 1
-			l.CurvaturesAlong(dst, z, u, []float64{y.y})
-			for i, v := range dst {
-				curvature[i][j] += y.weight * v
+		dst, u := dst[:len(z)], at[:len(z)]
+		for n, t := range list {
+			for j := range u {
+				clear(u)
+				u[j] = 1
+				l.CurvaturesAlong(dst, z, u, y[n:n+1])
+				for i, v := range dst {
+					curvature[i][j] += t.weight * v
+				}
 			}
 		}
 	}
 }
 
-// residualOf returns the standard deviation of Gaussian residuals at which the root mean square of the loss's
-// slopes is slope. If no standard deviation up to 2 is large enough, it returns 2. ok is false if the loss is
+// residualsOf returns Gaussian residuals of the standard deviation at which the root mean square of the loss's
+// slopes is slope. If no standard deviation up to 2 is large enough, it is 2. ok is false if the loss is
 // not a loss.RankOne or slope is not > 0.
-func residualOf(l loss.Loss, slope float64) (deviation float64, ok bool) {
+func residualsOf(l loss.Loss, slope float64) (around []target, ok bool) {
 	one, is := l.(loss.RankOne)
 	if !is || !(slope > 0) {
-		return 0, false
+		return nil, false
 	}
 	at := func(deviation float64) float64 {
 		dst, square := []float64{0}, 0.
@@ -190,18 +193,23 @@ func residualOf(l loss.Loss, slope float64) (deviation float64, ok bool) {
 		}
 		return math.Sqrt(square)
 	}
-	low, high := 0., 2. // most margins and all targets are between -1 and 1
+	const high = 2. // most margins and all targets are between -1 and 1
 	if at(high) < slope {
-		return high, true
+		return residuals(0, high), true
 	}
-	for range 60 {
-		if middle := (low + high) / 2; at(middle) < slope {
+	return residuals(0, bisected(high, 60, func(v float64) bool { return at(v) < slope })), true
+}
+
+// bisected returns the number from 0 to high up to which a condition holds, by n halvings.
+func bisected(high float64, n int, holds func(v float64) bool) (low float64) {
+	for range n {
+		if middle := (low + high) / 2; holds(middle) {
 			low = middle
 		} else {
 			high = middle
 		}
 	}
-	return low, true
+	return low
 }
 
 // curvatureOfKinks returns the second derivative of the mean loss in a common shift of all predictions, for a loss
@@ -230,14 +238,7 @@ func curvatureOfKinks(l loss.Kinked, value float64) float64 {
 		}
 		return shift
 	}
-	low, high := 0., 4.
-	for range 40 {
-		if middle := (low + high) / 2; mean(l.Values, best(middle), middle) < value {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
+	low := bisected(4, 40, func(v float64) bool { return mean(l.Values, best(v), v) < value })
 	shift, h := best(low), low*kinkWidth
 	if !(h > 0) {
 		return 0

@@ -71,7 +71,7 @@ func TestTargetsOfRates(t *testing.T) {
 			for range 200 { // the margin at which the rate is this share, by Newton's steps on its logarithm
 				z -= math.Log(l.(linked).Rate(z) / share)
 			}
-			got := targets(l, nil, []float64{z}, 0)
+			got := targets(l, nil, []float64{z}, nil)
 			least := x.least
 			want := 2*(min(max(share, least), 1)-least)/(1-least) - 1
 			if len(got) != 1 || got[0].weight != 1 || math.Abs(got[0].y-want) > 1e-9 {

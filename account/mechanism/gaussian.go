@@ -208,3 +208,183 @@ func probabilityDelta(delta float64) error {
 	}
 	return nil
 }
+
+// RhoOfMu returns the zCDP parameter rho = mu^2/2 of the mu-GDP Gaussian mechanism (Bun & Steinke
+// 2016, proposition 1.6), rounded up. mu must be finite and >= 0. It is an error if rho overflows.
+func RhoOfMu(mu float64) (float64, error) {
+	if err := gaussianNonNegative("mu", mu); err != nil {
+		return 0, err
+	}
+	if mu == 0 {
+		return 0, nil
+	}
+	f, e := math.Frexp(mu)
+	rho := normalRoundUp(ddProd(f, f), 2*e-1)
+	if math.IsInf(rho, 0) {
+		return 0, fmt.Errorf("account: mu = %v: must be small enough for a finite rho = mu^2/2", mu)
+	}
+	return rho, nil
+}
+
+// muOfRho returns the greatest float64 mu for which the mu-GDP Gaussian mechanism is rho-zCDP. This
+// is sqrt(2 rho), rounded down, so that a budget of rho is never exceeded. The result holds for the
+// Gaussian mechanism only: rho-zCDP does not imply mu-GDP. rho must be finite and >= 0.
+func muOfRho(rho float64) (float64, error) {
+	if err := gaussianNonNegative("rho", rho); err != nil {
+		return 0, err
+	}
+	f, e := math.Frexp(rho)
+	if e++; e%2 != 0 { // 2 rho = f 2^e with e even
+		f, e = 2*f, e-1
+	}
+	root := math.Sqrt(f)
+	if math.FMA(root, root, -f) > 0 {
+		root = math.Nextafter(root, 0)
+	}
+	return math.Ldexp(root, e/2), nil
+}
+
+// ZCDPDelta returns a delta with which every rho-zCDP mechanism is (epsilon, delta)-DP, rounded up.
+// It is the best bound of Canonne, Kamath & Steinke (2020, section 2.3):
+//
+//	delta = min over alpha > 1 of exp((alpha-1)(alpha rho - epsilon))/(alpha-1) (1 - 1/alpha)^alpha
+//
+// For a Gaussian mechanism [GaussianDelta] is smaller. rho and epsilon must be finite and >= 0. rho
+// = 0 gives delta 0; otherwise the result is in (0, 1].
+func ZCDPDelta(rho, epsilon float64) (float64, error) {
+	if err := gaussianNonNegative("rho", rho); err != nil {
+		return 0, err
+	}
+	if err := gaussianNonNegative("epsilon", epsilon); err != nil {
+		return 0, err
+	}
+	return zcdpDelta(rho, epsilon), nil
+}
+
+// ZCDPEpsilon returns the least float64 epsilon >= 0 with ZCDPDelta(rho, epsilon) <= delta: the
+// bound of [ZCDPDelta] solved for epsilon and rounded up. rho must be finite and >= 0, and delta
+// must be in (0, 1). It is an error if epsilon overflows.
+func ZCDPEpsilon(rho, delta float64) (float64, error) {
+	if err := gaussianNonNegative("rho", rho); err != nil {
+		return 0, err
+	}
+	if err := probabilityDelta(delta); err != nil {
+		return 0, err
+	}
+	if zcdpDelta(rho, 0) <= delta {
+		return 0, nil
+	}
+	epsilon, ok := normalLeast(func(epsilon float64) bool {
+		return zcdpDelta(rho, epsilon) <= delta
+	})
+	if !ok {
+		return 0, fmt.Errorf("account: rho = %v: must be small enough for a finite epsilon at delta = %v", rho, delta)
+	}
+	return epsilon, nil
+}
+
+// zcdpDelta computes [ZCDPDelta] for finite rho, epsilon >= 0. With t = alpha - 1,
+//
+//	ln delta = t ((1+t) rho - epsilon) - t ln(1+1/t) - ln(1+t)
+//
+// is convex in t. The function minimises ln delta over t. Every t > 0 gives a valid bound, so t is
+// found in float64. The rounding error of t changes ln delta to second order only, by less than
+// 2^-90. ln delta itself is computed in double-double arithmetic, with error at most 2^-85.
+func zcdpDelta(rho, epsilon float64) float64 {
+	if rho == 0 {
+		return 0
+	}
+	order := zcdpOrder(rho, epsilon)
+	if order*((1+order)*rho-epsilon) < -1000 {
+		return math.SmallestNonzeroFloat64
+	}
+	t := dd{order, 0}
+	drift := t.mul(dd{1, 0}.add(t).mulFloat(rho).sub(dd{epsilon, 0}))
+	entropy := t.mul(ddLog1p(dd{1, 0}.div(t))).add(ddLog1p(t))
+	ln := drift.sub(entropy)
+	switch {
+	case ln.hi < -760:
+		return math.SmallestNonzeroFloat64
+	case !(ln.hi < 0): // includes an intermediate overflow
+		return 1
+	}
+	v, k := ddExp(ln)
+	return min(1, normalCeil(v, k))
+}
+
+// zcdpOrder returns the t = alpha - 1 at which zcdpDelta has its minimum. It returns the root of the
+// derivative of ln delta,
+//
+//	2 t rho - (epsilon - rho) - ln(1+1/t)
+//
+// which increases in t. epsilon - rho is computed first, because this difference is exact if it
+// cancels. A root exists: the expression is negative for small t, and 2t overflows for large t.
+func zcdpOrder(rho, epsilon float64) float64 {
+	gap := epsilon - rho
+	t, _ := normalLeast(func(t float64) bool {
+		return float64(2*t*rho)-gap-math.Log1p(1/t) >= 0
+	})
+	return t
+}
+
+// selectionLeast and selectionMost are the least and the greatest Epsilon of a selection. Between
+// these limits, the two probabilities that SelectionMu compares are far from the ends of the range
+// of float64, and their rounding errors are far smaller than the difference that decides.
+const selectionLeast, selectionMost = 0x1p-40, 16
+
+// SelectionMu returns the least mu for which every mechanism of epsilon-bounded range is mu-GDP,
+// rounded up. epsilon must be in [2^-40, 16].
+//
+//	mu = 2 Phi^-1(1/(1 + e^(-epsilon/2))),  about sqrt(pi/8) epsilon = 0.627 epsilon.
+//
+// On every pair of neighbouring tables, a mu-GDP mechanism is a post-processing of the Gaussian
+// mechanism (Blackwell's theorem; Dong, Roth & Su 2022). Selections therefore compose with Gaussian
+// releases under one filter.
+//
+// Proof. Between two neighbouring tables the loss log P/Q lies in [t - epsilon, t] for some t in
+// [0, epsilon], so the trade-off function of P and Q is at least
+//
+//	f_t(a) = max(1 - e^(epsilon-t) a, e^(-t) (1 - a)).
+//
+// These are two segments from (0, 1) and (1, 0) that meet at a kink (a_t, b_t). G_mu, the trade-off
+// function of mu-GDP, is convex and has the same ends, so on either segment it is below the chord.
+// Hence G_mu <= f_t everywhere if and only if G_mu(a_t) <= b_t, that is mu >= Phi^-1(1-a_t) -
+// Phi^-1(b_t). The odds of 1-a_t exceed the odds of b_t by a factor e^epsilon for every t. With
+// g(x) = Phi^-1(1/(1+e^-x)) the bound is g(x+epsilon) - g(x) for some x. The odd function g is
+// concave for x > 0, as shown below, so g' is even and decreases in |x|, and the difference is
+// largest at x = -epsilon/2, where it is 2 g(epsilon/2).
+//
+// Concavity: with z = g(x) > 0, log g' = log p(1-p) + z^2/2 + constant for p = Phi(z), so g is
+// concave if z Phi(z) Phi(-z) <= phi(z) (Phi(z) - Phi(-z)). Divided by Phi(z) Phi(-z) this is D(z)
+// = r(z) - r(-z) - z >= 0 for the hazard r = phi/Phi(-.), whose derivative r' = r (r - z) increases
+// strictly (Sampford 1953). D(0) = 0, D'(0) = 4/pi - 1 > 0, and D > 0 for large z, where r(z) - z ~
+// 1/z. Where D = 0, r(z) - z = r(-z) gives r'(z) = r(z) r(-z) = r'(-z), so D' = 2 r'(-z) - 1, which
+// decreases in z. D therefore cannot cross zero downwards at one z and upwards at a later one, and
+// is never negative. QED
+func SelectionMu(epsilon float64) (float64, error) {
+	if !(epsilon >= selectionLeast && epsilon <= selectionMost) {
+		return 0, fmt.Errorf("account: selection: epsilon = %v: must be between 2^-40 and %v", epsilon,
+			float64(selectionMost))
+	}
+	// The condition on mu is 2 Phi(mu/2) - 1 >= 2/(1 + e^(-epsilon/2)) - 1 = (e^y - 1)/(e^y + 1),
+	// where y = epsilon/2. The left side is the delta of mu-GDP at epsilon = 0. gaussianDelta(mu,
+	// 0) computes it and exceeds the exact value by less than 2^-51 of itself.
+	y := dd{epsilon / 2, 0}
+	var m dd
+	if y.hi <= .25 {
+		m = ddExpm1Small(y)
+	} else {
+		v, k := ddExp(y)
+		m = v.scale(k).sub(dd{1, 0})
+	}
+	want := normalCeil(m.div(m.add(dd{2, 0})), 0)
+	return selectionMus.Of(epsilon, func() (float64, error) {
+		mu, _ := normalLeast(func(mu float64) bool {
+			return float64(gaussianDelta(mu, 0)*(1-0x1p-50)) >= want
+		})
+		return mu, nil
+	})
+}
+
+// selectionMus keeps results of SelectionMu by epsilon.
+var selectionMus memo.Memo[float64, float64]

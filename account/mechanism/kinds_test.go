@@ -87,10 +87,10 @@ var definedElsewhere = map[EventKind]func(*testing.T){
 	kindRepeatAndSelect:   TestRepeatAndSelectAboveTheBestOfGaussians,
 }
 
-// TestEveryKindHasADefinition tests that every kind in kind.go is drawn by TestEveryKindByItsDefinition
+// TestEveryKindHasADefinition tests that every kind in mechanism.go is drawn by TestEveryKindByItsDefinition
 // or has a test of its own in definedElsewhere.
 func TestEveryKindHasADefinition(t *testing.T) {
-	source, err := os.ReadFile("kind.go")
+	source, err := os.ReadFile("mechanism.go")
 	if err != nil {
 		t.Fatal(err)
 	}

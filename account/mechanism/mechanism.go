@@ -3,6 +3,7 @@ package mechanism
 import (
 	"fmt"
 	"math"
+	"strconv"
 )
 
 // Mechanism describes the privacy of one release in the worst case. It is an immutable value made
@@ -286,5 +287,95 @@ func positive(name string, x float64) error {
 	if x < multiplierFloor || x > multiplierCeiling {
 		return fmt.Errorf("account: %s = %v: must be within [%v, %v]", name, x, multiplierFloor, multiplierCeiling)
 	}
+	return nil
+}
+
+// EventKind names the kind of mechanism of a release. Event files and the events of a ledger
+// contain this name.
+type EventKind string
+
+// Kinds of the events of a ledger.
+const (
+	// Gaussian is the release of a vector plus noise N(0, sigma^2 I).
+	Gaussian EventKind = "gaussian"
+	// SampledGaussian is the release of a sum over a Poisson sample plus noise N(0, sigma^2 I).
+	SampledGaussian EventKind = "sampled-gaussian"
+	// Selection is the release of the index of one of several candidates, drawn by a mechanism of
+	// Epsilon-bounded range. This means that, between two neighbouring tables, the log
+	// probabilities of any two indices change by amounts that differ by at most Epsilon. An example
+	// is the exponential mechanism with weights exp(-Epsilon score/(2 Sensitivity)) (Durfee &
+	// Rogers 2019). A selection is Epsilon-DP.
+	Selection EventKind = "selection"
+)
+
+// These kinds occur in event files only. A ledger refuses them: the parameters of such events are
+// fixed before the first release, and the events are composed as a whole.
+const (
+	kindGaussianMixture    EventKind = "gaussian-mixture"
+	kindFixedSizeGaussian  EventKind = "fixed-size-gaussian"
+	kindDiscreteGaussian   EventKind = "discrete-gaussian"
+	kindTree               EventKind = "tree"
+	kindToeplitz           EventKind = "toeplitz"
+	kindLaplace            EventKind = "laplace"
+	kindRandomizedResponse EventKind = "randomized-response"
+	kindPure               EventKind = "pure"
+	kindBoundedRange       EventKind = "bounded-range"
+	kindRepeatAndSelect    EventKind = "repeat-and-select"
+)
+
+// Relation is a neighbouring relation: it decides which tables are neighbours. The zero Relation is
+// invalid, so that a relation must be stated.
+type Relation uint8
+
+const (
+	// ReplaceOne makes two tables neighbours if they differ by one row that is exchanged for any
+	// other. The number of rows is public.
+	ReplaceOne Relation = iota + 1
+	// AddOrRemove makes two tables neighbours if one of them is the other with one row added. The
+	// number of rows is secret, so a mean is a sum divided by a declared number.
+	AddOrRemove
+)
+
+var relationNames = map[Relation]string{
+	ReplaceOne:  "replace-one",
+	AddOrRemove: "add-or-remove",
+}
+
+// ParseRelation reads "replace-one" or "add-or-remove". Any other text is an error.
+func ParseRelation(s string) (Relation, error) {
+	for r, name := range relationNames {
+		if name == s {
+			return r, nil
+		}
+	}
+	return 0, fmt.Errorf("account: relation = %q: must be replace-one or add-or-remove", s)
+}
+
+// Valid reports whether r is one of the declared relations.
+func (r Relation) Valid() bool { _, ok := relationNames[r]; return ok }
+
+// String returns the name that ParseRelation reads.
+func (r Relation) String() string {
+	if name, ok := relationNames[r]; ok {
+		return name
+	}
+	return "relation(" + strconv.Itoa(int(r)) + ")"
+}
+
+// MarshalText writes the relation's name. An invalid relation is an error.
+func (r Relation) MarshalText() ([]byte, error) {
+	if !r.Valid() {
+		return nil, fmt.Errorf("account: relation = %d: not a relation", uint8(r))
+	}
+	return []byte(r.String()), nil
+}
+
+// UnmarshalText reads a relation's name. Any other text is an error, and *r is then unchanged.
+func (r *Relation) UnmarshalText(text []byte) error {
+	v, err := ParseRelation(string(text))
+	if err != nil {
+		return err
+	}
+	*r = v
 	return nil
 }

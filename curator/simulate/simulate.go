@@ -159,3 +159,8 @@ func (s *Session) Dim() int { return s.session.Dim() }
 
 // Ledger returns a view of the session's ledger; its events are marked as simulated.
 func (s *Session) Ledger() account.View { return s.session.Ledger() }
+
+// Stable makes a pass of SGD as curator.Session.Stable does, with simulated random bits.
+func (s *Session) Stable(ctx context.Context, q query.Stable) (query.Release, error) {
+	return s.session.Stable(ctx, q)
+}

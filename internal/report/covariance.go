@@ -12,6 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -186,7 +187,10 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 	went.Mul(c.mix.T(), mat.NewDense(k, d, start))
 	went.Sub(&along, &went)
 	draws := metric.draws()
-	moments := possible(rows, known, moment.Sigma)
+	moments, err := possible(rows, known, moment.Sigma)
+	if err != nil {
+		return nil, err
+	}
 	var apart *mat.SymDense
 	if l.Moment != nil {
 		if level, apart, err = l.seenCurvature(metric, rows); err != nil {
@@ -219,7 +223,7 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 			if err != nil {
 				return nil, err
 			}
-			w.seen = append(w.seen, a)
+			w.seen = append(w.seen, a.scaled()...)
 		}
 		c.ways = append(c.ways, w)
 	}
@@ -391,10 +395,7 @@ func (l *law) way(r *released, curved *mat.SymDense, weights []float64, draws []
 	// rows hardly vary. Round one assumes no pull of the data in directions with a curvature below .3 of
 	// the largest, and computes their displacement by noise. Round two counts this displacement as noise
 	// and estimates the pull in all directions.
-	most := 0.
-	for _, p := range paths {
-		most = max(most, p.curvature)
-	}
+	most := vector.Most(paths, func(p path) float64 { return p.curvature })
 	for _, least := range []float64{.3 * most, 0} {
 		for i := range paths {
 			p := &paths[i]

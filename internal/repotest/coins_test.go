@@ -20,7 +20,7 @@ var generators = []string{"New", "NewPCG", "NewChaCha8", "Rand", "PCG", "ChaCha8
 // seedsOf lists, for each directory, the files below it that may create generators of random
 // numbers. Other files below the directory draw random numbers only from what these files return.
 var seedsOf = map[string][]string{
-	"optimize": {"optimize/coins.go"},
+	"optimize": {"optimize/oracle.go"},
 	"curator":  {"curator/internal/coin/stream.go"},
 }
 

@@ -110,8 +110,7 @@ func (c *Config) fixed(budget account.Budget, records int) (*Config, error) {
 		return nil, err
 	}
 	r := *c
-	r.Schema, r.adapted, r.settled = schema, adaptedTo(choices, records), true
-	r.curves = choices.Curves
+	r.Schema, r.adapted, r.settled, r.curves = schema, adaptedTo(choices, records), true, choices.Curves
 	reduce, whole, err := r.reduced(budget, float64(records))
 	if err != nil {
 		return nil, err

@@ -47,6 +47,8 @@ type Design struct {
 	Weights map[string]float64
 	// Intervals asks for 95% intervals. Without it, the noise that the fit states is judged.
 	Intervals bool
+	// Unweighted asks for intervals of unweighted rows.
+	Unweighted bool
 	// Exposed says that a row has one number more, the exposure of its target, between a tenth and 1.
 	Exposed bool
 	// Surveyed says that a row has one number more, its weight as a share of the largest.
@@ -202,6 +204,9 @@ func (d Design) spec(of []row) (stillpoint.Spec, error) {
 	}
 	if d.Intervals {
 		s.Inference = &stillpoint.Inference{Level: level}
+		if d.Unweighted {
+			s.Train.Settings = map[string]any{"rows": "unweighted"}
+		}
 	}
 	return s, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
+	"github.com/stillpoint-dp/stillpoint/optimize/nonsmooth"
 	"github.com/stillpoint-dp/stillpoint/optimize/onepass"
 	"github.com/stillpoint-dp/stillpoint/optimize/secondorder"
 )
@@ -142,4 +143,67 @@ func why(c Candidate, gap float64) string {
 	return fmt.Sprintf("the smallest %s: its noise alone leaves saddles, the noise level %.3g being at most %.3g "+
 		"gap^2, in %d steps",
 		reached, c.Summary.Floor, leftByAll, c.Summary.Steps)
+}
+
+// kinked returns the candidates for losses whose slope jumps: smoothed, subgradient, and subgradient in one
+// pass. Forecasts do not hold for such losses. The order follows measurements: smoothed comes first if
+// nonsmooth.Suits returns true for the problem, and subgradient comes first otherwise.
+func (a Auto) kinked(ctx context.Context, p optimize.Problem) ([]Candidate, error) {
+	var list []Candidate
+	for _, of := range []func(steps int) optimize.Algorithm{
+		func(steps int) optimize.Algorithm { return nonsmooth.Smoothed{Steps: steps} },
+		func(steps int) optimize.Algorithm { return nonsmooth.Subgradient{Steps: steps} },
+		func(int) optimize.Algorithm { return nonsmooth.Subgradient{OnePass: true} },
+	} {
+		plan, err := capped(of)(ctx, p, a)
+		if err != nil {
+			return nil, err
+		}
+		if s := plan.Summary(); a.allows(s) {
+			list = append(list, Candidate{Plan: plan, Summary: s, Predicted: a.Goal.of(s), Ranked: math.Inf(1), unranked: true})
+		}
+	}
+	if len(list) == 0 {
+		return nil, errors.New("optimize: auto: no algorithm serves")
+	}
+	if len(list) > 1 && list[0].Summary.Algorithm == "smoothed" && !nonsmooth.Suits(p) {
+		list[0], list[1] = list[1], list[0]
+	}
+	return list, nil
+}
+
+// networks orders the candidates for a network without jumps: it moves gradient descent (gd) to the front,
+// whatever the forecasts and passes. The forecasts assume the curvature of linear models. On networks,
+// plans whose forecasts were equal to gd's made a few steps and ended with 2 to 6 times gd's gradient norm.
+// gd has the best measured results on networks (lab/results/accuracy.md). If the limit on passes reduces gd's
+// steps, the plan of gd that returns the last iterate comes first. If the limit is below fewPasses,
+// networks is not used and forecasts order the plans, since after so few steps gd is still near the start.
+func networks(list []Candidate) []Candidate {
+	first := -1
+	for i, c := range list {
+		if c.Summary.Algorithm == "gd" {
+			first = i // the later of two plans of gd is the plan for few passes
+		}
+	}
+	if first < 0 {
+		return list
+	}
+	c := list[first]
+	c.why = "on networks gradient descent was the best of the measured algorithms; for other algorithms than " +
+		"linear models' the forecasts are too far off to choose by"
+	copy(list[1:first+1], list[:first])
+	list[0] = c
+	for i := range list {
+		list[i].unranked, list[i].Ranked = true, math.Inf(1)
+	}
+	return list
+}
+
+// fewPasses is the limit on passes below which plans for networks are ordered by forecasts.
+const fewPasses = 8
+
+// unforeseen reports whether the plans for a problem are ordered by the function networks, and not by
+// forecasts.
+func (a Auto) unforeseen(p optimize.Problem) bool {
+	return p.Layered && (a.Passes == 0 || a.Passes >= fewPasses)
 }

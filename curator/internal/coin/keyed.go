@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"hash"
 )
 
@@ -51,4 +52,31 @@ func (k *Keyed) whole(texts []string) []byte {
 		mac.Write([]byte(t))
 	}
 	return mac.Sum(nil)
+}
+
+// NewDigest returns HMAC with SHA-256 (FIPS 198-1) under a key, for a digest of rows. Without the key, a
+// digest reveals nothing about the rows, and nobody can find other rows with the same digest.
+func NewDigest(key [32]byte) hash.Hash { return hmac.New(sha256.New, key[:]) }
+
+// Subkey returns a key for one purpose, which the label names: HMAC of the label under a key. Subkeys of
+// different labels are independent of each other, and none of them reveals the key.
+func Subkey(key [32]byte, label string) (sub [32]byte) {
+	mac := hmac.New(sha256.New, key[:])
+	mac.Write([]byte(label))
+	mac.Sum(sub[:0])
+	return sub
+}
+
+// Key returns the next 256 bits of s, as a key for another process. The later coins of s are independent of
+// the key.
+func (s *Secret) Key() [32]byte { return s.key() }
+
+// Pad adds sign times words of a key's pad to a piece of a vector, modulo 2^64. The piece with each number has words
+// of its own. With a pad of a fresh key added, a vector reveals nothing to those who do not have the key. A key must
+// pad one vector alone.
+func Pad(key [32]byte, piece int, vector []int64, sign int64) {
+	s := newStream(Subkey(key, fmt.Sprintf("stillpoint: pad, piece %d", piece)))
+	for i := range vector {
+		vector[i] += sign * int64(s.cha.Uint64())
+	}
 }

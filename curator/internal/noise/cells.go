@@ -8,7 +8,7 @@ import (
 )
 
 // fineness is the number s for which Normals divides the magnitudes of normals into cells of width 2^-s.
-// With s = 6, Karney's algorithm (karney.go) accepts a trial with probability 0.99, and the table [cells]
+// With s = 6, Karney's algorithm (normals.go) accepts a trial with probability 0.99, and the table [cells]
 // takes 8 KB, which fits a first-level cache of 32 KB.
 const fineness = 6
 
