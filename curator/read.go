@@ -77,7 +77,7 @@ func read(ctx context.Context, c Config, most int, key *coin.Keyed) (*stored, er
 	if records == 0 && c.partition == nil && c.Budget.Relation() != account.AddOrRemove {
 		return nil, fmt.Errorf("curator: %s: no %s is left after the public filter", c.name(), c.record())
 	}
-	s := &stored{}
+	s := &stored{scale: c.Schema.WithoutEffects().Scale()}
 	if s.rows, err = rows.Source(); err != nil {
 		return nil, err
 	}
@@ -94,6 +94,7 @@ func read(ctx context.Context, c Config, most int, key *coin.Keyed) (*stored, er
 // stored is a table as it is stored: rows without what is computed when they are read, and the rows of each unit.
 type stored struct {
 	rows  row.Source
+	scale float64   // the divisor of the stored rows
 	units *unitRows // nil if each row is a record
 }
 
@@ -105,7 +106,11 @@ func (c Config) records(of *stored) (row.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.computed(of.rows, layout, c.keepsHats(of.rows, layout), c.keeps(of.rows))
+	rows := of.rows
+	if scale := c.Schema.WithoutEffects().Scale(); of.scale != scale { // curves were left out
+		rows = row.NewScaled(rows, of.scale/scale*(1-0x1p-22)) // room for the second rounding to float32
+	}
+	s, err := c.computed(rows, layout, c.keepsHats(rows, layout), c.keeps(rows))
 	if err != nil {
 		return nil, err
 	}

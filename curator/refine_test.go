@@ -107,6 +107,68 @@ func TestRefinedSessionsAnswerAsIfOpenedSo(t *testing.T) {
 	}
 }
 
+// TestRefinedToLines: after a session was refined by a schema without the curve that it had, it gives the answers of a
+// session that was opened with that schema, up to the rounding of rows to float32: over rows in memory, in a private file
+// and in shards, over single rows and over units.
+func TestRefinedToLines(t *testing.T) {
+	of2 := must[loss.Loss](t)(loss.NewUnits(loss.Logistic(), 3, false))
+	for _, test := range []struct {
+		name   string
+		parted *parted
+		base   string
+		loss   loss.Loss
+	}{{"rows", newParted(t, 150), peopleSchema, loss.Logistic()}, {"units", newPartedUnits(t), unitSchema, of2}} {
+		with := func(age string) *dataset.Schema {
+			return schema(t, strings.Replace(test.base, "age: {number: [0, 100]}", "age: {number: [0, 100], "+age+"}", 1))
+		}
+		c := curator.Config{Path: test.parted.whole, Loss: test.loss, Schema: with("missing: indicator"),
+			Budget: must[account.Budget](t)(account.NewBudget(4, 1e-6, account.ReplaceOne))}
+		s := must[*curator.Session](t)(curator.OpenNoisy(context.Background(), c, 5, nil))
+		want := gradient(t, s, test.loss)
+		s.Close()
+		straight := c.Schema
+		c.Schema = with("curve: 4")
+		for way, open := range map[string]func() (*curator.Session, error){
+			"memory": func() (*curator.Session, error) { return curator.OpenNoisy(context.Background(), c, 5, nil) },
+			"file": func() (*curator.Session, error) {
+				c := c
+				c.Memory, c.Folder = 1000, t.TempDir()
+				return curator.OpenNoisy(context.Background(), c, 5, nil)
+			},
+			"shards": func() (*curator.Session, error) {
+				c := c
+				c.Path, c.Shards = "", test.parted.shards(t, workers(t))
+				return curator.OpenShards(context.Background(), c, 5)
+			},
+		} {
+			s := must[*curator.Session](t)(open())
+			for _, next := range []*dataset.Schema{with("curve: [0, 10, 100]"), straight} {
+				if err := s.Refine(next); err != nil {
+					t.Fatalf("%s, %s: %v", test.name, way, err)
+				}
+			}
+			got := gradient(t, s, test.loss)
+			for j, v := range got {
+				if len(got) != len(want) || !(math.Abs(v-want[j]) <= 1e-5) {
+					t.Fatalf("%s, %s: %v: must be near %v", test.name, way, got, want)
+				}
+			}
+			s.Close()
+		}
+	}
+}
+
+// gradient returns the answer to a query about the gradient at a fixed point.
+func gradient(t *testing.T, s *curator.Session, l loss.Loss) []float64 {
+	t.Helper()
+	w := make([]float64, must[int](t)(loss.Check(l, s.Dim())))
+	for j := range w {
+		w[j] = math.Sin(float64(j))
+	}
+	q := must[query.Question](t)(query.New(.01, query.GradientAt(s.All(), w, 1)))
+	return must[query.Release](t)(s.Ask(context.Background(), q)).Mean
+}
+
 // TestQuestionsBetweenRefinements: with questions before, between and after changes of the schema, also back to one of
 // before, a session gives at each of them the answers of a session that was opened with the schema of that time: over
 // rows in memory, in a private file and in shards, over single rows and over units, with knots and with effects. A
@@ -278,7 +340,7 @@ func TestRefineRefuses(t *testing.T) {
 			"age: {number: [0, 100], curve: 5}", 1)+"interactions: [[age, job]]\n", old, new, 1))
 	}
 	for name, refined := range map[string]*dataset.Schema{
-		"none": nil, "zero": {}, "bounds": other("[0, 100]", "[0, 99]"), "no curve": other(", curve: 5", ""),
+		"none": nil, "zero": {}, "bounds": other("[0, 100]", "[0, 99]"),
 		"auto": other("curve: 5", "curve: auto"), "no interaction": other("interactions: [[age, job]]", ""),
 		"category": other("nurse", "baker"),
 	} {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/stillpoint-dp/stillpoint/internal/effects"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Effects add features of effects to a schema: with them a linear score can express interactions that no
@@ -154,11 +155,7 @@ func (e *Effects) validate(s *Schema, ranges int) error {
 				showFloat(mostDeviation)}
 		}
 	}
-	sum := 0.
-	for _, v := range slices.Concat(e.Centres, e.Weights) {
-		sum += math.Abs(v)
-	}
-	if !(sum <= mostEffect) {
+	if !(vector.Sum(slices.Concat(e.Centres, e.Weights), math.Abs) <= mostEffect) {
 		return &fieldError{field("weights"), "", "and centres must be finite and in the range of effects"}
 	}
 	return nil

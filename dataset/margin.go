@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/internal/spline"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // MarginRange returns an interval that contains the product <w, x> of the weights w and the row x, for every row
@@ -59,11 +60,7 @@ func (s *Schema) MarginRange(w []float64) (low, high float64) {
 		waves *= s.found.Weight / s.Scale() / math.Sqrt(float64(s.found.Features/2))
 		sum.add(extent{-waves, waves})
 	}
-	total := 0.
-	for _, v := range w {
-		total += math.Abs(v)
-	}
-	rounding := float64(total * marginRounding)
+	rounding := float64(vector.Sum(w, math.Abs) * marginRounding)
 	return sum.low - rounding, sum.high + rounding
 }
 

@@ -109,29 +109,30 @@ func (c Column) rankKnots(masses []float64) []float64 {
 }
 
 // Refines returns an error unless the schema can take the place of another one over rows that were stored by
-// the other one. What rows store must be the same under both schemas: the numbers of a row, its groups and the
-// divisor of the row ([Schema.Scale], without features of effects). They may differ only in features that are computed
-// when rows are read: a column that has a curve in both schemas may have another number of knots, at other places
-// ([Schema.Hats]), either schema may have features of [Effects], and the baseline hazards of a time to
-// an event may differ.
+// the other one. What rows store must be the same under both schemas: the numbers of a row and its groups. They may
+// differ only in features that are computed when rows are read, and in the divisor of rows that follows from them: a
+// column that has a curve in both schemas may have another number of knots, at other places ([Schema.Hats]), a column
+// with a curve and an indicator in the other schema may have the indicator alone, either schema may have features of
+// [Effects], and the baseline hazards of a time to an event may differ.
 func (s *Schema) Refines(of *Schema) error {
-	mine, err := s.stored()
+	other, err := of.stored(of)
 	if err != nil {
 		return err
 	}
-	other, err := of.stored()
+	mine, err := s.stored(of)
 	if err != nil {
 		return err
 	}
 	if !bytes.Equal(mine, other) {
-		return errors.New("dataset: schema: a refined schema must differ in knots of curves and baseline hazards alone")
+		return errors.New("dataset: schema: a refined schema must differ in curves and baseline hazards alone")
 	}
 	return nil
 }
 
-// stored returns a text that two schemas share if and only if rows are stored in the same way under both. It is
-// the schema as JSON, in which each curve has the same number of equally spaced knots.
-func (s *Schema) stored() ([]byte, error) {
+// stored returns a text that s and of share if and only if rows of s can be computed from stored rows of another schema,
+// of. It is the schema as JSON, in which each curve, and each number that has a curve in of, has the same number of
+// equally spaced knots.
+func (s *Schema) stored(of *Schema) ([]byte, error) {
 	if err := s.usable(); err != nil {
 		return nil, err
 	}
@@ -141,7 +142,8 @@ func (s *Schema) stored() ([]byte, error) {
 	def := s.definition()
 	def.Target.Hazards, def.Target.HazardErrors = nil, nil
 	for i := range def.Columns {
-		if c := &def.Columns[i]; c.Curve > 0 {
+		c := &def.Columns[i]
+		if c.Curve > 0 || s.norm == 0 && c.Indicator && i < len(of.columns) && of.columns[i].Curve > 0 {
 			c.Curve, c.Knots = leastAuto, nil
 		}
 	}

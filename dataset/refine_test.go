@@ -33,7 +33,7 @@ target: {column: ill, classes: [no, yes]}
 		}
 	}
 	for _, edits := range [][]string{
-		{"[a, b]", "[b, a]"}, {"[17, 90]", "[17, 91]"}, {", curve: 9", ""}, {", transform: log1p", ""},
+		{"[a, b]", "[b, a]"}, {"[17, 90]", "[17, 91]"}, {", curve: 16", ""}, {", transform: log1p", ""},
 		{"curve: 9", "curve: auto"}, {"size: {number: [0, 1]}", "size: {number: [0, 1], curve: 4}"},
 		{"[age, ward], ", ""}, {"person: ignore\n", "person: {number: [0, 1]}\n"}, {"[no, yes]", "[yes, no]"},
 		{"target:", "norm: 2\ntarget:"}, {"person: ignore\n", "person: {public: [x]}\n"}, {"  person: ignore\n", ""},
@@ -41,6 +41,20 @@ target: {column: ill, classes: [no, yes]}
 	} {
 		if err := refines(edits...); err == nil {
 			t.Errorf("%q: refines", edits)
+		}
+	}
+	// A schema may lack a curve whose column keeps its indicator, which stored rows have. The divisor of rows falls.
+	for _, edits := range [][]string{{", curve: 9", ""}, {", curve: 16", ", missing: indicator"}} {
+		if err := refines(edits...); err != nil {
+			t.Errorf("%q: %v", edits, err)
+		}
+		less := schema(strings.NewReplacer(edits...).Replace(text))
+		if of.Refines(less) == nil || !(less.Scale() < of.Scale()) {
+			t.Errorf("%q: back, or no smaller divisor", edits)
+		}
+		normed := schema(strings.NewReplacer(append(edits, "target:", "norm: 2\ntarget:")...).Replace(text))
+		if normed.Refines(schema(strings.Replace(text, "target:", "norm: 2\ntarget:", 1))) == nil {
+			t.Errorf("%q: rows that norm shortens are shortened by their curves, too", edits)
 		}
 	}
 	// Schemas that differ in one thing alone from one with a unit and a filter.

@@ -2,6 +2,7 @@ package export
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,12 +45,7 @@ type dialect struct {
 
 // Dialects returns the names of the dialects that the function SQL can write, in alphabetical order.
 func Dialects() []string {
-	names := make([]string, 0, len(dialects))
-	for name := range dialects {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(dialects))
 }
 
 var dialects = map[string]dialect{

@@ -166,34 +166,21 @@ func (f *form) column(name string) column {
 // kinds returns the model's columns in two lists: the number and date columns, and the category and
 // hash columns.
 func (f *form) kinds() (numbers, categories []column) {
-	for _, c := range f.columns {
-		if c.number() {
-			numbers = append(numbers, c)
-		} else {
-			categories = append(categories, c)
-		}
-	}
-	return numbers, categories
+	return only(f.columns, column.number), only(f.columns, func(c column) bool { return !c.number() })
 }
 
-// hashed returns the hash columns among the columns.
-func hashed(columns []column) (list []column) {
-	for _, c := range columns {
-		if c.Kind == dataset.Hash {
-			list = append(list, c)
-		}
-	}
-	return list
+// only returns the columns that fit.
+func only(columns []column, fits func(column) bool) []column {
+	return slices.DeleteFunc(slices.Clone(columns), func(c column) bool { return !fits(c) })
 }
 
-// indicated returns the columns that have a feature for missing cells (an indicator).
-func indicated(columns []column) (list []column) {
-	for _, c := range columns {
-		if c.Indicator {
-			list = append(list, c)
-		}
-	}
-	return list
+// hashed returns the columns whose values are hashed, and indicated those with an indicator of missing cells.
+func hashed(columns []column) []column {
+	return only(columns, func(c column) bool { return c.Kind == dataset.Hash })
+}
+
+func indicated(columns []column) []column {
+	return only(columns, func(c column) bool { return c.Indicator })
 }
 
 // weight returns the weight of a feature in one of the model's weighted sums: a margin, or a unit

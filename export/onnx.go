@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -174,12 +175,12 @@ func (g *graph) sum() string {
 			one = g.float32(g.op("Div", []string{g.number(g.share), norm}))
 			x = g.float32(g.op("Div", []string{v, norm}))
 		}
-		z = g.op("MatMul", []string{x, g.table(at(numbers))})
+		z = g.op("MatMul", []string{x, g.table(features(numbers, 0))})
 	}
 	constants := g.table([]int{g.intercept()})
 	if list := indicated(numbers); len(list) > 0 {
 		each := g.op("Cast", []string{g.pick(numbers, missing, list)}, "to", g.float)
-		constants = g.op("Add", []string{constants, g.op("MatMul", []string{each, g.table(after(list))})})
+		constants = g.op("Add", []string{constants, g.op("MatMul", []string{each, g.table(features(list, 1))})})
 	}
 	if len(categories) > 0 {
 		constants = g.op("Add", []string{constants, g.levels(categories)})
@@ -216,20 +217,9 @@ func (g *graph) table(features []int) string {
 	return g.matrix(len(features), values)
 }
 
-func at(columns []column) (list []int) {
-	for _, c := range columns {
-		list = append(list, c.at)
-	}
-	return list
-}
-
-// after returns, for each of the columns, the index of the feature after its first feature: the indicator
-// of missing cells.
-func after(columns []column) (list []int) {
-	for _, c := range columns {
-		list = append(list, c.at+1)
-	}
-	return list
+// features returns the index of a feature of each column: shift 0 is that of the column itself, and 1 that of its indicator.
+func features(columns []column, shift int) []int {
+	return vector.Map(columns, func(c column) int { return c.at + shift })
 }
 
 // pick adds the node that selects from x, a value of the graph with one entry for each of columns, the

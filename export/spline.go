@@ -69,14 +69,8 @@ func (s *query) hang() {
 		return
 	}
 	list, of := s.ways()
-	rest := append(append(s.carried("x", s.numbers), item{s.one(), s.one()}),
-		append(s.indicators(), s.carried("c", s.categories)...)...)
-	carry := func(name string, n int) (items []item) {
-		for i := range n {
-			items = append(items, item{s.own(name, i), s.own(name, i)})
-		}
-		return items
-	}
+	rest := append(append(s.carried("x", len(s.numbers)), item{s.one(), s.one()}),
+		append(s.indicators(), s.carried("c", len(s.categories))...)...)
 	var ratios, ways, knots, values, hung []item
 	for i, w := range list {
 		ratios = append(ratios, item{s.own("x", w.number) + " / " + s.one(), s.own("r", i)})
@@ -109,9 +103,9 @@ func (s *query) hang() {
 	n := len(list)
 	s.step("ratio", append(ratios, rest...)...)
 	s.step("way", append(ways, rest...)...)
-	s.step("knot", append(append(knots, carry("t", n)...), rest...)...)
-	s.step("hat", append(append(values, carry("k", n)...), rest...)...)
-	s.step("hung", append(append(hung, carry("k", n)...), rest...)...)
+	s.step("knot", append(append(knots, s.carried("t", n)...), rest...)...)
+	s.step("hat", append(append(values, s.carried("k", n)...), rest...)...)
+	s.step("hung", append(append(hung, s.carried("k", n)...), rest...)...)
 }
 
 // one returns the name of the query's column with the constant feature's value.

@@ -234,8 +234,8 @@ func (s *query) buckets() {
 			s.mod(fmt.Sprintf("(%d + %s)", h.Salt, sum), h.Other)), cell})
 		items = append(items, item{s.mod(s.mod("("+cell+" * "+cell+")", h.Prime), int64(c.Buckets)), cell})
 	}
-	s.step("hash", append(sums, s.carried("n", s.numbers)...)...)
-	s.step("bucket", append(items, s.carried("n", s.numbers)...)...)
+	s.step("hash", append(sums, s.carried("n", len(s.numbers))...)...)
+	s.step("bucket", append(items, s.carried("n", len(s.numbers))...)...)
 }
 
 // quoted replaces each of texts by the SQL expression for it. It changes the slice texts and returns it.
@@ -260,13 +260,13 @@ func (s *query) units() {
 			items = append(items, item{"CASE WHEN " + s.missing(c, s.own("n", i)) + " THEN 1 ELSE 0 END", s.own("m", i)})
 		}
 	}
-	s.step("unit", append(items, s.carried("c", s.categories)...)...)
+	s.step("unit", append(items, s.carried("c", len(s.categories))...)...)
 }
 
 // carried returns as items those columns of the query's previous step that have the given name and an index
 // of columns. With these items the next step has the same columns.
-func (s *query) carried(name string, columns []column) (items []item) {
-	for i := range columns {
+func (s *query) carried(name string, n int) (items []item) {
+	for i := range n {
 		items = append(items, item{s.own(name, i), s.own(name, i)})
 	}
 	return items
@@ -329,8 +329,8 @@ func (s *query) rows() {
 		}
 	}
 	sum := s.identifier(s.prefix + "s")
-	looked := append(s.indicators(), s.carried("c", s.categories)...)
-	carried := append(s.carried("u", s.numbers), looked...)
+	looked := append(s.indicators(), s.carried("c", len(s.categories))...)
+	carried := append(s.carried("u", len(s.numbers)), looked...)
 	s.step("square", append([]item{{total(squares), sum}}, carried...)...)
 	norm := s.identifier(s.prefix + "norm")
 	s.step("norm", append([]item{{fmt.Sprintf("CASE WHEN %s > %s THEN SQRT(%s) ELSE %s END", sum, s.literal(1), sum,

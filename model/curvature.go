@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -64,10 +65,8 @@ func (m *Model) Curvature(mean []float64, covariance [][]float64, slope, value f
 		for i := range z {
 			z[i] += mean[i]
 		}
-		list, whole := targets(of, weights, z, around), 0.
-		for _, y := range list {
-			whole += y.weight
-		}
+		list := targets(of, weights, z, around)
+		whole := vector.Sum(list, func(y target) float64 { return y.weight })
 		for i := range list {
 			list[i].weight /= whole
 			sum += list[i].weight
@@ -122,10 +121,8 @@ func targets(of loss.Loss, weights, z []float64, around []target) []target {
 		p := 1 / (1 + math.Exp(-z[0]))
 		return []target{{-1, likely(0, 1-p)}, {1, likely(1, p)}}
 	case of.Target() == loss.Classes:
-		most, sum, list := slices.Max(z), 0., []target(nil)
-		for _, v := range z {
-			sum += math.Exp(v - most)
-		}
+		most, list := slices.Max(z), []target(nil)
+		sum := vector.Sum(z, func(v float64) float64 { return math.Exp(v - most) })
 		for k, v := range z {
 			list = append(list, target{float64(k), likely(k, math.Exp(v-most)/sum)})
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -220,10 +221,7 @@ func brier(t targetpair.Times, list []observed, watched func(float64) float64, n
 
 // integratedBrier returns the mean, over equally spaced times up to the last exit, of the Brier score.
 func integratedBrier(t targetpair.Times, list []observed, watched func(float64) float64) (score float64, ok bool) {
-	last, times := 0., 0.
-	for _, r := range list {
-		last = max(last, r.exit)
-	}
+	last, times := vector.Most(list, func(r observed) float64 { return r.exit }), 0.
 	for k := range brierTimes {
 		s, ok := brier(t, list, watched, last*float64(k+1)/(brierTimes+1))
 		if !ok {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/export"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 type completionCommand struct {
@@ -119,18 +120,10 @@ var completions = template.Must(template.New("").Funcs(template.FuncMap{
 	"command": func(n *kong.Node) string { return strings.ReplaceAll(titled(n), "-", " ") },
 	"plain":   func(text string) string { return strings.NewReplacer("'", "’", "\n", " ").Replace(text) },
 	"words": func(list []word) string {
-		var names []string
-		for _, w := range list {
-			names = append(names, w.Name)
-		}
-		return strings.Join(names, " ")
+		return strings.Join(vector.Map(list, func(w word) string { return w.Name }), " ")
 	},
 	"options": func(list []option) string {
-		var names []string
-		for _, o := range list {
-			names = append(names, "--"+o.Name)
-		}
-		return strings.Join(names, " ")
+		return strings.Join(vector.Map(list, func(o option) string { return "--" + o.Name }), " ")
 	},
 	"last":   func(path string) string { return path[strings.LastIndex(path, " ")+1:] },
 	"parent": func(path string) string { return path[:max(strings.LastIndex(path, " "), 0)] },

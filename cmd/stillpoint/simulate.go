@@ -10,6 +10,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // simulate runs, on generated rows, the plans that the setting "algorithm: auto" compares. If the
@@ -32,12 +33,7 @@ func simulate(ctx context.Context, c *train.Config, p train.Planned, progress io
 	})
 }
 
-func medians(tried []rehearsal.Checked) (m []float64) {
-	for _, t := range tried {
-		m = append(m, t.Median())
-	}
-	return m
-}
+func medians(tried []rehearsal.Checked) []float64 { return vector.Map(tried, rehearsal.Checked.Median) }
 
 // comparison describes the results of plans on generated rows and compares them with the plans' predictions.
 // It returns "" if no plan was run.

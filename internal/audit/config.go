@@ -103,7 +103,7 @@ func RunConfig(ctx context.Context, c *train.Config, o Options) (Result, error) 
 	if err != nil {
 		return Result{}, err
 	}
-	small := *c
+	small := *c.Kept()
 	most := o.Records
 	if most == 0 {
 		most = defaultRecords
@@ -250,7 +250,10 @@ func staged(p train.Planned, problem optimize.Problem, schema *dataset.Schema, l
 			if err != nil {
 				return nil, err
 			}
-			if p, err = p.Begin(ctx, base); err != nil {
+			if p, err = p.Begin(ctx, base); err == nil && p.Straightens(now) {
+				err = refine(p.Schema)
+			}
+			if err != nil {
 				return nil, err
 			}
 		}

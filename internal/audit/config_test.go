@@ -345,8 +345,14 @@ func TestRefinedRows(t *testing.T) {
 		}
 		schemas = append(schemas, c.Schema)
 	}
-	for i, from := range schemas {
+	straight := configuration(t, "number: [0, 100]", "number: [0, 100], missing: indicator", "number: [0, 1e6]",
+		"number: [0, 1e6], curve: 9, missing: indicator", "  target:",
+		"  interactions: [[age, income], [age, sex], [sex, income]]\n  target:").Schema
+	for i, from := range append(schemas, schemas[0]) {
 		to := schemas[(i+1)%len(schemas)]
+		if i == len(schemas) {
+			to = straight
+		}
 		a, err := drawn(from, 300, 5)
 		if err != nil {
 			t.Fatal(err)

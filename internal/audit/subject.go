@@ -153,9 +153,7 @@ func boundsOf(k loss.Constants, features int) query.Bounds {
 
 // vectors returns the forms of query that a prefix sum can add up and whose answers have one coordinate for
 // each feature. The last form is a weighted sum of several kinds (see [mix]).
-func vectors() []query.Form {
-	return append(formsOf(query.Item), mixed())
-}
+func vectors() []query.Form { return append(formsOf(query.Item), mixed()) }
 
 func mixed() query.Form { return query.Form{Name: "mix", Ask: mix} }
 
@@ -232,17 +230,26 @@ func refinedRow(from, to *dataset.Schema, l loss.Loss) refinement {
 	}}
 }
 
-// recurved returns the row x of a schema by a schema with other knots. A row that hats would make longer than 1 has
-// none, as in a session.
+// recurved returns the row x of a schema by a schema with other knots, or without some of the curves. A row that hats
+// would make longer than 1 has none, as in a session. The divisor of a schema without curves is smaller.
 func recurved(from, to *dataset.Schema, x []float32) []float32 {
 	y := make([]float32, to.Dim())
-	old, curves := from.Hats(), to.Hats()
+	curves, ratio := to.Hats(), 1.
+	if from.Scale() != to.Scale() {
+		ratio = from.Scale() / to.Scale() * (1 - 0x1p-22)
+	}
+	var bareRow []float32
+	at := 0
+	for _, h := range append(from.Hats(), dataset.Hats{First: len(x)}) {
+		bareRow = append(bareRow, x[at:h.First]...)
+		at = h.First + h.Width
+	}
 	for i, j, k := 0, 0, 0; j < len(y); {
 		if k < len(curves) && j == curves[k].First {
-			i, j, k = i+old[k].Width, j+curves[k].Width, k+1
+			j, k = j+curves[k].Width, k+1
 			continue
 		}
-		y[j] = x[i]
+		y[j] = float32(float64(bareRow[i]) * ratio)
 		i, j = i+1, j+1
 	}
 	groups, bare := to.Groups(), slices.Clone(y)

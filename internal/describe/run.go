@@ -7,6 +7,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Run makes the releases and the description. refine makes the table answer later questions about rows of another
@@ -89,10 +90,7 @@ func (s *stage) span(c dataset.Column) span {
 	marked := make([]bool, n)
 	for w := 1; w <= n; w *= 2 {
 		for i := 0; i+w <= n; i++ {
-			var sum float64
-			for _, m := range masses[i : i+w] {
-				sum += m
-			}
+			sum := vector.Total(masses[i : i+w])
 			if sum > sure*math.Sqrt(variance*float64(w)) && !slices.Contains(marked[i:i+w], true) {
 				for j := range w {
 					marked[i+j] = true
@@ -177,10 +175,7 @@ func (d *describing) narrowed(c dataset.Column, in span) span {
 		return in
 	}
 	masses, variance := d.stages[1].hatted(c.Name, false)
-	var total float64
-	for _, m := range masses {
-		total += m
-	}
+	total := vector.Total(masses)
 	knots := d.stages[1].column(c.Name).Knots
 	f := cumulated(knots, masses, variance, estimate{total, 0})
 	p := f.outer()

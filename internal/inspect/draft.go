@@ -274,15 +274,8 @@ func guessed(name string) string {
 	if !known {
 		return openNumber + " # or " + openCategory + ", " + openDate
 	}
-	switch kind {
-	case dataset.Ignore:
-		return "ignore # guessed from the name"
-	case dataset.Date:
-		return openDate + " # guessed from the name"
-	case dataset.Category:
-		return openCategory + " # guessed from the name"
-	}
-	return openNumber + " # guessed from the name"
+	return map[dataset.ColumnKind]string{dataset.Ignore: "ignore", dataset.Date: openDate, dataset.Category: openCategory,
+		dataset.Number: openNumber}[kind] + " # guessed from the name"
 }
 
 // Drafted is the entry of a column in a drafted schema, as a public source suggests it, and a note

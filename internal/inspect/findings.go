@@ -60,14 +60,19 @@ func (s spellings) problem(what, do string) Finding {
 	return Finding{What: what, Cells: s.cells(), Examples: examples[:min(mostExamples, len(examples))], Do: do}
 }
 
+// adder returns a function that adds a problem of spellings to a list, if there are any.
+func adder(list *[]Finding) func(s spellings, what, do string) {
+	return func(s spellings, what, do string) {
+		if len(s) > 0 {
+			*list = append(*list, s.problem(what, do))
+		}
+	}
+}
+
 // problems returns the problems of the cells of the column k. If the column contributes nothing to a fit,
 // all of them are marked as Lost.
 func (t *tally) problems(k *counted) (list []Finding) {
-	add := func(s spellings, what, do string) {
-		if len(s) > 0 {
-			list = append(list, s.problem(what, do))
-		}
-	}
+	add := adder(&list)
 	target := t.schema.Target()
 	list = t.suspicions(k)
 	switch {
@@ -128,10 +133,7 @@ func (t *tally) problems(k *counted) (list []Finding) {
 // lost reports whether a column contributes nothing to a fit: no cell is within the bounds or a listed
 // value. It returns false for a hash column and for a public column.
 func lost(k *counted) bool {
-	if k.Kind == "hash" || k.Kind == "public" {
-		return false
-	}
-	return k.Read == 0
+	return k.Read == 0 && k.Kind != "hash" && k.Kind != "public"
 }
 
 // beyond returns a problem if more cells of the column lie beyond its bounds than within its bounds, and
@@ -199,11 +201,7 @@ var (
 // numberless returns one problem for each form of the cells of a number column that are not numbers. odd
 // holds these cells; numberless removes cells from it.
 func numberless(odd spellings, k *counted, missing []string) (list []Finding) {
-	add := func(s spellings, what, do string) {
-		if len(s) > 0 {
-			list = append(list, s.problem(what, do))
-		}
-	}
+	add := adder(&list)
 	add(k.points, "numbers with a decimal point in a file of decimal commas",
 		`write them with a comma, or, if all have a point, leave out csv: {decimal: ","}`)
 	add(odd.take(percent.MatchString), "numbers with a percent sign",
@@ -277,9 +275,8 @@ func undated(odd spellings, c dataset.Column, missing []string) (list []Finding)
 			fitting = append(fitting, layout)
 		}
 	}
-	if serials := odd.take(excelDay.MatchString); len(serials) > 0 {
-		list = append(list, serials.problem("days as spreadsheets count them, from 1900 on", serial(c.Name)))
-	}
+	add := adder(&list)
+	add(odd.take(excelDay.MatchString), "days as spreadsheets count them, from 1900 on", serial(c.Name))
 	if most > 0 {
 		dates := odd.take(func(s string) bool { _, is := (dataset.Column{Layout: fitting[0]}).Days(s); return is })
 		c.Layout = fitting[0]
@@ -287,7 +284,7 @@ func undated(odd spellings, c dataset.Column, missing []string) (list []Finding)
 		if len(fitting) > 1 {
 			do = "say which of " + strings.Join(fitting, " and ") + " it is, which their cells do not: " + c.Line()
 		}
-		list = append(list, dates.problem("dates of another layout", do))
+		add(dates, "dates of another layout", do)
 	}
 	if len(odd) > 0 {
 		list = append(list, odd.problem("no dates of the layout; they count as missing", "if they mean missing, say so: "+

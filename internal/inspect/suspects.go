@@ -198,14 +198,9 @@ func (t *tally) otherwiseWritten(k *counted, listed []string) []Finding {
 		return text != s && err == nil && utf8.ValidString(text) && known[text]
 	})
 	var list []Finding
-	if len(latin) > 0 {
-		list = append(list, latin.problem("a listed value, written in Latin-1 or Windows-1252",
-			"say so: csv: {encoding: windows-1252}"))
-	}
-	if len(unicode) > 0 {
-		list = append(list, unicode.problem("a listed value, written in UTF-8 and read as another encoding",
-			"say so: csv: {encoding: utf-8}"))
-	}
+	add := adder(&list)
+	add(latin, "a listed value, written in Latin-1 or Windows-1252", "say so: csv: {encoding: windows-1252}")
+	add(unicode, "a listed value, written in UTF-8 and read as another encoding", "say so: csv: {encoding: utf-8}")
 	return list
 }
 

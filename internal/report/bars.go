@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Bars is a chart that compares values, with one bar on each line.
@@ -289,19 +291,10 @@ func (h Heat) html(id string) (template.HTML, error) {
 const cellHeight, mostCell = 24.0, 90.0
 
 func (h Heat) draw(id string) template.HTML {
-	left := 0.
-	for _, name := range h.Rows {
-		left = max(left, min(wide(name), mostName)*labelSize)
-	}
-	left += 34
+	left := 34 + vector.Most(h.Rows, func(name string) float64 { return min(wide(name), mostName) * labelSize })
 	width := min((plotWidth-left-10)/float64(len(h.Columns)), mostCell)
 	bottom := 6 + cellHeight*float64(len(h.Rows))
-	most := 0.
-	for _, row := range h.Cells {
-		for _, c := range row {
-			most = max(most, math.Abs(c.Value))
-		}
-	}
+	most := vector.Most(slices.Concat(h.Cells...), func(c HeatCell) float64 { return math.Abs(c.Value) })
 	s := newSVG(id, plotWidth, bottom+44, h.Title, h.description())
 	for i, row := range h.Cells {
 		y := 6 + cellHeight*float64(i)

@@ -5,6 +5,8 @@ import (
 	"html/template"
 	"math"
 	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Sizes in units of the SVG's view box. Text is 12 units high. A chart is as wide as the column of text on any screen: on
@@ -31,12 +33,8 @@ func (p Plot) draw(id string) template.HTML {
 	x0, x1, y0, y1 := p.span()
 	top, bottom := topRoom, plotHeight-bottomRoom
 	y := newScale(p.Y, y0, y1, bottom, top)
-	left := 0.0
 	yTicks := y.ticks(7)
-	for _, t := range yTicks {
-		left = max(left, wide(t.label)*labelSize)
-	}
-	left += 34
+	left := 34 + max(0, vector.Most(yTicks, func(t tick) float64 { return wide(t.label) * labelSize }))
 	right := plotWidth - gap - 6 - p.labelWidth()
 	x := newScale(p.X, x0, x1, left, right)
 	d := &drawing{p, newSVG(id, plotWidth, plotHeight, p.Title, p.description()), x, y}
@@ -66,13 +64,8 @@ func (p Plot) draw(id string) template.HTML {
 // labelWidth returns the width in units of the view box that the names of the plot's lines need at its
 // right side. Longer names are cut to mostLabel.
 func (p Plot) labelWidth() float64 {
-	w := 0.0
-	for _, s := range p.Series {
-		w = max(w, wide(s.Name))
-	}
-	for _, r := range p.References {
-		w = max(w, wide(r.Name))
-	}
+	w := max(0, vector.Most(p.Series, func(s Series) float64 { return wide(s.Name) }),
+		vector.Most(p.References, func(r Reference) float64 { return wide(r.Name) }))
 	return min(w, mostLabel) * labelSize * 1.02
 }
 

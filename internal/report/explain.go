@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -161,11 +163,7 @@ func newCoefficient(t dataset.Term, column dataset.Column) coefficient {
 }
 
 func scaled(parts []dataset.Part, by float64) []dataset.Part {
-	out := make([]dataset.Part, len(parts))
-	for i, p := range parts {
-		out[i] = dataset.Part{Feature: p.Feature, Factor: p.Factor * by}
-	}
-	return out
+	return vector.Map(parts, func(p dataset.Part) dataset.Part { return dataset.Part{Feature: p.Feature, Factor: p.Factor * by} })
 }
 
 // centred returns parts (factors of weights) that define a term of the prediction for one class, minus the
@@ -186,11 +184,7 @@ func centred(parts []dataset.Part, class, k, d int) []dataset.Part {
 }
 
 func partsOf(parts []dataset.Part, w []float64) float64 {
-	sum := 0.
-	for _, p := range parts {
-		sum += p.Factor * w[p.Feature]
-	}
-	return sum
+	return vector.Sum(parts, func(p dataset.Part) float64 { return p.Factor * w[p.Feature] })
 }
 
 // carried holds the numbers that determine the noise of the releases in linear functions of the model's
@@ -263,7 +257,7 @@ func (f *Fit) carried(n runNoise) carried {
 			k.away = append(k.away, above)
 		}
 	}
-	if l := f.plan.Trace; l != nil && len(l.Scales) > 0 {
+	if l := f.plan.Trace; l != nil && (len(l.Scales) > 0 || l.Curvature != nil) {
 		k.how = estimated
 		if k.covariance, err = f.covariance(k.lift); err != nil {
 			return unknown(err.Error())
@@ -329,11 +323,8 @@ func (k carried) rows(list [][]dataset.Part) [][]float64 {
 }
 
 // moved returns the change of a linear function of the model's weights if the run's weights change by the given vector.
-func (k carried) moved(parts []dataset.Part, by []float64) (sum float64) {
-	for _, p := range k.lift.of(parts) {
-		sum += p.Factor * by[p.Feature]
-	}
-	return sum
+func (k carried) moved(parts []dataset.Part, by []float64) float64 {
+	return partsOf(k.lift.of(parts), by)
 }
 
 // deviations returns the standard deviations of the privacy noise in the coefficients of list, and their
@@ -354,11 +345,8 @@ func (k carried) deviations(list []coefficient) (sd []float64, covariance *mat.S
 }
 
 // partsIn returns the parts of each coefficient.
-func partsIn(list []coefficient) (parts [][]dataset.Part) {
-	for _, c := range list {
-		parts = append(parts, c.parts)
-	}
-	return parts
+func partsIn(list []coefficient) [][]dataset.Part {
+	return vector.Map(list, func(c coefficient) []dataset.Part { return c.parts })
 }
 
 // length returns the standard deviation of a linear function of the weights, given by its parts, if the
@@ -481,7 +469,7 @@ func (f *Fit) ends(lift lifted) (fit, constant []float64, err error) {
 // if the certificate and the model do not determine it.
 func (f *Fit) covariance(lift lifted) (*covariance, error) {
 	l, s := f.plan.Trace, f.Model.Schema()
-	if l.Moment == nil {
+	if l.Moment == nil && l.Curvature == nil {
 		return nil, errors.New("the certificate is of an earlier version and does not hold the second moment of the " +
 			"metric that steps were taken in")
 	}
@@ -499,7 +487,7 @@ func (f *Fit) covariance(lift lifted) (*covariance, error) {
 	if lift.size > 0 {
 		features, shared = lift.size, 0
 	}
-	if l.Moment.Features != features {
+	if m := cmp.Or(l.Moment, l.Curvature); m.Features != features {
 		return nil, errors.New("the second moment is of other features than the model")
 	}
 	var known *structure

@@ -178,12 +178,15 @@ func (f *Fit) Page(ctx context.Context) (Page, error) {
 			coefficients = f.coefficients(n)
 		}
 		page.Sections = append(page.Sections, coefficients)
-		curves := func() (Section, bool) { return f.curves(n) }
-		for _, section := range []func() (Section, bool){curves, f.interactions, f.survival, f.quality} {
-			if s, ok := section(); ok {
+		add := func(s Section, ok bool) {
+			if ok {
 				page.Sections = append(page.Sections, s)
 			}
 		}
+		add(f.curves(n))
+		add(f.interactions())
+		add(f.survival())
+		add(f.quality())
 	}
 	if f.Public != nil {
 		page.Sections = append(page.Sections, f.public())

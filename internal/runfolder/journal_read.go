@@ -30,6 +30,7 @@ type told struct {
 	step       int // number of the step after which weights is the iterate
 	weights    []float64
 	base       *optimize.Base
+	simpler    bool // a simpler family took the place of the head's when the base rate was released
 	measured   *optimize.Measured
 	compared   *optimize.Compared
 	ready      *ready
@@ -273,6 +274,9 @@ func (t *told) take(r record) error {
 			return errOrder
 		}
 		t.base, t.head.Plan = &r.Begun.Base, r.Begun.Plan
+		if r.Begun.Family != nil {
+			t.head.Family, t.head.Features, t.simpler = r.Begun.Family, "", true
+		}
 	case r.Measured != nil:
 		t.measured = r.Measured
 	case r.Compared != nil:
@@ -283,11 +287,15 @@ func (t *told) take(r record) error {
 			return errOrder
 		}
 		// Only a head that announces ranks, or whose target is a time, has another schema, and the number of weights is the
-		// head's.
-		if len(t.head.Ranks) == 0 && r.Refined.Target().Event == "" || r.Refined.Dim() != t.head.Schema.Dim() {
+		// head's, unless a simpler family took the place of the head's.
+		if !t.simpler && (len(t.head.Ranks) == 0 && r.Refined.Target().Event == "" ||
+			r.Refined.Dim() != t.head.Schema.Dim()) {
 			return errOrder
 		}
 		t.head.Schema = r.Refined
+		n, err := t.head.Parameters()
+		t.parameters = n
+		return err
 	case r.Ready != nil:
 		t.ready = r.Ready
 	}

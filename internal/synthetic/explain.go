@@ -8,6 +8,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/repromath"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Bins divides the rows by the values of one column: by its levels, or by intervals with about equal numbers of rows.
@@ -158,10 +159,7 @@ const (
 
 // Explain decomposes the variance of a score, a number of each row.
 func (p *Population) Explain(score []float64, bins []Bins) (e Explained) {
-	mean := 0.
-	for i, v := range score {
-		mean += float64(p.Mass[i] * v)
-	}
+	mean := vector.Dot(score, p.Mass)
 	rest := make([]float64, len(score))
 	for i, v := range score {
 		rest[i] = v - mean

@@ -17,6 +17,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/effects"
 	"github.com/stillpoint-dp/stillpoint/internal/spline"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Rows is the usual number of synthetic rows.
@@ -66,10 +67,7 @@ func New(s *dataset.Schema, moment, weights []float64, seed uint64, n int) (*Pop
 		}
 	}
 	p := &Population{schema: s}
-	var names []string
-	for _, c := range s.Columns() {
-		names = append(names, c.Name)
-	}
+	names := vector.Map(s.Columns(), func(c dataset.Column) string { return c.Name })
 	var err error
 	if p.rows, err = s.BindUnlabelled(names); err != nil {
 		return nil, err
@@ -233,11 +231,7 @@ func (p *Population) draw(columns []column, moment []float64, random *rand.PCG) 
 			z[a] = effects.Normal(random)
 		}
 		for a := range z {
-			var sum float64
-			for b, v := range z[:a+1] {
-				sum += float64(root[a*k+b] * v)
-			}
-			normal[a*n+i] = sum
+			normal[a*n+i] = vector.Dot(z[:a+1], root[a*k:])
 		}
 	}
 	order := make([]int, n)
@@ -326,10 +320,7 @@ func (v *column) beside(knot int, random *rand.PCG) float64 {
 // Features calls f with the features of each row under the schema with, whose columns are those of the population,
 // and with its mass. f must not keep the features.
 func (p *Population) Features(with *dataset.Schema, f func(i int, x []float32, mass float64)) error {
-	names := make([]string, 0, len(p.readings))
-	for _, c := range with.Columns() {
-		names = append(names, c.Name)
-	}
+	names := vector.Map(with.Columns(), func(c dataset.Column) string { return c.Name })
 	rows, err := with.BindUnlabelled(names)
 	if err != nil {
 		return err

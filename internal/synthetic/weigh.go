@@ -2,10 +2,12 @@ package synthetic
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/repromath"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Constants of the search for masses: at most iterations steps of exponentiated gradient, of size rate with momentum,
@@ -88,10 +90,7 @@ func (p *Population) weigh(moment []float64) {
 			way[j] = float64(momentum*way[j]) + e
 		}
 		rows.along(along, way, d)
-		var mean float64
-		for i, v := range along {
-			mean += float64(v * p.Mass[i])
-		}
+		mean := vector.Dot(along, p.Mass)
 		for i, v := range along {
 			logs[i] -= float64(eta * (v - mean))
 		}
@@ -100,10 +99,7 @@ func (p *Population) weigh(moment []float64) {
 }
 
 func (p *Population) normalise(logs []float64, equal float64) {
-	most := math.Inf(-1)
-	for _, v := range logs {
-		most = max(most, v)
-	}
+	most := slices.Max(logs)
 	for _, limit := range []float64{math.Inf(1), mostMass * equal} {
 		var sum float64
 		for i, v := range logs {

@@ -131,20 +131,21 @@ func (r *Reader) Header() []string { return slices.Clone(r.header) }
 // before the first row is read. It returns an error if a Parquet column that the map reads is nested or of a
 // type without a text form.
 func For[C Column](r *Reader, m Map[C]) error {
-	r.uses = m.Reads()
-	r.spell = m.Respell(r.as.Respelled())
 	if !m.ByUnit() {
 		r.typed = func(i int) Column { return m.Column(i) }
 	}
-	return r.open[0].use(r.uses, r.typed)
+	return read(r, m)
 }
 
 // Look declares the map by which cells are looked at, one by one. It does what For does, but chunks may be ByColumn,
 // and none is Typed.
 func Look[C Column](r *Reader, m Map[C]) error {
-	r.uses = m.Reads()
-	r.spell = m.Respell(r.as.Respelled())
 	r.typed = func(i int) Column { return looked{m.Column(i)} }
+	return read(r, m)
+}
+
+func read[C Column](r *Reader, m Map[C]) error {
+	r.uses, r.spell = m.Reads(), m.Respell(r.as.Respelled())
 	return r.open[0].use(r.uses, r.typed)
 }
 

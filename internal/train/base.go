@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -23,6 +24,8 @@ type Base = optimize.Base
 type Begun struct {
 	Base Base             `json:"base"`
 	Plan optimize.Summary `json:"plan"`
+	// Family is the family that takes the place of a richer one (see Config.simpler); nil if the family stays.
+	Family *runrecord.Family `json:"family,omitempty"`
 }
 
 // baseRate returns the plan of the release of the base rate, and the problem with the budget that remains. The plan
@@ -171,20 +174,34 @@ func (p Planned) Begin(ctx context.Context, base Base) (Planned, error) {
 	return p.begin(ctx, p, base)
 }
 
-// begun releases the base rate, plans the fit that begins there, and writes both to the log.
-func (p *prepared) begun(ctx context.Context, r *recorder, f *Fitted, h *Header) error {
+// begun releases the base rate, plans the fit that begins there, and writes both to the log. It returns the configuration
+// of the fit, whose family may be simpler than before.
+func (c *Config) begun(ctx context.Context, p *prepared, r *recorder, f *Fitted, h *Header) (*Config, error) {
 	base, err := p.planned.Base.Ask(ctx, r, p.start)
 	if err != nil {
-		return err
+		return c, err
 	}
 	planned, err := p.planned.Begin(ctx, base)
 	if err != nil {
-		return fmt.Errorf("plan from the base rate: %w", err)
+		return c, fmt.Errorf("plan from the base rate: %w", err)
 	}
-	planned.Schema = f.Schema // its knots may follow from released ranks
-	p.planned, p.plan, f.Planned = planned, planned.Plan, planned
-	f.Base, h.Plan = &base, planned.Summary
-	return r.write(func(l Log) error { return l.Begun(Begun{base, planned.Summary}) })
+	begun := Begun{Base: base, Plan: planned.Summary}
+	if planned.Family.Name != f.Family.Name {
+		c, begun.Family, h.Family, h.Features = planned.config.of(c.Schema), &planned.Family.Family, &planned.Family.Family, ""
+	}
+	straight := planned.Straightens(f.Schema)
+	if straight {
+		c, h.Schema = c.of(planned.Schema), planned.Schema
+	}
+	planned.Schema = h.Schema // its knots may follow from released ranks
+	h.Plan, p.planned, p.plan, f.Planned, f.Base = planned.Summary, planned, planned.Plan, planned, &base
+	if err := r.write(func(l Log) error { return l.Begun(begun) }); err != nil || !straight {
+		return c, err
+	}
+	if err := r.session.Refine(h.Schema); err != nil {
+		return c, err
+	}
+	return c, r.refined(h.Schema)
 }
 
 // with returns the problem p with the base rate of the fit, if it has one.

@@ -11,6 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/internal/synthetic"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
@@ -282,10 +283,7 @@ func (s *Stage) found(base *dataset.Schema, r optimize.Result, seed uint64) (*da
 	for _, of := range base.Ranges() {
 		v := make([]float64, len(r.W))
 		copy(v[of.First:of.First+of.Width], r.W[of.First:])
-		centre := 0.
-		for j, m := range means {
-			centre += float64(m * v[j])
-		}
+		centre := vector.Dot(means, v)
 		square := r.Rows.Square(v)
 		if r.Rows.Mean == nil { // the second moment is about 0
 			square -= float64(centre * centre)

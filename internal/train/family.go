@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -173,18 +174,32 @@ var leastSizes = map[string]map[string]float64{
 	Interactions: {"numbers": optimize.SmallSize, "classes": 230, "counts": 470},
 }
 
+// rareCurves and rareEffects are for two classes of which one is rare: curves have at least the size rareCurves over the
+// ratio of the size M to N, and effects rareEffects, whatever the ratio.
+const rareCurves, rareEffects = 32, 160
+
 // leastCurvesOfMany is the least size of curves of three or more classes: below it lines were better on the one such
 // table.
 const leastCurvesOfMany = 100
 
-// leastSize returns the least effective size of a plan from which on FamilyAuto takes a family for a loss. It
-// returns 0 for Lines.
-func leastSize(family string, l loss.Loss) float64 {
-	if family == Curves && loss.RowLoss(l).Target() == loss.Classes {
+// leastSize returns the least effective size M of a plan from which on FamilyAuto takes a family for a loss. ratio is that
+// of M to the effective size N. It returns 0 for Lines. Curves of two classes need more where a class is rare, and
+// effects less, but always as large an N.
+func leastSize(family string, l loss.Loss, ratio float64) float64 {
+	switch least := leastSizes[family][kindOf(l)]; {
+	case family == Curves && loss.RowLoss(l).Target() == loss.Classes:
 		return leastCurvesOfMany
+	case family == Curves && twoClasses(l):
+		return max(least, rareCurves/ratio)
+	case family == Interactions && twoClasses(l):
+		return max(rareEffects, least*ratio)
+	default:
+		return least
 	}
-	return leastSizes[family][kindOf(l)]
 }
+
+// twoClasses reports whether a loss is of two classes. Their share decides on the family (see simpler).
+func twoClasses(l loss.Loss) bool { return loss.RowLoss(l).Target() == loss.Binary && !loss.Counts(l) }
 
 // kindOf returns the kind of target of a loss, by which leastSizes and measuredGains differ.
 func kindOf(l loss.Loss) string {
@@ -217,7 +232,8 @@ func (c *Config) choose(budget account.Budget, records int) (*Config, error) {
 		why := refused[name]
 		if why == "" {
 			r, p, no, err := c.try(name, budget, records)
-			size, least := p.signal(), leastSize(name, l)
+			ratio, _ := p.curvature()
+			size, least := p.signal(), leastSize(name, l, ratio)
 			switch {
 			case err != nil:
 				return nil, err
@@ -226,7 +242,8 @@ func (c *Config) choose(budget account.Budget, records int) (*Config, error) {
 			case size < least:
 				why = fmt.Sprintf("effective size %.3g is below %.3g", size, least)
 			default:
-				r.chosen.Why = fmt.Sprintf("effective size %.3g is at least %.3g%s", size, least, passed)
+				r.chosen.Why = fmt.Sprintf("effective size %.3g is at least %.3g%s%s", size, least, passed,
+					c.conditions(name, p, l, func(of string) Planned { _, q, _, _ := c.try(of, budget, records); return q }))
 				return r, nil
 			}
 		}
@@ -234,6 +251,70 @@ func (c *Config) choose(budget account.Budget, records int) (*Config, error) {
 	}
 	f.Why = strings.TrimPrefix(passed, "; ")
 	return c.as(f)
+}
+
+// simpler returns the configuration of the next simpler family, which a fit of two classes takes if the rule took a
+// richer one and its effective size N, times ratio at the released base rate, is too small. It returns nil if the family
+// stays. ranks is the release of ranks in the plan of the richer family. The choice follows from released numbers and
+// costs nothing.
+func (c *Config) simpler(N, ratio float64, ranks *Ranks, l loss.Loss) (*Config, error) {
+	f, size, least := c.chosen, N*ratio, leastSize(c.chosen.Name, l, ratio)
+	if !f.Chosen || f.Name == Lines || !twoClasses(l) || size >= least {
+		return nil, nil
+	}
+	r := *c
+	r.Model.Features, r.chosen.Name = "", Curves
+	if f.Name == Curves || len(c.curves) == 0 {
+		columns := c.Schema.Columns()
+		for i := range columns { // indicators of missing numbers stay
+			columns[i].Curve, columns[i].Knots = 0, nil
+		}
+		var err error
+		if r.Schema, err = dataset.New(definition(c.Schema, columns, c.Schema.Target())); err != nil {
+			return nil, err
+		}
+		r.chosen.Name, r.curves, r.Train.Ranks = Lines, nil, Off
+		if ranks != nil {
+			r.spent = ranks.Charge
+		}
+	}
+	r.Model.Family = r.chosen.Name
+	r.chosen.Why = fmt.Sprintf("not %s: effective size %.3g at the released base rate is below %.3g; before that release: %s",
+		f.Name, size, least, f.Why)
+	return &r, nil
+}
+
+// Straightens reports whether the plan, made at a released base rate, is for rows without the curves that the rows
+// of the schema now have: lines took the place of a richer family.
+func (p Planned) Straightens(now *dataset.Schema) bool { return p.Schema.Scale() != now.Scale() }
+
+// Kept returns the configuration without the choice of simpler, for audits: their tables are smaller than the fit's.
+func (c *Config) Kept() *Config {
+	k := *c
+	k.chosen.Chosen = false
+	return &k
+}
+
+// conditions says for which released shares of a class a fit of two classes takes a simpler family than name (see
+// simpler), whose plan is p. of plans another family.
+func (c *Config) conditions(name string, p Planned, l loss.Loss, of func(family string) Planned) (text string) {
+	if p.Base == nil || !twoClasses(l) {
+		return ""
+	}
+	for i := slices.Index(families, name); i > 0; i-- {
+		if families[i] != name {
+			p = of(families[i])
+		}
+		N := p.Summary.Effective
+		ratio := rareEffects / N
+		if families[i] == Curves {
+			ratio = max(leastSize(Curves, l, 1)/N, math.Sqrt(rareCurves/N))
+		}
+		if ratio < 1 {
+			text += fmt.Sprintf("; %s if a class has a released share below %.2g%%", families[i-1], 50*(1-math.Sqrt(1-ratio)))
+		}
+	}
+	return text
 }
 
 // try returns the configuration and the plan of a family for a number of records, or why its plan is refused. An
@@ -301,7 +382,7 @@ func (c *Config) compared(budget account.Budget, records int) []FamilyPlan {
 				k.Refused = no
 			default:
 				k.Features, k.Size, k.Takes = p.Features, p.signal(), &p.Estimate
-				k.Records = roundUp(max(1, float64(records)*leastSize(name, l)/k.Size))
+				k.Records = roundUp(max(1, float64(records)*leastSize(name, l, k.Size/p.Summary.Effective)/k.Size))
 				k.Gain = measuredGain(name, l, k.Size)
 			}
 		}

@@ -51,7 +51,7 @@ func TestTheRuleTakesTheRichestFamily(t *testing.T) {
 				own.Privacy.Records = records
 				p, err := own.Plan(context.Background())
 				bent := name == Lines || len(p.Schema.Hats()) > 0
-				if err == nil && p.moves() && bent && p.signal() >= leastSize(name, l) {
+				if err == nil && p.moves() && bent && p.signal() >= leastSize(name, l, 1) {
 					want, at = name, i
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -139,10 +140,7 @@ func (c *Config) released(ctx context.Context, o optimize.Oracle, h Hazards, p o
 		if err != nil || h.Pilot == 0 {
 			return schema, err
 		}
-		time := 0.
-		for j, v := range hazards {
-			time += v * observed[j]
-		}
+		time := vector.Dot(hazards, observed)
 		share := min(max(all, sigma), 1)
 		base, ok := rate.AtRate(share / min(max(time, sigma), 1))
 		if !ok {
@@ -308,11 +306,8 @@ func (c *Config) increments(events, observed []float64, sigma float64) (out []fl
 }
 
 // errors returns the standard errors of the logarithms of hazards: of the sampling of events (Poisson), and of the noise
-// in events and in what they are divided by. It is nil if there is no changing column.
+// in events and in what they are divided by.
 func (c *Config) errors(p optimize.Problem, events, observed []float64, sigma float64) (out []float64) {
-	if c.Schema.Target().Changing == "" {
-		return nil
-	}
 	for j, e := range events {
 		e = max(e, sigma, 1/p.Records)
 		out = append(out, math.Sqrt(1/(e*p.Records)+sigma*sigma*(1/(e*e)+1/math.Pow(max(observed[j], sigma, 1/p.Records), 2))))
@@ -324,13 +319,7 @@ func (c *Config) errors(p optimize.Problem, events, observed []float64, sigma fl
 func withHazards(s *dataset.Schema, hazards, errors []float64) (*dataset.Schema, error) {
 	t := s.Target()
 	t.Hazards, t.HazardErrors = slices.Clone(hazards), errors
-	sum := 0.
-	for _, h := range hazards {
-		sum += h
-	}
-	for j := range t.Hazards {
-		t.Hazards[j] /= sum
-	}
+	vector.Divide(t.Hazards, vector.Total(hazards))
 	changed, err := dataset.New(definition(s, s.Columns(), t))
 	if e, ok := s.Effects(); ok && err == nil {
 		return changed.WithEffects(e)

@@ -15,6 +15,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/holder"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/model"
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -285,10 +286,7 @@ func (h Header) lifted(scales []float64) []float64 {
 	if h.Reduce == "" || len(scales) == 0 {
 		return scales
 	}
-	square := 0.0
-	for _, s := range scales {
-		square += s * s / float64(len(scales))
-	}
+	square := vector.Sum(scales, func(s float64) float64 { return s * s / float64(len(scales)) })
 	return slices.Repeat([]float64{math.Sqrt(square)}, h.Schema.Dim())
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
@@ -61,11 +62,7 @@ var algorithms = []algorithm{
 
 // Algorithms returns the valid names for Train.Algorithm; the first is the default.
 func Algorithms() []string {
-	var names []string
-	for _, a := range algorithms {
-		names = append(names, a.name)
-	}
-	return names
+	return vector.Map(algorithms, func(a algorithm) string { return a.name })
 }
 
 // known returns the struct field of the setting with this YAML key, from any algorithm or from the
@@ -212,9 +209,7 @@ func LossesOf(ctx context.Context, name string) (takes, refuses []string, err er
 		return nil, nil, err
 	}
 	texts := []string{"network(16,tanh,logistic)"}
-	for _, l := range Losses() {
-		texts = append(texts, l.Text)
-	}
+	texts = append(texts, vector.Map(Losses(), func(l LossHelp) string { return l.Text })...)
 	for _, text := range texts {
 		l, err := loss.Parse(text)
 		if err != nil {

@@ -92,6 +92,8 @@ type Planned struct {
 	costs costs
 	// begin plans the fit again, for the released base rate.
 	begin func(context.Context, Planned, Base) (Planned, error)
+	// config is the configuration of the plan.
+	config *Config
 	// left is the problem at which the fit begins at 0, with the budget that the releases beside the algorithm leave.
 	left optimize.Problem
 }
@@ -302,6 +304,9 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
+	if c.spent > 0 {
+		left = c.without(left, c.spent)
+	}
 	hazards, left, err := base.hazards(left, l)
 	if err != nil {
 		return nil, Planned{}, nil, err
@@ -411,7 +416,7 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		Records: records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates,
 		Plan:  plan,
 		Ranks: ranks, Hazards: hazards, Base: rate, Start: stated, Compare: compare, NotCompared: why, Schema: base.Schema, Adapted: c.adapted,
-		First: first, Family: c.chosen,
+		First: first, Family: c.chosen, config: base,
 		Filter: account.Filter(c.Schema.Filter()),
 		Unit:   unitOf(c.Schema, l),
 		chosen: c.Train.Settings["steps"] != nil,
@@ -454,7 +459,18 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	}
 	planned.begin = func(ctx context.Context, p Planned, released Base) (Planned, error) {
 		begins := begins(released)
-		var err error
+		less, err := base.simpler(o.Effective, begins.Signal()/begins.Effective(), ranks, l)
+		if err != nil {
+			return p, err
+		}
+		if less != nil {
+			_, next, _, err := less.settle(ctx, budget, records, seed)
+			if err != nil {
+				return p, err
+			}
+			next.Ranks = p.Ranks
+			return next.Begin(ctx, released)
+		}
 		if effects == nil {
 			var list []choose.Candidate
 			p.Plan, list, err = c.again(ctx, begins, l, plan)

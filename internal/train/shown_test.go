@@ -360,12 +360,16 @@ func TestGainsOfFamilies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if leastSize(Curves, several) != 100 || leastSize(Interactions, several) != 230 {
-		t.Errorf("three classes: %v and %v", leastSize(Curves, several), leastSize(Interactions, several))
+	if leastSize(Curves, several, 1) != 100 || leastSize(Curves, several, .5) != 100 {
+		t.Errorf("three classes: %v and %v", leastSize(Curves, several, 1), leastSize(Curves, several, .5))
 	}
-	if leastSize(Curves, counts) != 500 || leastSize(Curves, loss.Logistic()) != 40 || leastSize(Interactions, counts) != 470 ||
+	if least := leastSize(Curves, loss.Logistic(), .2); !near(least, 160, 1e-12) || leastSize(Curves, loss.Logistic(), .9) != 40 || leastSize(Interactions, loss.Logistic(), .2) != 160 ||
+		leastSize(Interactions, loss.Logistic(), .9) != 207 {
+		t.Errorf("a rare class: curves from %v", least)
+	}
+	if leastSize(Curves, counts, .2) != 500 || leastSize(Curves, loss.Logistic(), 1) != 40 || leastSize(Interactions, counts, 1) != 470 ||
 		measuredGain(Curves, counts, 130) != .75 {
-		t.Errorf("counts: %v, gain %v", leastSize(Curves, counts), measuredGain(Curves, counts, 130))
+		t.Errorf("counts: %v, gain %v", leastSize(Curves, counts, .2), measuredGain(Curves, counts, 130))
 	}
 	for family, of := range leastSizes {
 		for kind, least := range of {
@@ -396,10 +400,21 @@ func TestReasonOfTheFamily(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			size, least := p.signal(), leastSize(name, l)
+			size, least := p.signal(), leastSize(name, l, 1)
 			if size >= least {
 				want = fmt.Sprintf("effective size %.3g is at least %.3g", size, least) + strings.Replace(want, "not", "; not", 1)
 				last = name
+				simplified := func(to string, ratio float64) {
+					want += fmt.Sprintf("; %s if a class has a released share below %.2g%%", to, 50*(1-math.Sqrt(1-ratio)))
+				}
+				if name == Interactions {
+					simplified(Curves, 160/size)
+					own.Model.Family = Curves
+					if p, err = own.Plan(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				simplified(Lines, max(40/p.signal(), math.Sqrt(32/p.signal())))
 				break
 			}
 			if want != "" {
@@ -425,7 +440,7 @@ func TestReasonOfTheFamily(t *testing.T) {
 			}
 		}
 		for _, f := range chosen.Families {
-			if f.Refused == "" && !(f.Size >= leastSize(f.Family, l)) == (float64(records) >= f.Records) && f.Family != Lines {
+			if f.Refused == "" && !(f.Size >= leastSize(f.Family, l, 1)) == (float64(records) >= f.Records) && f.Family != Lines {
 				t.Errorf("%d records: %+v: the number of records contradicts the size", records, f)
 			}
 		}

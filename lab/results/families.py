@@ -19,6 +19,8 @@ The gain of a fit is the error of the best constant less the error of the fit, o
 largest gain that the families have with little noise (medians at epsilon 8, and lines at 100): mean absolute errors of numbers, log losses of several classes, the mean objective of counts,
 and for two classes the area under the ROC curve less a half. A cell is a table, a number of rows and an epsilon, and
 its gains are medians of its fits. Fits are those of the command, with --anyway. page also writes one line for each fit.
+Of two classes auto may take a simpler family at the released base rate: its gain is that of its own fits, by --families
+auto, and of other targets that of the family that the rule takes.
 """
 
 import argparse
@@ -285,6 +287,8 @@ def cells(all):
     found, free = {}, {}
     for r in all:
         if "refused" not in r:
+            if r["loss"] == "logistic":
+                RATIO[r["table"]] = ratio(r["constant"])
             found.setdefault((r["table"], r["rows"], r["epsilon"], kind(r)), {}).setdefault(r["family"], []).append(r)
     for key, families in found.items():
         if key[2] >= 8:
@@ -297,13 +301,36 @@ def cells(all):
                             [worth(r) / free[key[:2]] for r in rs]) for f, rs in families.items()}  # fmt: skip
 
 
+RATIO = {}  # 4 p (1 - p) of tables of two classes, p being the share of one
+
+
+def ratio(entropy):
+    """4 p (1 - p) for the p of which the entropy is given."""
+    low, high = 1e-6, 0.5
+    for _ in range(50):
+        p = (low + high) / 2
+        low, high = (p, high) if -p * np.log(p) - (1 - p) * np.log(1 - p) < entropy else (low, p)
+    return 4 * low * (1 - low)
+
+
 def chosen(key, gains):
+    if "auto" in gains:
+        return "auto"
     curves, effects = LEAST[key[3]]
-    if "effects" in gains and gains["effects"][1] >= effects:
-        return "effects"
     if key[0] in MANY:
         curves = SEVERAL
+    elif key[3] == "classes":  # sizes are those of equal classes
+        ratio = RATIO[key[0]]
+        curves, effects = max(curves, 32 / ratio) / ratio, max(effects * ratio, 160) / ratio
+    if "effects" in gains and gains["effects"][1] >= effects:
+        return "effects"
     return "curves" if gains["curves"][1] >= curves else "lines"
+
+
+def shown_choice(key, gains):
+    """The chosen family; of two classes the gain of the fits whose family follows from the released base rate."""
+    choice = chosen(key, gains)
+    return f"{gains[choice][0]:.2f}" if choice == "auto" else choice
 
 
 def missed(key, gains):
@@ -312,7 +339,7 @@ def missed(key, gains):
     if most < 2:
         return None
     def best(i):
-        return max(gains, key=lambda f: statistics.mean(v for j, v in enumerate(gains[f][3]) if j != i))
+        return max((f for f in gains if f != "auto"), key=lambda f: statistics.mean(v for j, v in enumerate(gains[f][3]) if j != i))
     return statistics.mean(gains[best(i)][3][i] - gains[chosen(key, gains)][3][i] for i in range(most))
 
 
@@ -334,7 +361,7 @@ def page(a):
             if not of:
                 continue
             auto = [g[chosen(key, g)][0] for key, g in of]
-            best = [max(v[0] for v in g.values()) for _, g in of]
+            best = [max(v[0] for f, v in g.items() if f != "auto") for _, g in of]
             near = sum(x >= b - 0.03 * abs(b) for x, b in zip(auto, best))
             safe = sum(x >= g["lines"][0] - 0.03 * abs(g["lines"][0]) for x, (_, g) in zip(auto, of))
             means = [statistics.mean(max(g.get(f, g["curves"])[0], -1) for _, g in of) for f in FAMILIES]
@@ -346,7 +373,7 @@ def page(a):
         shown = [f"{g[f][0]:.2f}" if f in g else "-" for f in FAMILIES]
         sizes = " / ".join(f"{g[f][1]:.0f}" if f in g else "-" for f in FAMILIES)
         small = "" if g["lines"][1] >= 30 else " (refused)"
-        print(f"| {key[0]} | {key[1]} | {key[2]:g} | {' | '.join(shown)} | {sizes} | {chosen(key, g)}{small} | {g['lines'][2]} |")
+        print(f"| {key[0]} | {key[1]} | {key[2]:g} | {' | '.join(shown)} | {sizes} | {shown_choice(key, g)}{small} | {g['lines'][2]} |")
     print("\nvar measuredGains = map[string]map[string][]gain{")
     for k in LEAST:
         print(f'\t"{k}": {{')

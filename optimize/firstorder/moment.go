@@ -165,7 +165,9 @@ func (g *preconditionedPlan) least(edge float64, effective func(lambda float64) 
 	}
 	over := worthOver
 	if begun(p) {
-		over = worthAtBase
+		if over = worthAtBase; p.Curved {
+			over *= p.Signal() / p.Effective()
+		}
 	}
 	return max(edge, worth(over, p.Constants.InitialGap, func(lambda float64) float64 {
 		g.foresee(&law, p, lambda, max(effective(lambda), leastCount))
@@ -290,6 +292,9 @@ func bordered(p optimize.Problem, matrix []float64, dim int) []float64 {
 	return out
 }
 
+// intercept returns the value of the last feature, which is the same in all rows, as a release about 0 tells it.
+func (r released) intercept() float64 { return math.Sqrt(max(r.about[len(r.about)-1], r.sigma)) }
+
 // rows returns the released eigenvalues, eigenvectors and mean row in the form that [optimize.Result] has.
 // It returns nil for a diagonal release.
 func (r released) rows() *optimize.Rows {
@@ -338,7 +343,8 @@ func (s *spectrum) plus(m []float64, weight, least float64) []float64 {
 //
 //	lambda = over sqrt(2 excess(lambda)/gap).
 //
-// over is .5, and .35 for a fit that begins at a released base rate (lab/results/families.md). gap is an upper bound on the initial gap. excess(lambda) is the forecast of the excess risk that the noise
+// over is .5, and .35 for a fit that begins at a released base rate, times the ratio of the curvature there to its bound if
+// the rows have curves (lab/results/families.md). gap is an upper bound on the initial gap. excess(lambda) is the forecast of the excess risk that the noise
 // of the steps leaves. Momentum accumulates noise along directions in which the rows' second moment is below
 // lambda, and a larger lambda shortens the steps there. With a lambda below the solution, the noise would
 // raise the loss by more than the steps lower it. worth finds the solution by bisection of log lambda between

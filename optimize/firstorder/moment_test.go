@@ -248,10 +248,13 @@ func TestNoiseIsWorthItsSteps(t *testing.T) {
 	p := optimizetest.Problems()[2].Public
 	p.Set, p.Regularizer, p.Start, p.Shape = nil, nil, nil, optimize.Vector(4)
 	p = with(p, size{Records: 400, Mu: .5})
-	for name, over := range map[string]float64{"from zero": .5, "from a base rate": .35} {
+	for name, over := range map[string]float64{"from zero": .5, "from a base rate": .35, "curves from it": .35} {
 		p := p
 		if over < .5 {
 			p.Base = &optimize.Base{Margins: []float64{-1}, Curvature: .2}
+		}
+		if p.Curved = name == "curves from it"; p.Curved {
+			over *= p.Base.Curvature / p.DataSmoothness()
 		}
 		plan, err := firstorder.Preconditioned{Steps: 20}.Plan(ctx, p)
 		if err != nil {

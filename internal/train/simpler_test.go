@@ -1,0 +1,107 @@
+package train
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
+)
+
+// rare returns a table as people, in which one row in every is sick, whatever the age.
+func rare(n, every int) string {
+	var b strings.Builder
+	b.WriteString("age,sex,note,sick\n")
+	for i := range n {
+		sick := 0
+		if i%every == 0 {
+			sick = 1
+		}
+		fmt.Fprintf(&b, "%d,%s,x,%d\n", 20+i*7%60, []string{"f", "m"}[i%2], sick)
+	}
+	return b.String()
+}
+
+// TestFamilyFollowsTheBaseRate: a fit of two classes whose released share is small takes the family for its effective
+// size there, in one step or in two, and its model, its plan and its certificate are of that family. It spends its budget,
+// and no more. A family that the configuration names stays, and so does that of a common class.
+func TestFamilyFollowsTheBaseRate(t *testing.T) {
+	for _, test := range []struct {
+		records, every int
+		family, begins string
+		want           string
+		ranks          bool
+	}{
+		{3000, 2, FamilyAuto, Curves, Curves, false},
+		{3000, 50, FamilyAuto, Curves, Lines, false},
+		{3000, 50, Curves, Curves, Curves, false},
+		{50_000, 2, FamilyAuto, Interactions, Interactions, true},
+		{50_000, 20, FamilyAuto, Interactions, Curves, true},
+		{50_000, 300, FamilyAuto, Interactions, Lines, true},
+		{900, 300, FamilyAuto, Curves, Lines, false},
+	} {
+		c := config(t, 3, "model: {loss: logistic}", "model: {loss: logistic, family: "+test.family+"}")
+		c.Data = Files{write(t, t.TempDir()+"/people.csv", rare(test.records, test.every))}
+		var planned Planned
+		f, err := c.Fit(context.Background(), Options{Software: "test 1", Planned: func(p Planned) { planned = p }})
+		if err != nil {
+			t.Fatalf("%+v: %v", test, err)
+		}
+		s := f.Model.Schema()
+		bent, effects := slices.ContainsFunc(s.Hats(), dataset.Hats.Curve), false
+		if _, found := s.Effects(); found {
+			effects = true
+		}
+		if planned.Family.Name != test.begins || f.Family.Name != test.want || bent != (test.want != Lines) ||
+			effects != (test.want == Interactions) || (planned.Ranks != nil) != test.ranks {
+			t.Errorf("%+v: %s was planned, %s, curves %v, effects %v, ranks %v", test, planned.Family.Name, f.Family.Name, bent,
+				effects, planned.Ranks)
+		}
+		if share := f.Charged / f.Budget.Charge(); !(share <= 1 && share > .999) || len(f.Model.Weights()) != s.Dim() {
+			t.Errorf("%+v: %v of the budget is charged, %d weights of %d features", test, share, len(f.Model.Weights()), s.Dim())
+		}
+		var run runrecord.Run
+		if err := json.Unmarshal(f.Certificate.Algorithm().Plan, &run); err != nil {
+			t.Fatal(err)
+		}
+		if run.Family.Name != test.want || strings.Contains(run.Family.Why, "at the released base rate is below") != (test.want != test.begins) {
+			t.Errorf("%+v: the certificate says %+v", test, run.Family)
+		}
+	}
+}
+
+// TestConditionsOfFamilies: a plan says from which share of a class on its fit takes a simpler family, and a fit
+// of a table on either side of this share does.
+func TestConditionsOfFamilies(t *testing.T) {
+	const many = "f, m, a, b, c, d, e, g, h, i, j, k, l, n, o, p, q, r, s, u, v, w, x, y, z"
+	for records, levels := range map[int]string{3000: "f, m", 1000: many} { // sizes of 218 and of 43
+		c := config(t, records, "model: {loss: logistic}", "model: {loss: logistic, family: auto}", "f, m", levels)
+		p, err := c.Plan(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var percent float64
+		at := strings.Index(p.Family.Why, "; lines if a class has a released share below ")
+		if _, err := fmt.Sscanf(p.Family.Why[max(at, 0):], "; lines if a class has a released share below %g%%",
+			&percent); err != nil || (p.signal() < 50) != (records == 1000) {
+			t.Fatalf("%q: %v, size %v", p.Family.Why, err, p.signal())
+		}
+		for _, share := range []float64{percent * .95, percent * 1.05} {
+			base, ok := p.Base.AtShares([]float64{1 - share/100, share / 100})
+			if !ok {
+				t.Fatal("no base rate")
+			}
+			begun, err := p.Begin(context.Background(), base)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if simpler := begun.Family.Name == Lines; simpler != (share < percent) || begun.Straightens(p.Schema) != simpler {
+				t.Errorf("share %v%%, where lines are taken below %v%%: %+v", share, percent, begun.Family)
+			}
+		}
+	}
+}
