@@ -86,7 +86,7 @@ func (v *certificateVerify) Run(ctx context.Context, c *console) error {
 	}
 	if v.Model != "" {
 		if report == nil {
-			return fmt.Errorf("%s: is a dataset's certificate, which speaks of no model", v.Certificate)
+			return fmt.Errorf("%s: is the certificate of a dataset's budget, which names no model: leave --model out", v.Certificate)
 		}
 		parsed, err := certificate.Parse(text)
 		if err != nil {
@@ -165,7 +165,7 @@ func (v *verifyCommand) Run(ctx context.Context, c *console) error {
 // verifyBudget verifies the certificate of a dataset.
 func (v *verifyCommand) verifyBudget(ctx context.Context, c *console) error {
 	if v.Model != "" {
-		return fmt.Errorf("%s: is a dataset's certificate, which speaks of no model", v.Certificate)
+		return fmt.Errorf("%s: is the certificate of a dataset's budget, which names no model: leave --model out", v.Certificate)
 	}
 	text, err := regularfile.Read(v.Certificate, budget.MostCertificate)
 	if err != nil {

@@ -231,7 +231,7 @@ func checked(path string, r *inspect.Report) string {
 	if r.LeftOut > 0 {
 		fmt.Fprintf(&b, ", %d more left out by the row filter", r.LeftOut)
 	}
-	fmt.Fprintf(&b, "\n%d rows count and contribute nothing, %d of them with more or fewer cells than the header\n\n",
+	fmt.Fprintf(&b, "\nrows that count and contribute nothing: %d, of which %d have more or fewer cells than the header\n\n",
 		r.Silent, r.Malformed)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "column\tkind\tread\tmissing\tunreadable\tbelow\tabove\tother\t")
