@@ -211,15 +211,24 @@ func (c *Column) days(field string, r rawColumn) error {
 	if len(r.Date) != 2 {
 		return &fieldError{field, fmt.Sprintf("%d values", len(r.Date)), "must list two, the first and the last public date"}
 	}
-	for i, bound := range []*float64{&c.Low, &c.High} {
-		day, err := Day(r.Date[i])
+	days, err := daysIn(field, r.Date)
+	if err == nil {
+		c.Low, c.High = days[0], days[1]
+	}
+	return err
+}
+
+// daysIn reads a list of dates of a schema.
+func daysIn(field string, dates []string) (days []float64, err error) {
+	for i, text := range dates {
+		day, err := Day(text)
 		if err != nil {
-			return &fieldError{itemField(field, i), strconv.Quote(r.Date[i]),
+			return nil, &fieldError{itemField(field, i), strconv.Quote(text),
 				"must be an ISO date, such as 2024-12-31, whatever the layout of cells"}
 		}
-		*bound = day
+		days = append(days, day)
 	}
-	return nil
+	return days, nil
 }
 
 func (r rawTarget) target() (Target, error) {

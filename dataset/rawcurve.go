@@ -77,14 +77,11 @@ func (c *Column) setCurve(r *rawCurve) error {
 	case r.at != nil && c.Kind == Date:
 		return &fieldError{field, showFloat(r.at[0]), "the knots of a date must be dates"}
 	}
-	for i, text := range r.dates {
-		day, err := Day(text)
-		if err != nil {
-			return &fieldError{itemField(field, i), strconv.Quote(text),
-				"must be an ISO date, such as 2024-12-31, whatever the layout of cells"}
-		}
-		c.Knots = append(c.Knots, day)
+	days, err := daysIn(field, r.dates)
+	if err != nil {
+		return err
 	}
+	c.Knots = append(c.Knots, days...)
 	if c.Knots != nil {
 		c.Curve = len(c.Knots)
 	}
