@@ -30,7 +30,8 @@ type Train struct {
 // Off, as a share of the budget in Train, turns the release off that the share would pay for.
 const Off = train.Off
 
-// Inference requests confidence intervals of the coefficients.
+// Inference requests confidence intervals of the coefficients. Train.Settings may have beside it {"rows": "unweighted"}, for
+// the coefficients of the best fit to rows that all weigh alike.
 type Inference struct {
 	// Level is the nominal coverage of an interval, at least .5 and at most .999; zero means .95.
 	Level float64

@@ -250,6 +250,9 @@ func (s Spec) config() (*train.Config, error) {
 	}
 	if s.Inference != nil {
 		c.Inference = &train.Inference{Level: train.Positive(s.Inference.Level)}
+		if rows, ok := s.Train.Settings["rows"].(string); ok && len(s.Train.Settings) == 1 {
+			c.Inference.Rows, c.Train.Settings = rows, nil
+		}
 	}
 	if s.Regularizer != nil {
 		c.Model.Regularizer = s.Regularizer.Name()

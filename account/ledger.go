@@ -54,9 +54,7 @@ type Ledger struct {
 
 // NewLedger returns an empty ledger for a budget. The ledger names no records. It adds up charges
 // as any ledger does, but the stores of package budget and package certificate refuse it.
-func NewLedger(b Budget) *Ledger {
-	return &Ledger{budget: b, limit: b.Charge()}
-}
+func NewLedger(b Budget) *Ledger { return &Ledger{budget: b, limit: b.Charge()} }
 
 // OpenLedger returns an empty ledger that charges the records r. It is called by a session, which
 // holds the records, and by [Replay]. For any other caller, nothing checks that the statement r

@@ -92,9 +92,8 @@ func factor(run, dataset account.Relation) (float64, error) {
 	case run == account.AddOrRemove && dataset == account.ReplaceOne:
 		return 4, nil
 	}
-	return 0,
-		fmt.Errorf("budget: relation = %v: must be the dataset's %v: the size of the table is secret there, and not in "+
-			"this run", run, dataset)
+	return 0, fmt.Errorf("budget: relation = %v: must be the dataset's %v: the size of the table is secret there, "+
+		"and not in this run", run, dataset)
 }
 
 // sameUnit returns an error if a run's privacy unit is not the dataset's unit. A guarantee for
@@ -141,9 +140,8 @@ func (l Limit) cost(ctx context.Context, c Cap) (Cost, error) {
 	var cost Cost
 	if l.samples() {
 		if c.SampledRuns == 0 {
-			return Cost{},
-				errors.New("budget: schedule: the dataset is registered without runs that sample (sampled runs = 0), for which " +
-					"a part of delta must be set aside beforehand")
+			return Cost{}, errors.New("budget: schedule: the dataset is registered without runs that sample (sampled " +
+				"runs = 0), for which a part of delta must be set aside beforehand")
 		}
 		cost.Delta = c.sampledDelta()
 		// The steps are composed under the cap's relation, even if the run's relation is another. This is

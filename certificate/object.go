@@ -198,9 +198,7 @@ func (e *fault) Error() string {
 
 func (e *fault) Unwrap() error { return e.kind }
 
-func malformed(field, value, rule string) error {
-	return &fault{ErrMalformed, field, value, rule}
-}
+func malformed(field, value, rule string) error { return &fault{ErrMalformed, field, value, rule} }
 
 func unsound(field string, value any, rule string, args ...any) error {
 	return &fault{ErrUnsound, field, fmt.Sprint(value), fmt.Sprintf(rule, args...)}

@@ -53,7 +53,7 @@ type Target struct {
 	Changing string
 	// Hazards are the integrals of the baseline hazard over the intervals, whose sum is 1, once a fit has released
 	// them; nil: the baseline hazard is constant. With Changing those of the first level come first, then those of the
-	// next. HazardErrors are the standard errors of their logarithms, of sampling and noise, if there is a changing column.
+	// next. HazardErrors are the standard errors of their logarithms, of sampling and noise, if they are known.
 	Hazards, HazardErrors []float64
 }
 
@@ -162,9 +162,8 @@ func (s *Schema) validateHazards() error {
 		}
 	}
 	errors := len(t.HazardErrors)
-	if n := len(t.Hazards); n > 0 && n != levels*len(t.Cuts) || errors > 0 && (errors != n || t.Changing == "") {
-		return &fieldError{"target.hazards", strconv.Itoa(n), "must be one for each interval and level, with an error each if " +
-			"there is a changing column"}
+	if n := len(t.Hazards); n > 0 && n != levels*len(t.Cuts) || errors > 0 && errors != n {
+		return &fieldError{"target.hazards", strconv.Itoa(n), "must be one for each interval and level, with an error each or none"}
 	}
 	return nil
 }

@@ -71,9 +71,7 @@ func (g gamma) Constants() Constants {
 }
 
 // residual returns r = z - ln v.
-func (g gamma) residual(z, y float64) float64 {
-	return z - repromath.Log(g.number(y))
-}
+func (g gamma) residual(z, y float64) float64 { return z - repromath.Log(g.number(y)) }
 
 // number returns v, or NaN if it is not above 0.
 func (g gamma) number(y float64) float64 {

@@ -17,10 +17,7 @@ type gemanMcClure struct{ c float64 }
 // Values increase with |z-y| from 0. At z = 0, |z-y| is at most 1. InitialGap is
 // therefore the value at |z-y| = 1.
 func GemanMcClure(c float64) (RankOne, error) {
-	if err := checkScale("geman-mcclure", "c", c); err != nil {
-		return nil, err
-	}
-	return gemanMcClure{c}, nil
+	return scaledBy(gemanMcClure{c}, "geman-mcclure", "c", c)
 }
 
 func (l gemanMcClure) Name() string { return format("geman-mcclure", l.c) }

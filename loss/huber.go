@@ -14,10 +14,7 @@ type huber struct{ delta float64 }
 // Values increase with |r| from 0 at r = 0. At z = 0, |r| is at most 1. InitialGap is
 // therefore the value at r = 1.
 func Huber(delta float64) (RankOne, error) {
-	if err := checkScale("huber", "delta", delta); err != nil {
-		return nil, err
-	}
-	return huber{delta}, nil
+	return scaledBy(huber{delta}, "huber", "delta", delta)
 }
 
 // IsHuber reports whether l is a [Huber] loss.

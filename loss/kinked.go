@@ -179,10 +179,8 @@ func (k kinked) SmoothedConstants(s Smoothing) (Constants, error) {
 			end := k.at[i-1] + s.radius*max(k.slope[i-1], k.slope[i])
 			start := k.at[i] + s.radius*min(k.slope[i], k.slope[i+1])
 			if !(end <= start) {
-				return Constants{},
-					fmt.Errorf("loss: %s: smoothing radius = %v: must be smaller: of its kinks at %v and %v, the intervals they "+
-						"are spread over meet",
-						k.Name(), s.radius, k.at[i-1], k.at[i])
+				return Constants{}, fmt.Errorf("loss: %s: smoothing radius = %v: must be smaller: of its kinks at %v "+
+					"and %v, the intervals they are spread over meet", k.Name(), s.radius, k.at[i-1], k.at[i])
 			}
 		}
 	}

@@ -104,6 +104,14 @@ func format(base string, params ...float64) string {
 // cube could lose precision.
 const minScale, maxScale = 1e-6, 1e6
 
+// scaledBy returns the loss if its parameter v, named field, is a scale.
+func scaledBy(l RankOne, kind, field string, v float64) (RankOne, error) {
+	if err := checkScale(kind, field, v); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
 func checkScale(kind, field string, v float64) error {
 	if !(v >= minScale && v <= maxScale) {
 		return fmt.Errorf("loss: %s: %s = %v: must be between %v and %v", kind, field, v, minScale, maxScale)

@@ -17,10 +17,7 @@ type smoothedHinge struct{ width float64 }
 // no bound on the third derivative. The least value is 0, and a = 1 at z = 0, so
 // InitialGap is the value at a = 1.
 func SmoothedHinge(width float64) (RankOne, error) {
-	if err := checkScale("smoothed-hinge", "width", width); err != nil {
-		return nil, err
-	}
-	return smoothedHinge{width}, nil
+	return scaledBy(smoothedHinge{width}, "smoothed-hinge", "width", width)
 }
 
 func (l smoothedHinge) Name() string { return format("smoothed-hinge", l.width) }

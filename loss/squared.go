@@ -15,10 +15,7 @@ type squared struct{ clip float64 }
 // |r| = |y| <= 1, are at most 1/2, so InitialGap is 1/2. This is also a bound for Huber(clip), which is
 // nowhere above r^2/2.
 func Squared(clip float64) (RankOne, error) {
-	if err := checkScale("squared", "clip", clip); err != nil {
-		return nil, err
-	}
-	return squared{clip}, nil
+	return scaledBy(squared{clip}, "squared", "clip", clip)
 }
 
 func (s squared) Name() string { return format("squared", s.clip) }

@@ -19,10 +19,7 @@ type tukey struct{ c float64 }
 // Values do not decrease with |z-y|, from 0. At z = 0, |z-y| is at most 1. InitialGap is therefore the value
 // at |z-y| = 1.
 func Tukey(c float64) (RankOne, error) {
-	if err := checkScale("tukey", "c", c); err != nil {
-		return nil, err
-	}
-	return tukey{c}, nil
+	return scaledBy(tukey{c}, "tukey", "c", c)
 }
 
 func (l tukey) Name() string { return format("tukey", l.c) }

@@ -211,9 +211,8 @@ func parseWeighted(name string, classes int) (Loss, error) {
 	list, closed := strings.CutSuffix(strings.TrimPrefix(name, weightedPrefix), ")")
 	fields := splitOutside(list)
 	if !closed || len(fields) < 2 {
-		return nil,
-			fmt.Errorf("loss: name = %q: must be weighted(loss,weights), such as weighted(logistic,1,5) or "+
-				"weighted(logistic,row)", name)
+		return nil, fmt.Errorf("loss: name = %q: must be weighted(loss,weights), such as weighted(logistic,1,5) or "+
+			"weighted(logistic,row)", name)
 	}
 	l, err := ParseFor(fields[0], classes)
 	if err != nil {

@@ -22,10 +22,7 @@ type welsch struct{ c float64 }
 // Values increase with |z-y| from 0. At z = 0, |z-y| is at most 1. InitialGap is
 // therefore the value at |z-y| = 1.
 func Welsch(c float64) (RankOne, error) {
-	if err := checkScale("welsch", "c", c); err != nil {
-		return nil, err
-	}
-	return welsch{c}, nil
+	return scaledBy(welsch{c}, "welsch", "c", c)
 }
 
 func (l welsch) Name() string { return format("welsch", l.c) }

@@ -201,6 +201,7 @@ func (m *Model) intervals(o Output, l margins, horizons ...float64) (func(x []fl
 	}
 	contrast := m.contrasts()
 	scale := func(z float64) float64 { return m.inUnits(l, z) }
+	doubt := func(float64) float64 { return 0 } // of the baseline hazard, in half-widths of the score
 	switch o {
 	case Risk:
 		by := m.schema.Target().High
@@ -214,6 +215,8 @@ func (m *Model) intervals(o Output, l margins, horizons ...float64) (func(x []fl
 				"change", by, t.Changing)
 		}
 		scale = func(z float64) float64 { return risk(m.times(), z, by) }
+		quantile := inference.Quantile(m.inference.Level)
+		doubt = func(z float64) float64 { return quantile * m.times().Doubt(m.schema.Target().HazardErrors, z, by) }
 	case Probability:
 		scale = func(z float64) float64 { return probability(l, z) }
 	}
@@ -233,7 +236,8 @@ func (m *Model) intervals(o Output, l margins, horizons ...float64) (func(x []fl
 				row[len(x)+k-1] = -1 // the score minus the threshold
 			}
 			if i := contrast(row, 0); i.State == inference.Reported {
-				list[k] = &Interval{scale(i.Low), scale(i.High)}
+				more := doubt(i.Estimate)
+				list[k] = &Interval{scale(i.Estimate - math.Hypot(i.Estimate-i.Low, more)), scale(i.Estimate + math.Hypot(i.High-i.Estimate, more))}
 			}
 		}
 		return list

@@ -393,8 +393,6 @@ func (m *Model) meaning() string {
 			"row's weight is in proportion to one over the probability with which the row was drawn. Strata and clusters of a survey are not counted."
 	}
 	return fmt.Sprintf("Over tables and coins %g%% of such intervals hold the population's coefficient of %s, sampling "+
-		"and privacy noise together, by simulation. If the model is wrong the coefficient is that of the best fit to the "+
-		"population in which rows far from the others weigh less, by a weight that depends on their features alone.%s "+
-		"Coefficients are associations in the table's population, not causes. Intervals are one by one: with many, some "+
-		"miss.", 100*f.Level, of, clip)
+		"and privacy noise together, by simulation. %s%s Coefficients are associations in the table's population, not causes. "+
+		"Intervals are one by one: with many, some miss.", 100*f.Level, of, m.estimand(), clip)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
 )
 
@@ -107,6 +108,45 @@ func TestAbsorbedIsNamed(t *testing.T) {
 		f.Absorbed = []inference.Absorbed{a}
 		if err := f.Check(3); (err == nil) != (a == inference.Absorbed{Feature: 0, By: 1, Correlation: .5}) {
 			t.Errorf("%+v: %v", a, err)
+		}
+	}
+}
+
+// TestIntervalsOfRisksHoldTheBaseline: the interval of a risk is wider by the standard error of the baseline hazard, as a
+// shift of the score, at each horizon.
+func TestIntervalsOfRisksHoldTheBaseline(t *testing.T) {
+	m := timed(t)
+	m.inference = &inference.Fit{Level: .9, Method: inference.Wald, Records: 1000, Reach: 2, LeastCurvature: 5,
+		Columns: []inference.Column{{Feature: 0}, {Feature: 1, Kept: true}}, Beta: m.weights, Covariance: []float64{.02, 0, .01},
+		Sampling: []float64{.01, 0, .01}, Metric: []float64{1, 0, 1}, LeastDirection: []float64{1, 0}}
+	for _, errors := range [][]float64{nil, {.2, .3}} {
+		target := m.schema.Target()
+		target.Hazards, target.HazardErrors = []float64{.25, .75}, errors
+		s, err := dataset.New(dataset.Definition{Columns: m.schema.Columns(), Target: target})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.schema = s
+		for _, by := range []float64{4, 10} {
+			of, err := m.intervals(Risk, nil, by)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := []float32{.3, float32(1 / math.Sqrt2)}
+			z := .3*m.weights[0] + float64(x[1])*m.weights[1]
+			more := 0.
+			if errors != nil { // shares of the hazard until the horizon less those of the events, .6 and .4
+				more = math.Hypot((1-.6)*.2, -.4*.3)
+				if by == 10 {
+					more = math.Hypot((.25-.6)*.2, (.75-.4)*.3)
+				}
+			}
+			half := 1.6448536 * math.Sqrt(.02*.3*.3+.01*float64(x[1])*float64(x[1])+more*more)
+			got := of(x)[0]
+			low, high := risk(m.times(), z-half, by), risk(m.times(), z+half, by)
+			if math.Abs(got.Low-low) > 1e-6 || math.Abs(got.High-high) > 1e-6 {
+				t.Errorf("errors %v, by %v: %+v: must be %v to %v", errors, by, got, low, high)
+			}
 		}
 	}
 }

@@ -50,10 +50,57 @@ func (m *Model) carried(has func(feature int) bool) string {
 			list = append(list, fmt.Sprintf("%s (%s)", m.schema.Features()[a.Feature], correlation(a.Correlation)))
 		}
 	}
-	if len(list) == 0 {
-		return ""
+	var why string
+	if len(list) > 0 {
+		why = "also carries " + strings.Join(list, ", ")
 	}
-	return "also carries " + strings.Join(list, ", ")
+	if far := m.far(has); len(far) > 0 {
+		why = strings.TrimPrefix(why+"; ", "; ") + "the weights of rows leave " + strings.Join(far, ", ")
+	}
+	return why
+}
+
+// Columns are named of whose spread the weights of rows leave less than mostLeft, by more than leastFar standard deviations of
+// the noise in it.
+const mostLeft, leastFar = .9, 3
+
+// far says of the columns that has tells which share of their spread the weights of rows leave, where it is clearly below
+// mostLeft. The intercept is left out.
+func (m *Model) far(has func(feature int) bool) (list []string) {
+	f := m.inference
+	for i := 0; i+1 < len(f.Left) && !f.Columns[i/2].Kept; i += 2 {
+		if j := f.Columns[i/2].Feature; f.Left[i]+leastFar*f.Left[i+1] < mostLeft && has(j) {
+			list = append(list, fmt.Sprintf("%s (noise %s) of the spread of %s", percent(f.Left[i]), percent(f.Left[i+1]),
+				m.schema.Features()[j]))
+		}
+	}
+	return list
+}
+
+// estimand says which coefficient the intervals are of if the model is wrong, and how far the weights of rows reach.
+func (m *Model) estimand() string {
+	f := m.inference
+	if f.Unweighted {
+		return "If the model is wrong the coefficient is that of the best fit to the population, in which every row weighs the same."
+	}
+	text := "If the model is wrong the coefficient is that of the best fit to the population in which rows far from the others " +
+		"weigh less, by a weight that depends on their features alone"
+	least, noise := math.Inf(1), 0.
+	for i := 0; i+1 < len(f.Left) && !f.Columns[i/2].Kept; i += 2 {
+		if f.Left[i]-2*f.Left[i+1] < least-2*noise {
+			least, noise = f.Left[i], f.Left[i+1]
+		}
+	}
+	far := m.far(func(int) bool { return true })
+	switch {
+	case len(far) > 0:
+		text += fmt.Sprintf(": the weights leave %s, and `inference: {rows: unweighted}` asks for the best fit to rows that "+
+			"weigh the same, with more noise", strings.Join(far[:min(len(far), 3)], ", "))
+	case !math.IsInf(least, 1) && least > 2*noise:
+		text += fmt.Sprintf(": the weights leave %s of each column's spread or more, with a noise of %s", percent(min(least, 1)),
+			percent(noise))
+	}
+	return text + "."
 }
 
 // wider adds to the reason of the interval i that it is wider by the error of the last step, if it is.

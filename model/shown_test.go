@@ -98,6 +98,41 @@ func TestReliabilityToTheLetter(t *testing.T) {
 	}
 }
 
+// TestEstimandToTheLetter tests which coefficient intervals are said to be of where the model is wrong: by the weights, by
+// the columns of whose spread they clearly leave less than 90%, and by the least share that they leave of any column. A
+// contrast names its own columns alone.
+func TestEstimandToTheLetter(t *testing.T) {
+	const far = "If the model is wrong the coefficient is that of the best fit to the population in which rows far from the " +
+		"others weigh less, by a weight that depends on their features alone"
+	for _, c := range []struct {
+		left             []float64
+		unweighted       bool
+		want, age, level string
+	}{
+		{nil, false, far + ".", "", ""},
+		{nil, true, "If the model is wrong the coefficient is that of the best fit to the population, in which every row weighs the " +
+			"same.", "", ""},
+		{[]float64{.41, .06, .97, .02, .99, .02, 2, 9}, false, far + ": the weights leave 41% (noise 6%) of the spread of age, and " +
+			"`inference: {rows: unweighted}` asks for the best fit to rows that weigh the same, with more noise.",
+			"the weights of rows leave 41% (noise 6%) of the spread of age", ""},
+		{[]float64{.97, .02, .8, .04, .99, .02, 0, 0}, false, far + ": the weights leave 80% of each column's spread or more, with a noise " +
+			"of 4%.", "", ""},
+		{[]float64{.2, .3, .97, .02, .99, .02, 0, 0}, false, far + ".", "", ""},
+	} {
+		m := withIntervals(t, func(f *inference.Fit) { f.Left, f.Unweighted = c.left, c.unweighted })
+		list, err := m.Coefficients()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(list.Meaning, "by simulation. "+c.want+" Coefficients are") {
+			t.Errorf("%v: %s", c.left, list.Meaning)
+		}
+		if list.List[0].Reason != c.age || list.List[1].Reason != c.level {
+			t.Errorf("%v: reasons %q and %q", c.left, list.List[0].Reason, list.List[1].Reason)
+		}
+	}
+}
+
 // TestFormulaToTheLetter tests the formula of a fit that lacks one of three differences of a category, and the level in
 // the meaning of its intervals, which is not the usual one. A curve or level that is asked for is in the other formula.
 func TestFormulaToTheLetter(t *testing.T) {

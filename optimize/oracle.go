@@ -228,9 +228,8 @@ func (r *rest) All() query.Cohort { return r.all }
 
 func (r *rest) Ask(ctx context.Context, q query.Question) (query.Release, error) {
 	if q.Cohort().Everyone() {
-		return query.Release{},
-			errors.New("optimize: selected: a question about everybody, of whom some are held out: must be about records the " +
-				"algorithm drew")
+		return query.Release{}, errors.New("optimize: selected: a question about everybody, of whom some are held " +
+			"out: must be about records the algorithm drew")
 	}
 	return r.Oracle.Ask(ctx, q)
 }

@@ -92,6 +92,7 @@ type Settled struct {
 	workload   Workload
 	rule       UpdateRule
 	choice     choice
+	curvature  float64 // charge of the curvature at the result; 0 if it is not released
 }
 
 // Draft has what an algorithm computed for its plan. Settle makes the common part of the plan from
@@ -108,6 +109,8 @@ type Draft struct {
 	// Summary.Passes passes together. If it has no smoothing, Settle gives it the problem's.
 	Workload   Workload
 	UpdateRule UpdateRule
+	// Curvature is the charge of the curvature at the result (Problem.CurvatureCharge); 0 if it is not released.
+	Curvature float64
 	// Output is the rule that chooses the result.
 	Output Output
 }
@@ -116,10 +119,12 @@ type Draft struct {
 // is invalid.
 func Settle(d Draft) (Settled, error) {
 	p := d.Problem
-	s := Settled{problem: p, summary: d.Summary, needs: d.Needs, properties: d.Properties, workload: d.Workload, rule: d.UpdateRule}
-	if len(s.workload.Kinds) == 0 {
-		s.workload = Workload{Kinds: map[query.Kind]Load{query.Gradient: {float64(d.Summary.Steps), d.Summary.Passes}}}
+	if len(d.Workload.Kinds) == 0 {
+		d.Workload = Workload{Smoothing: d.Workload.Smoothing, Kinds: map[query.Kind]Load{query.Gradient: {float64(d.Summary.Steps), d.Summary.Passes}}}
 	}
+	d.seeing()
+	s := Settled{problem: p, workload: d.Workload, summary: d.Summary, needs: d.Needs, properties: d.Properties, rule: d.UpdateRule,
+		curvature: d.Curvature}
 	if !s.workload.Smoothing.On() {
 		s.workload.Smoothing = p.Smoothing
 	}

@@ -60,6 +60,9 @@ type Problem struct {
 	Curved bool
 	// Explained means that the noise of each weight will be stated. A run may then spend a part of its budget on it.
 	Explained bool
+	// Weighted means that rows have weights or exposures of their own, so that the mean curvature does not follow from the
+	// margins.
+	Weighted bool
 	// Smoothing is the smoothing of the loss. If it is on, Constants are the constants of the
 	// smoothed loss, and every answer that a Run releases is about the smoothed loss.
 	Smoothing query.Smoothing
@@ -147,6 +150,7 @@ func NewProblem(l loss.Loss, b account.Budget, t Public) (Problem, error) {
 	glm, _ := l.(loss.RankOne)
 	p := Problem{
 		relative: leastMean(l) > 0,
+		Weighted: loss.RowWeighted(l) || loss.LeastExposure(l) > 0,
 		Real:     glm != nil && glm.Target() == loss.Real && !loss.Counts(l),
 		Kinked:   kinked, Counts: loss.Counts(l),
 		Shape: shape, Constants: l.Constants(), RankOne: rankOne, Products: loss.Products(l),
@@ -419,9 +423,8 @@ func (p Problem) Smoothed(s query.Smoothing) (Problem, error) {
 		return p.sampled(s)
 	}
 	if p.Kinked == nil {
-		return p,
-			errors.New("optimize: smoothing: loss: must be one whose slope jumps, of a generalised linear model: others are " +
-				"smooth as they are, or have no smoothing in closed form")
+		return p, errors.New("optimize: smoothing: loss: must be one whose slope jumps, of a generalised linear " +
+			"model: others are smooth as they are, or have no smoothing in closed form")
 	}
 	var by loss.Smoothing
 	var err error

@@ -74,9 +74,10 @@ func (s *Settled) Begin(ctx context.Context, o Oracle, observe func(Step)) *Run 
 var errEnd = errors.New("end")
 
 // Steps calls body for each step t = 0, 1, ... of the plan and returns the run's result. If body returns an
-// error, Steps ends the run and adds the algorithm's name and the number of steps made so far to the error.
+// error, Steps ends the run and adds the algorithm's name and the number of steps made so far to the error. After the last
+// step it releases the curvature at the result, if the plan has a charge for it.
 func (r *Run) Steps(body func(t int) error) (Result, error) {
-	return r.Loop(func() error {
+	result, err := r.Loop(func() error {
 		for t := range r.plan.summary.Steps {
 			if err := body(t); err != nil {
 				return err
@@ -84,6 +85,10 @@ func (r *Run) Steps(body func(t int) error) (Result, error) {
 		}
 		return nil
 	})
+	if err == nil && r.plan.curvature > 0 {
+		err = r.Failed(r.see(&result))
+	}
+	return result, err
 }
 
 // Loop calls body once and returns the run's result. body makes all steps of the plan.

@@ -123,17 +123,14 @@ func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 	case int(c.By) >= len(scoreNames):
 		return nil, fmt.Errorf("optimize: selected: by = %v: must be one of %v", c.By, scoreNames)
 	case c.By == BySecondOrder && math.IsInf(p.Constants.Curvature.Hi-p.Constants.Curvature.Lo, 0):
-		return nil,
-			errors.New("optimize: selected: by = second-order: the curvature must have a bound, and has none where a loss's " +
-				"slope jumps")
+		return nil, errors.New("optimize: selected: by = second-order: the curvature must have a bound, and has none " +
+			"where a loss's slope jumps")
 	case c.By == BySecondOrder && !p.Products:
-		return nil,
-			errors.New("optimize: selected: by = second-order: the loss must tell products of its Hessian (a method " +
-				"HessianVector; of networks, those with tanh have it)")
+		return nil, errors.New("optimize: selected: by = second-order: the loss must tell products of its Hessian (a " +
+			"method HessianVector; of networks, those with tanh have it)")
 	case c.By == ByValue && p.Regularizer != nil && p.Regularizer.Smoothness() > 0:
-		return nil,
-			fmt.Errorf("optimize: selected: by = value: regularizer %s: must be none, since it cannot be added to the scores",
-				p.Regularizer.Name())
+		return nil, fmt.Errorf("optimize: selected: by = value: regularizer %s: must be none, since it cannot be "+
+			"added to the scores", p.Regularizer.Name())
 	}
 	held := c.Share * p.Records
 	if p.Relation == account.ReplaceOne {
@@ -153,9 +150,8 @@ func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 		return nil, err
 	}
 	if plan.Needs().Schedule != nil {
-		return nil,
-			fmt.Errorf("optimize: selected: %s samples everybody, the held-out records too: must be an algorithm that asks "+
-				"about given records", plan.Summary().Algorithm)
+		return nil, fmt.Errorf("optimize: selected: %s samples everybody, the held-out records too: must be an "+
+			"algorithm that asks about given records", plan.Summary().Algorithm)
 	}
 	out := &selectedPlan{
 		problem: p, summary: plan.Summary(), inner: plan, held: held, candidates: c.Candidates, by: c.By, epsilon: epsilon,

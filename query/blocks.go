@@ -182,9 +182,7 @@ const MaxDiagonal = 1 << 24
 // computed in time proportional to the row's number of nonzero features. It is an error if there are no
 // entries or more than MaxDiagonal, if an entry is not finite, or if the largest absolute value of the
 // entries is outside [2^-40, 2^40]. Weighted kinds do not accept a diagonal metric.
-func NewDiagonal(entries []float64) (Metric, error) {
-	return NewBlocks(entries, nil, nil)
-}
+func NewDiagonal(entries []float64) (Metric, error) { return NewBlocks(entries, nil, nil) }
 
 // Diagonal reports whether the metric was made by NewDiagonal or NewBlocks.
 func (m Metric) Diagonal() bool { return m.m != nil && m.m.diagonal }
@@ -227,9 +225,7 @@ func (m *metric) largest() float64 {
 // angle between the vectors of two records is at most a right angle. For n records and a charge in units of
 // mu^2, the noise in each coordinate has standard deviation Sigma = sqrt 2/(n sqrt(charge)) under
 // replace-one and 1/(n sqrt(charge)) under add-or-remove.
-func SquaredFeaturesOf(c Cohort, dim int) Term {
-	return BlockMomentOf(c, make([]bool, max(dim, 0)))
-}
+func SquaredFeaturesOf(c Cohort, dim int) Term { return BlockMomentOf(c, make([]bool, max(dim, 0))) }
 
 // along returns an example of a diagonal metric: it has the entries 1 + |v_j|/max |v|, each with the
 // sign of v_j.

@@ -55,9 +55,8 @@ func New(charge float64, terms ...Term) (Question, error) {
 	}
 	q := Question{terms: append([]Term(nil), terms...), charge: charge}
 	if c := q.Clip(); !(c > 0) || math.IsInf(c, 0) {
-		return Question{},
-			fmt.Errorf("query: %s: clip norm = %v: must be finite and > 0 (a sum that cannot move need not be asked)", q.Name(),
-				c)
+		return Question{}, fmt.Errorf("query: %s: clip norm = %v: must be finite and > 0 (a sum that cannot move "+
+			"need not be asked)", q.Name(), c)
 	}
 	return q, nil
 }

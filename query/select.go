@@ -47,9 +47,8 @@ func NewSelection(epsilon float64, candidates ...Term) (Selection, error) {
 			return Selection{}, fmt.Errorf("query: selection: candidate %d: clip %v: must be that of the first, %v", i, t.ball,
 				first.ball)
 		case len(t.w) != len(first.w):
-			return Selection{},
-				fmt.Errorf("query: selection: candidate %d: point has %d coordinates: must have as many as the first, %d", i,
-					len(t.w), len(first.w))
+			return Selection{}, fmt.Errorf("query: selection: candidate %d: point has %d coordinates: must have as "+
+				"many as the first, %d", i, len(t.w), len(first.w))
 		}
 		s.questions[i] = q
 	}

@@ -119,9 +119,7 @@ var weightedMomentForms = []Form{
 
 // near returns the metric of the matrix I + u u'/<u, u>, where u are the first dim numbers of v, or at most
 // MaxPairs. Forms of weighted kinds use it as an example of a metric.
-func near(v []float64, dim int) Metric {
-	return towards(v[:min(dim, len(v), MaxPairs)])
-}
+func near(v []float64, dim int) Metric { return towards(v[:min(dim, len(v), MaxPairs)]) }
 
 // weightedShape returns an error if the metric of a term of a weighted kind is diagonal, or if its dimension
 // is 0 or differs from the number of coordinates of w.

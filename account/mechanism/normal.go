@@ -66,9 +66,7 @@ const normalBound = 0x1p-80
 
 // normalCeil returns a float64 that is an upper bound on every number within the relative distance
 // normalBound of v 2^k. v must be > 0.
-func normalCeil(v dd, k int) float64 {
-	return normalRoundUp(v.add(dd{v.hi * normalBound, 0}), k)
-}
+func normalCeil(v dd, k int) float64 { return normalRoundUp(v.add(dd{v.hi * normalBound, 0}), k) }
 
 // normalRoundUp returns the least float64 that is at least v 2^k, for v > 0.
 func normalRoundUp(v dd, k int) float64 {

@@ -16,9 +16,7 @@ type mixtureLaw struct{ p, q []bump }
 
 // newMixtureLaw returns the law of the mixtures p against q. It drops components of weight 0 and
 // joins components with the same mean.
-func newMixtureLaw(p, q []bump) mixtureLaw {
-	return mixtureLaw{p: compact(p), q: compact(q)}
-}
+func newMixtureLaw(p, q []bump) mixtureLaw { return mixtureLaw{p: compact(p), q: compact(q)} }
 
 func compact(bumps []bump) []bump {
 	out := make([]bump, 0, len(bumps))

@@ -16,9 +16,7 @@ func Open(ctx context.Context, address string) (*budget.Book, error) {
 }
 
 // Make opens a store, and creates it first if it does not exist.
-func Make(ctx context.Context, address string) (*budget.Book, error) {
-	return open(ctx, address, true)
-}
+func Make(ctx context.Context, address string) (*budget.Book, error) { return open(ctx, address, true) }
 
 func open(ctx context.Context, address string, create bool) (*budget.Book, error) {
 	a, err := budget.ParseAddress(address)

@@ -14,7 +14,8 @@ import (
 // block is a fenced block of a documentation page. An HTML comment above the fence says how the
 // block is tested:
 //
-//	<!-- noisy -->           numbers and widths of columns differ from run to run, and are not compared
+//	<!-- noisy -->           numbers with noise and widths of columns differ from run to run (patternOf)
+//	<!-- noisy: NUMBER -->   as noisy, and numbers may differ by NUMBER; ", counts": whole numbers have noise, too
 //	<!-- file: NAME -->      the block is a file for the commands below it
 //	<!-- part of: PATH -->   the lines stand in this file of the repository, one after the other
 //	<!-- checked by: TEST --> the Go or Python test of that name tries the block
@@ -73,36 +74,6 @@ func stepsOf(text string) (steps []step) {
 		}
 	}
 	return steps
-}
-
-var (
-	numberText = regexp.MustCompile(`-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?`)
-	spaceText  = regexp.MustCompile(`[ \t]+`)
-)
-
-// blurred returns a text in which every number is replaced by # and every run of spaces by a single
-// one, for comparing outputs that differ by noise.
-func blurred(text string) string {
-	return spaceText.ReplaceAllString(numberText.ReplaceAllString(text, "#"), " ")
-}
-
-// patternOf returns the regular expression of an output that a page shows. In it a line "..."
-// matches any lines, and " ..." at the end of a line matches the rest of the line. The expression
-// matches the whole output, so lines left out at the beginning or the end need a "..." too.
-func patternOf(expected string) *regexp.Regexp {
-	var p strings.Builder
-	for line := range strings.Lines(expected) {
-		line = strings.TrimRight(line, " \n")
-		switch rest, cut := strings.CutSuffix(line, " ..."); {
-		case line == "...":
-			p.WriteString(`(?:.*\n)*?`)
-		case cut:
-			p.WriteString(regexp.QuoteMeta(rest) + ".*\n")
-		default:
-			p.WriteString(regexp.QuoteMeta(line) + " *\n")
-		}
-	}
-	return regexp.MustCompile(`^` + p.String() + `$`)
 }
 
 // attempts is how often a page with noisy blocks is tried. Rarely the noise makes a fit print a line that the
@@ -184,11 +155,16 @@ func tryPage(t *testing.T, root, page, tests string) (faults []string, noisy boo
 	fault := func(b block, format string, args ...any) {
 		faults = append(faults, fmt.Sprintf("line %d: ", b.line)+fmt.Sprintf(format, args...))
 	}
-	work := ""
+	work, now := "", string(text)
 	for _, b := range blocksOf(string(text)) {
 		if work == "" {
 			work = t.TempDir()
 			if err := os.Symlink(filepath.Join(root, "examples"), filepath.Join(work, "examples")); err != nil {
+				t.Fatal(err)
+			}
+			if command, err := exec.LookPath("stillpoint"); err != nil {
+				t.Fatal(err)
+			} else if err := os.Symlink(command, filepath.Join(work, "stillpoint")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -209,9 +185,18 @@ func tryPage(t *testing.T, root, page, tests string) (faults []string, noisy boo
 				fault(b, "there is no test %s", b.detail)
 			}
 		case b.language == "console" && (b.directive == "" || b.directive == "noisy"):
+			newer := b.text
 			for _, s := range stepsOf(b.text) {
-				if wrong := tryStep(work, b, s); wrong != "" {
+				wrong, again := tryStep(work, b, s)
+				newer = strings.Replace(newer, s.command+s.output, s.command+again, 1)
+				if wrong != "" {
 					fault(b, "%s", wrong)
+				}
+			}
+			if *renew && newer != b.text {
+				now = strings.Replace(now, b.text, newer, 1)
+				if err := os.WriteFile(page, []byte(now), 0o644); err != nil {
+					t.Fatal(err)
 				}
 			}
 		default:
@@ -223,10 +208,10 @@ func tryPage(t *testing.T, root, page, tests string) (faults []string, noisy boo
 }
 
 // tryStep runs a command of a page and compares its output, standard error included, with the
-// output that the page shows. It returns what is wrong, or "".
-func tryStep(work string, b block, s step) string {
+// output that the page shows. It returns what is wrong, or "", and the output that a renewed page has.
+func tryStep(work string, b block, s step) (wrong, again string) {
 	if s.command == "" {
-		return "output without a command"
+		return "output without a command", s.output
 	}
 	c := exec.Command("bash", "-c", s.command)
 	c.Dir = work
@@ -236,45 +221,21 @@ func tryStep(work string, b block, s step) string {
 		}
 	}
 	out, err := c.CombinedOutput()
-	got, want := string(out), s.output
 	if err != nil {
-		return fmt.Sprintf("%s: %v:\n%s", s.command, err, got)
+		return fmt.Sprintf("%s: %v:\n%s", s.command, err, out), s.output
 	}
-	if b.directive == "noisy" {
-		got, want = blurred(got), blurred(want)
+	noise, err := noiseOf(b)
+	if err != nil {
+		return err.Error(), s.output
 	}
-	if !patternOf(want).MatchString(got) {
-		return fmt.Sprintf("%sprints\n%s\nand not\n%s", s.command, out, s.output)
-	}
-	return ""
-}
-
-// TestPagesAreTried tests the test of documentation pages: it must detect a page whose output
-// differs, a block that is not tested, and an unknown comment. It must accept a different number in
-// a noisy block.
-func TestPagesAreTried(t *testing.T) {
-	for _, c := range []struct {
-		expected, got string
-		noisy, same   bool
-	}{
-		{"a 1\n", "a 1\n", false, true}, {"a 1\n", "a 2\n", false, false}, {"a 1\n", "a  -2.5e-3\n", true, true},
-		{"a 1\n", "b 1\n", true, false}, {"...\nb\n", "a\na\nb\n", false, true}, {"...\nb\n", "b\nc\n", false, false},
-		{"a ...\n", "a b c\n", false, true}, {"a\n", "a\nb\n", false, false}, {"", "a\n", false, false},
-	} {
-		got, want := c.got, c.expected
-		if c.noisy {
-			got, want = blurred(got), blurred(want)
-		}
-		if patternOf(want).MatchString(got) != c.same {
-			t.Errorf("%q shows %q, noisy %v: must be %v", c.expected, c.got, c.noisy, c.same)
+	again = s.output
+	if *renew && noise.any {
+		if newer, ok := renewed(s.output, string(out)); ok {
+			return "", newer
 		}
 	}
-	blocks := blocksOf("x\n<!-- file: a.yaml -->\n```yaml\na: 1\n```\n\n```console\n$ a \\\n  b\nc\n$ d\n```\n")
-	if len(blocks) != 2 || blocks[0] != (block{3, "yaml", "file", "a.yaml", "a: 1\n"}) || blocks[1].directive != "" {
-		t.Fatalf("blocks are %+v", blocks)
+	if d := differs(s.output, string(out), noise); d != "" {
+		return fmt.Sprintf("%sprints\n%s\nand not\n%s\n(%s)", s.command, out, s.output, d), s.output
 	}
-	if steps := stepsOf(blocks[1].text); len(steps) != 2 || steps[0] != (step{"a \\\n  b\n", "c\n"}) ||
-		steps[1].output != "" {
-		t.Fatalf("steps are %q", steps)
-	}
+	return "", again
 }

@@ -206,6 +206,4 @@ func bisect(lo, hi float64, times int, low func(float64) bool) (float64, float64
 
 // below returns P(Bin(n, p) <= k), the probability of at most k successes in n trials, for 0 <= k <
 // n.
-func below(k, n int, p float64) float64 {
-	return mathext.RegIncBeta(float64(n-k), float64(k+1), 1-p)
-}
+func below(k, n int, p float64) float64 { return mathext.RegIncBeta(float64(n-k), float64(k+1), 1-p) }

@@ -153,9 +153,7 @@ func boundsOf(k loss.Constants, features int) query.Bounds {
 
 // vectors returns the forms of query that a prefix sum can add up and whose answers have one coordinate for
 // each feature. The last form is a weighted sum of several kinds (see [mix]).
-func vectors() []query.Form {
-	return append(formsOf(query.Item), mixed())
-}
+func vectors() []query.Form { return append(formsOf(query.Item), mixed()) }
 
 func mixed() query.Form { return query.Form{Name: "mix", Ask: mix} }
 

@@ -19,6 +19,11 @@ type Fit struct {
 	// Weighted describes in words the weights of rows in the estimating equation. A row x has a weight
 	// below 1 if its length |P x| in the metric P is above Reach.
 	Weighted string `json:"estimand"`
+	// Unweighted says that every row that the schema allows has the weight 1. Left is empty then. Otherwise it has, for each
+	// column, the released share of the column's spread about the other columns that the weights leave, and the noise's
+	// standard deviation in that share. It is empty in files of earlier versions and for ordered classes.
+	Unweighted bool      `json:"unweighted,omitempty"`
+	Left       []float64 `json:"spread_left,omitempty"`
 	// Columns are the columns of the formula to which the intervals belong. Dropped are the indices of
 	// features that were asked for and are not in this formula.
 	Columns []Column `json:"columns"`
@@ -68,9 +73,12 @@ func NewFit(s *Shape, dropped []int, e *Estimate, r Released, allowance float64)
 	k := len(s.Columns)
 	f := &Fit{
 		Level: e.Level, Method: e.Method, Columns: s.Columns, Dropped: dropped, Records: r.Records,
-		Allowance: allowance, Reach: s.Reach, Effective: s.Effective, Metric: upper(s.Metric),
+		Allowance: allowance, Reach: s.Last, Unweighted: s.Whole, Effective: s.Effective, Metric: upper(s.Metric),
 		Weighted:       "rows are weighted by min(1, reach^2/||P x||^2), which depends on the row's features alone",
 		LeastCurvature: h.values[0] / max(Edge(r.CurvatureSigma, k), 1e-300),
+	}
+	if s.Whole {
+		f.Weighted = "every row that the schema allows has the weight 1"
 	}
 	f.LeastDirection = direction(s.Metric, h)
 	beta := mat.NewVecDense(k, nil)
@@ -159,6 +167,8 @@ func (f *Fit) Check(features int) error {
 		return errors.New("inference: coefficients and metric must be of the columns of the formula")
 	case len(f.LeastDirection) != 0 && len(f.LeastDirection) != k, len(f.Remainders) != 0 && len(f.Remainders) != k:
 		return errors.New("inference: the least direction and the remainders must have an entry for each column")
+	case len(f.Left) != 0 && len(f.Left) != 2*k:
+		return errors.New("inference: the spread that the weights leave must have two numbers for each column")
 	case f.Method != NotIdentified && (len(f.Covariance) != pairs || len(f.Sampling) != pairs):
 		return errors.New("inference: the covariance must have an entry for each pair of columns")
 	case !(f.Allowance >= 0) || !(f.Records > 0) || !(f.Reach > 0):
@@ -180,7 +190,7 @@ func (f *Fit) Check(features int) error {
 			return errors.New("inference: an absorbed feature must be a dropped one, and a column must carry it")
 		}
 	}
-	for _, list := range [][]float64{f.Beta, f.Covariance, f.Sampling, f.Metric, f.LeastDirection, f.Remainders} {
+	for _, list := range [][]float64{f.Beta, f.Covariance, f.Sampling, f.Metric, f.LeastDirection, f.Remainders, f.Left} {
 		for _, v := range list {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
 				return errors.New("inference: numbers must be finite")

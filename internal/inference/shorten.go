@@ -33,6 +33,20 @@ type Bounds struct {
 	// Beta determines the reach, the length |P x| above which a row x has a weight below 1. The square of
 	// the reach is Beta times the number of effective columns, and at most 1/ridge ([Shape]).
 	Beta float64
+	// Rows describes all rows that the schema allows, for a bound on |P x|; it is nil if there is no bound. Whole says
+	// that the last releases have this bound as their reach, so that every row has the weight 1.
+	Rows  []Corners
+	Whole bool
+}
+
+// Corners are the extreme values of a group of features that depend on no other group: every row's values are a mean of
+// them. The last group of [Bounds.Rows] is the intercept.
+type Corners [][]Entry
+
+// Entry is the value of a feature; features of a group without an entry are 0.
+type Entry struct {
+	Feature int
+	Value   float64
 }
 
 // Shape describes a regression formula and its metric, the matrix P that preconditions its rows.
@@ -48,8 +62,10 @@ type Shape struct {
 	// Effective is the number of effective columns, tr Moment_+ (Moment_+ + ridge I)^(-1), and at least .5.
 	Effective float64
 	// Reach is the length B: a row x whose length |P x|, with P the metric, is above B gets the
-	// weight u = B^2/|P x|^2 instead of 1.
-	Reach float64
+	// weight u = B^2/|P x|^2 instead of 1. Last is the reach of the last releases, those of the estimate, and Whole says
+	// that no row is longer than Last.
+	Reach, Last float64
+	Whole       bool
 	// Seen is P Moment_+ P, the released second moment of the rows in the coordinates of the metric
 	// P.
 	Seen *mat.SymDense
@@ -134,7 +150,7 @@ func hidden(v float64, s *Shape, worst Column, b Bounds) bool {
 	}
 	seen := v / (v + s.Ridge)
 	return v <= limit*b.MomentSigma ||
-		b.Usual*seen < shortest*b.Unit*math.Sqrt(2*float64(len(s.Columns)))*s.Reach*s.Reach
+		b.Usual*seen < shortest*b.Unit*math.Sqrt(2*float64(len(s.Columns)))*s.Last*s.Last
 }
 
 // shapeOf returns the shape of the formula with the given columns, and the eigenvalues and eigenvectors of
@@ -157,11 +173,95 @@ func shapeOf(moment mat.Symmetric, columns []Column, b Bounds) (*Shape, *spectru
 		s.Effective += max(v, 0) / (max(v, 0) + ridge)
 	}
 	s.Effective = max(s.Effective, .5)
-	s.Reach = math.Sqrt(min(b.Beta*s.Effective, 1/ridge))
 	s.Metric = e.with(func(v float64) float64 { return 1 / math.Sqrt(max(v, 0)+ridge) })
+	longest := min(1/ridge, s.longest(b.Rows)) // rows have a length of at most 1
+	square := min(b.Beta*s.Effective, longest)
+	s.Reach, s.Last, s.Whole = math.Sqrt(square), math.Sqrt(square), square == longest
+	if b.Whole {
+		s.Last, s.Whole = math.Sqrt(longest), true
+	}
 	s.Seen = e.with(func(v float64) float64 { return max(v, 0) / (max(v, 0) + ridge) })
 	return s, e, nil
 }
+
+// longest returns a bound on |P x|^2 over all rows x whose groups of features are among the given corners, or +Inf if there
+// are none. With m the mean row and d the deviations of a corner from it, the square of a row is m'Mm + sum 2 m'Md + sum sum
+// d'Md over groups and pairs of groups, M = P^2. Each pair is bounded by the other group's worst corner.
+func (s *Shape) longest(rows []Corners) float64 {
+	if len(rows) == 0 {
+		return math.Inf(1)
+	}
+	k := len(s.Columns)
+	at := map[int]int{}
+	for j, c := range s.Columns {
+		at[c.Feature] = j
+	}
+	mean := mat.NewVecDense(k, nil)
+	for j := range k {
+		mean.SetVec(j, s.Moment.At(j, k-1)/rows[len(rows)-1][0][0].Value)
+	}
+	mean.SetVec(k-1, rows[len(rows)-1][0][0].Value)
+	var square, pulled mat.VecDense
+	pulled.MulVec(s.Metric, mean)
+	bound := mat.Dot(&pulled, &pulled)
+	square.MulVec(s.Metric, &pulled)
+	groups, through := make([][]*mat.VecDense, len(rows)), make([][]*mat.VecDense, len(rows)) // d and Md
+	for g, corners := range rows {
+		for _, corner := range corners {
+			d := mat.NewVecDense(k, nil)
+			for _, other := range corners {
+				for _, v := range other {
+					if j, ok := at[v.Feature]; ok {
+						d.SetVec(j, -mean.AtVec(j))
+					}
+				}
+			}
+			for _, v := range corner {
+				if j, ok := at[v.Feature]; ok {
+					d.SetVec(j, v.Value-mean.AtVec(j))
+				}
+			}
+			var once, twice mat.VecDense
+			once.MulVec(s.Metric, d)
+			twice.MulVec(s.Metric, &once)
+			groups[g], through[g] = append(groups[g], d), append(through[g], &twice)
+		}
+	}
+	for g := range groups {
+		worst := math.Inf(-1)
+		for i, d := range groups[g] {
+			sum := 2*mat.Dot(&square, d) + mat.Dot(through[g][i], d)
+			for h := range groups {
+				most := math.Inf(-1)
+				for _, other := range groups[h] {
+					most = max(most, mat.Dot(through[g][i], other))
+				}
+				if h != g {
+					sum += most
+				}
+			}
+			worst = max(worst, sum)
+		}
+		bound += worst
+	}
+	return bound * (1 + rounding)
+}
+
+// Left returns for each column the share of the spread about the other columns that the weights of rows leave, and the
+// standard deviation of the noise in it: with p the column's row of P, about its direction given the others, p'Ap/p'Sp for the
+// released second moments A of the rows u P x x' P and S = Seen without weights. sigma is the noise in a diagonal entry of A.
+func (s *Shape) Left(weighted mat.Symmetric, sigma float64) []float64 {
+	var out []float64
+	for j := range s.Columns {
+		p := mat.NewVecDense(len(s.Columns), mat.Row(nil, j, s.Metric))
+		all := max(mat.Inner(p, s.Seen, p), 1e-3*mat.Dot(p, p)) // 0 where noise alone is released
+		out = append(out, mat.Inner(p, weighted, p)/all, sigma*mat.Dot(p, p)/all)
+	}
+	return out
+}
+
+// rounding is more than the relative error of features in float32 and of the steps of a metric.
+const rounding = 1e-4
 
 // Weights returns the model's weights P b, with P the metric, for a point b in the metric's
 // coordinates. Features without a column have weight 0.

@@ -373,6 +373,11 @@ func (a *asker) answer(out Answer, m mean, link bool, feature string) Answer {
 		out.Reason = string(i.State)
 		return out
 	}
+	if target := a.m.Schema().Target(); a.output == model.Risk && m.value < 1 { // by a shift of the score, as of the intercept
+		times := targetpair.Times{Cuts: target.Cuts, Increments: target.Hazards, Grouped: target.Grouped}
+		at := math.Log(max(-math.Log1p(-math.Abs(m.value)), 1e-9))
+		i.Error = math.Hypot(i.Error, gradient[a.of.Dim()-1]*a.m.Schema().Scale()*times.Doubt(target.HazardErrors, at, target.High))
+	}
 	half := inference.Quantile(a.fit.Level) * i.Error
 	low, high := m.value-half, m.value+half
 	most := float64(max(len(a.thresholds), 1)) // the largest value of a probability or of a class's number

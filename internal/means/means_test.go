@@ -82,8 +82,9 @@ func byHand(link func(float64) float64, b []float64, ages []float64, regions []s
 	return sum / float64(len(ages))
 }
 
-// deviation is the standard error of a function of the coefficients, by numeric derivatives.
-func deviation(of func(b []float64) float64) float64 {
+// deviation is the standard error of a function of the coefficients, by numeric derivatives. doubt is a standard error of the
+// score that is the same for all rows, as of the intercept.
+func deviation(of func(b []float64) float64, doubt float64) float64 {
 	var gradient [4]float64
 	for j := range gradient {
 		high, low := append([]float64{}, beta...), append([]float64{}, beta...)
@@ -91,7 +92,7 @@ func deviation(of func(b []float64) float64) float64 {
 		low[j] -= 1e-5
 		gradient[j] = (of(high) - of(low)) / 2e-5
 	}
-	v := 0.
+	v := math.Pow(gradient[3]*math.Sqrt(3)*doubt, 2)
 	for i := range gradient {
 		for j := range gradient {
 			v += gradient[i] * gradient[j] * covariance[i][j]
@@ -122,18 +123,23 @@ func TestMeansByHand(t *testing.T) {
 	}
 	intervals := times
 	intervals.Grouped, intervals.Hazards = "logit", []float64{.25, .75}
+	doubtful := times
+	doubtful.Hazards, doubtful.HazardErrors = []float64{.25, .75}, []float64{.2, .3}
 	for _, c := range []struct {
 		name   string
 		m      *model.Model
 		link   func(float64) float64
 		logits bool
+		doubt  float64 // of the baseline hazard, as a shift of the score: shares of the hazard less those of the events
 	}{
-		{"logistic", withIntervals(t, classes, loss.Logistic()), logistic, true},
-		{"time to an event", withIntervals(t, times, rate), func(z float64) float64 { return 1 - math.Exp(-math.Exp(z)) }, true},
+		{"logistic", withIntervals(t, classes, loss.Logistic()), logistic, true, 0},
+		{"time to an event", withIntervals(t, times, rate), func(z float64) float64 { return 1 - math.Exp(-math.Exp(z)) }, true, 0},
+		{"hazards with errors", withIntervals(t, doubtful, rate), func(z float64) float64 { return 1 - math.Exp(-math.Exp(z)) }, true,
+			math.Hypot((.25-.6)*.2, (.75-.4)*.3)}, // the shares of the events are as 1/.2 to 1/.3
 		{"odds of intervals", withIntervals(t, intervals, odds), func(z float64) float64 {
 			return 1 - 1/((1+math.Exp(z)/4)*(1+3*math.Exp(z)/4))
-		}, true},
-		{"squared", withIntervals(t, cost, squared), func(z float64) float64 { return 50*z + 50 }, false},
+		}, true, 0},
+		{"squared", withIntervals(t, cost, squared), func(z float64) float64 { return 50*z + 50 }, false, 0},
 	} {
 		ages, regions := []float64{1, 4, 9}, []string{"north", "south", "east"}
 		people := means.Population{Header: []string{"age", "region"},
@@ -170,7 +176,7 @@ func TestMeansByHand(t *testing.T) {
 			t.Fatalf("%s: %+v", c.name, got)
 		}
 		compare := func(a means.Answer, of func(b []float64) float64, mean, none bool) {
-			value, half := of(beta), quantile*deviation(of)
+			value, half := of(beta), quantile*deviation(of, c.doubt)
 			if math.Abs(a.Estimate-value) > 1e-5*(1+math.Abs(value)) {
 				t.Errorf("%s: %+v: estimate must be %v", c.name, a, value)
 			}
@@ -183,7 +189,7 @@ func TestMeansByHand(t *testing.T) {
 			low, high := value-half, value+half
 			if mean && c.logits {
 				logit := func(b []float64) float64 { p := of(b); return math.Log(p / (1 - p)) }
-				z, d := logit(beta), quantile*deviation(logit)
+				z, d := logit(beta), quantile*deviation(logit, c.doubt)
 				low, high = logistic(z-d), logistic(z+d)
 			}
 			if a.Low == nil || math.Abs(*a.Low-low) > 1e-4*(1+math.Abs(low)) || math.Abs(*a.High-high) > 1e-4*(1+math.Abs(high)) {

@@ -102,7 +102,10 @@ func (m *moment) symmetric() (*mat.SymDense, error) {
 // structure's equations alone make S from G.
 func (l *law) covariance(m *model.Model, weights, start []float64, shared, value float64,
 	known *structure) (*covariance, error) {
-	moment := (*moment)(l.Moment)
+	moment, level, err := l.rowMoment(shared)
+	if err != nil {
+		return nil, err
+	}
 	about, err := moment.symmetric()
 	if err != nil {
 		return nil, err
@@ -140,7 +143,15 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 	if known != nil && shared > 0 {
 		share = readShare(g.At(d-1, d-1)/(shared*shared), moment.Sigma/(shared*shared))
 	}
-	of, ok := marginsOf(m, g, weights, shared, share, value, moment)
+	if l.LevelSigma > 0 && shared > 0 {
+		if level = l.Level / (shared * shared * share); !(l.Level > 2*l.LevelSigma && level < mostMoment) {
+			return nil, errors.New("the noise hides the released curvature")
+		}
+	}
+	of, ok := marginsOf(m, g, weights, shared, share, value, level, moment)
+	if !ok && l.Moment != nil && l.Curvature != nil { // seenCurvature tells the second derivative
+		of, ok = marginsOf(m, g, weights, shared, share, value, 1, moment)
+	}
 	if !ok {
 		return nil, errors.New("how curved this loss is for these rows is not known from the releases" + uncurved(m.Schema().Target(), math.IsInf(m.Loss().Constants().Curvature.Hi, 0), value))
 	}
@@ -149,6 +160,7 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 		return nil, errNoEigenvalues
 	}
 	metric := newReleased(e, moment)
+	metric.plain = l.Moment == nil
 	rows := metric.rows()
 	if len(moment.Mean) > 0 {
 		if !e.Factorize(about, true) {
@@ -165,7 +177,7 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 				rows.SetSym(j, d-1, v*known.shared)
 			}
 		}
-		known.shared *= math.Sqrt(share)
+		known.shared, known.plain = known.shared*math.Sqrt(share), metric.plain
 		known.impose(rows, moment.Sigma)
 	}
 	c := &covariance{mix: new(mat.Dense)}
@@ -175,10 +187,15 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 	went.Mul(c.mix.T(), mat.NewDense(k, d, start))
 	went.Sub(&along, &went)
 	draws := metric.draws()
-	moments := possible(rows, known, moment.Sigma)
-	level, apart, err := l.seenCurvature(metric, rows)
+	moments, err := possible(rows, known, moment.Sigma)
 	if err != nil {
 		return nil, err
+	}
+	var apart *mat.SymDense
+	if l.Moment != nil {
+		if level, apart, err = l.seenCurvature(metric, rows); err != nil {
+			return nil, err
+		}
 	}
 	for n, mean := range b.Values(nil) {
 		mix := mat.Col(nil, n, c.mix)
@@ -206,11 +223,32 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 			if err != nil {
 				return nil, err
 			}
-			w.seen = append(w.seen, a)
+			w.seen = append(w.seen, a.scaled()...)
 		}
 		c.ways = append(c.ways, w)
 	}
 	return c, nil
+}
+
+// rowMoment returns the released second moment of the rows. A run whose steps are taken in no metric has released the
+// curvature at its result instead: that is the second moment of the rows, each weighted by the second derivative of its
+// loss, times the mean level of the second derivative. The intercept tells the level, which is 0 for other runs.
+func (l *law) rowMoment(shared float64) (m *moment, level float64, err error) {
+	if l.Moment != nil {
+		return (*moment)(l.Moment), 0, nil
+	}
+	of := moment(*l.Curvature)
+	of.Ridge = 1
+	h, err := of.symmetric()
+	if err != nil {
+		return nil, 0, err
+	}
+	last := h.SymmetricDim() - 1
+	if level = h.At(last, last) / (shared * shared); !(h.At(last, last) > 2*of.Sigma) {
+		return nil, 0, errors.New("the noise hides the released curvature")
+	}
+	of.Sigma, of.Step = of.Sigma/level, of.Step/level
+	return &of, level, nil
 }
 
 // uncurved gives the reason why the mean curvature of a loss is not known, with a colon before it; "" if it has none.
@@ -250,6 +288,7 @@ type released struct {
 	*moment
 	values  []float64
 	vectors *mat.Dense
+	plain   bool // the metric is the identity: no metric was made of the moment
 }
 
 func newReleased(e mat.EigenSym, m *moment) *released {
@@ -258,9 +297,12 @@ func newReleased(e mat.EigenSym, m *moment) *released {
 	return r
 }
 
-// power returns (G_+ + ridge I)^p, where G is the released second moment and G_+ is G with negative
+// power returns M^p for the metric M^(-1/2), which is the identity for a run in no metric, and otherwise M = G_+ + ridge I, where G is the released second moment and G_+ is G with negative
 // eigenvalues set to 0.
 func (r *released) power(p float64) *mat.Dense {
+	if r.plain {
+		p = 0
+	}
 	return r.with(func(i int) float64 { return math.Pow(max(r.values[i], 0)+r.Ridge, p) })
 }
 
@@ -285,6 +327,9 @@ func (r *released) rows() *mat.SymDense {
 // noise in G.
 func (r *released) draws() []*mat.Dense {
 	d := len(r.values)
+	if r.plain {
+		return []*mat.Dense{mat.NewDense(d, d, nil)}
+	}
 	coins := rand.New(rand.NewPCG(3, 4)) // fixed seed: the draws only approximate an expectation
 	list := make([]*mat.Dense, min(max(workDraws/(d*d*d), leastDraws), mostDraws))
 	for n := range list {
@@ -390,7 +435,7 @@ func (w *way) displace(paths []path, turn *mat.Dense, draws []*mat.Dense) {
 // are more than mostFollowed steps.
 func (l *law) linear() error {
 	switch {
-	case len(l.Back) > 0 || len(l.Keep) > 0 || l.Move > 0 || len(l.Rounds) > 1:
+	case len(l.Back) > 0 || len(l.Keep) > 0 && len(l.Scales) > 0 || l.Move > 0 || len(l.Rounds) > 1:
 		return errors.New("how its steps in a metric were mixed is not followed")
 	case l.Chosen > 1:
 		return errors.New("the result was chosen by looking at noisy numbers")
@@ -398,7 +443,7 @@ func (l *law) linear() error {
 		return errors.New("the certificate does not hold the noise of each step")
 	}
 	T := len(l.Noise)
-	for _, column := range [][]float64{l.StepSizes, l.Momentum} {
+	for _, column := range [][]float64{l.StepSizes, l.Momentum, l.Keep} {
 		if len(column) > 1 && len(column) != T {
 			return errors.New("the certificate's columns are of different lengths")
 		}

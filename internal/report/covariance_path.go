@@ -47,11 +47,13 @@ func (l *law) stepped(t int, a float64) float64 { return min(entry(l.StepSizes, 
 // column for each property of its steps). A column with one entry has this value for all steps, and
 // an empty column the value 0.
 func entry(column []float64, t int) float64 {
-	switch len(column) {
-	case 0:
+	switch {
+	case len(column) == 0:
 		return 0
-	case 1:
+	case len(column) == 1:
 		return column[0]
+	case t == len(column):
+		return 0
 	}
 	return column[t]
 }
@@ -60,10 +62,11 @@ func entry(column []float64, t int) float64 {
 // loss with curvature a: the standard deviation of the noise, and the share of the way from the start to the
 // minimum that the run covered (0 is the start, 1 the minimum).
 func (l *law) respond(a float64) (noise, share float64) {
-	for t, move := range l.adjoint(a) {
-		eta := entry(l.StepSizes, t)
-		noise += math.Pow(eta*move*l.Noise[t], 2)
-		share += move * l.stepped(t, a)
+	moves, kept := l.adjoint(a), 0. // kept: the change of the result for a change of the estimate of step t by 1
+	for t := len(moves) - 1; t >= 0; t-- {
+		kept = entry(l.StepSizes, t)*moves[t] + entry(l.Keep, t+1)*kept
+		noise += math.Pow(kept*l.Noise[t], 2)
+		share += moves[t] * l.stepped(t, a)
 	}
 	return math.Sqrt(noise), share
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -256,7 +257,7 @@ func (f *Fit) carried(n runNoise) carried {
 			k.away = append(k.away, above)
 		}
 	}
-	if l := f.plan.Trace; l != nil && len(l.Scales) > 0 {
+	if l := f.plan.Trace; l != nil && (len(l.Scales) > 0 || l.Curvature != nil) {
 		k.how = estimated
 		if k.covariance, err = f.covariance(k.lift); err != nil {
 			return unknown(err.Error())
@@ -468,7 +469,7 @@ func (f *Fit) ends(lift lifted) (fit, constant []float64, err error) {
 // if the certificate and the model do not determine it.
 func (f *Fit) covariance(lift lifted) (*covariance, error) {
 	l, s := f.plan.Trace, f.Model.Schema()
-	if l.Moment == nil {
+	if l.Moment == nil && l.Curvature == nil {
 		return nil, errors.New("the certificate is of an earlier version and does not hold the second moment of the " +
 			"metric that steps were taken in")
 	}
@@ -486,7 +487,7 @@ func (f *Fit) covariance(lift lifted) (*covariance, error) {
 	if lift.size > 0 {
 		features, shared = lift.size, 0
 	}
-	if l.Moment.Features != features {
+	if m := cmp.Or(l.Moment, l.Curvature); m.Features != features {
 		return nil, errors.New("the second moment is of other features than the model")
 	}
 	var known *structure

@@ -30,8 +30,9 @@ type margins struct {
 }
 
 // marginsOf computes the margins from g, the second moment of all rows, of which the given share is read, and from the
-// weights. It returns false if the loss's second derivative is not known for such margins.
-func marginsOf(m *model.Model, g *mat.SymDense, weights []float64, shared, share, value float64,
+// weights. level is the mean of the loss's second derivative, where that was released, and otherwise 0. marginsOf returns
+// false if the second derivative is not known for such margins.
+func marginsOf(m *model.Model, g *mat.SymDense, weights []float64, shared, share, value, level float64,
 	released *moment) (*margins, bool) {
 	d := g.SymmetricDim()
 	if v := g.At(d-1, d-1) / share; shared > 0 &&
@@ -55,6 +56,9 @@ func marginsOf(m *model.Model, g *mat.SymDense, weights []float64, shared, share
 		}
 	}
 	of.curvature = func(mean []float64) (*mat.SymDense, bool) {
+		if level > 0 {
+			return mat.NewSymDense(1, []float64{level}), k == 1
+		}
 		curvature, ok := m.Curvature(mean, of.spread, released.Slope, value)
 		if !ok {
 			return nil, false

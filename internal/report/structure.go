@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -37,6 +38,7 @@ type structure struct {
 	shared  float64  // c
 	hats    []dataset.Hats
 	apart   [][2]int // two hats that are not both nonzero in any row
+	plain   bool     // no metric was made of the moment: see shrinkNumbers
 	flat    []sparse // combinations of features that are 0 in all rows
 }
 
@@ -171,6 +173,37 @@ func (x structure) shrink(g *mat.SymDense, sigma float64) {
 	}
 }
 
+// usualSpread is the usual variance of a number over the square of half its range, and usualAlike the usual correlation
+// of two numbers. varied is the deviation of the former between numbers.
+const usualSpread, varied, usualAlike = .11, .08, .4
+
+// shrinkNumbers moves the squares and products of numbers towards their usual values, by as much as noise hides them. It
+// is for a moment of which no metric was made: the noise in such a moment may be as large as its entries.
+func (x structure) shrinkNumbers(g *mat.SymDense, sigma float64) {
+	last := g.SymmetricDim() - 1
+	square := x.shared * x.shared
+	part := slices.Clone(x.levels)
+	for _, h := range x.hats {
+		for j := range h.Width {
+			part[h.First+j] = true
+		}
+	}
+	towards := func(j, k int, want, apart, noise float64) {
+		g.SetSym(j, k, want+(g.At(j, k)-want)*apart/(apart+noise))
+	}
+	for j := range last {
+		if part[j] {
+			continue
+		}
+		towards(j, j, g.At(j, last)*g.At(j, last)/square+usualSpread*square, varied*square*varied*square, sigma*sigma)
+		for k := range j {
+			if !part[k] {
+				towards(j, k, g.At(j, last)*g.At(k, last)/square, usualAlike*usualAlike*max(g.At(j, j)*g.At(k, k), 0), sigma*sigma/2)
+			}
+		}
+	}
+}
+
 // shrinkHats changes entries of g, an estimate of the second moment of the features: the products of two
 // hats (basis functions of a curve) and the products of a hat and another feature. It moves each product
 // towards the value that it would have if rows lay evenly between knots and the curve's column were
@@ -247,6 +280,9 @@ func (x structure) impose(g *mat.SymDense, sigma float64) {
 	}
 	x.shrink(g, sigma)
 	x.shrinkHats(g, sigma)
+	if x.plain {
+		x.shrinkNumbers(g, sigma)
+	}
 	for range structureRounds {
 		for _, group := range x.groups {
 			for j := group.First; j < group.First+group.Width; j++ {

@@ -222,19 +222,13 @@ func (l *log) Publish(model []byte, cert *certificate.Certificate) error {
 	}
 	done, err := l.files.fill(model, text)
 	if err != nil {
-		return fmt.Errorf("output: %w", err)
+		return inOutput(err)
 	}
 	done.Charged, done.Complete = cert.Charged(), cert.Complete()
 	if err := l.journal.ready(done); err != nil {
-		return fmt.Errorf("output: %w", err)
+		return inOutput(err)
 	}
-	if err := l.f.show(done); err != nil {
-		return fmt.Errorf("output: %w", err)
-	}
-	if err := l.f.settle(done.Charged, done.Complete, done.Certificate); err != nil {
-		return err
-	}
-	return l.f.sweep()
+	return l.f.end(done)
 }
 
 func (l *log) Discard() { l.files.discard() }
@@ -283,13 +277,19 @@ func save(disk place, dir string, f *train.Fitted) error {
 		p.discard()
 		return err
 	}
-	if err := out.show(done); err != nil {
+	done.Charged, done.Complete = f.Certificate.Charged(), f.Certificate.Complete()
+	return out.end(done)
+}
+
+// end puts a fit's files in their places, notes its end in the ledger and removes what the fit does not need any more.
+func (f *folder) end(done ready) error {
+	if err := f.show(done); err != nil {
+		return inOutput(err)
+	}
+	if err := f.settle(done.Charged, done.Complete, done.Certificate); err != nil {
 		return err
 	}
-	if err := out.settle(f.Certificate.Charged(), f.Certificate.Complete(), done.Certificate); err != nil {
-		return err
-	}
-	return out.sweep()
+	return f.sweep()
 }
 
 // whole writes the model and the certificate of a fit to new files under temporary names, which

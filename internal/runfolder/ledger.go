@@ -32,10 +32,10 @@ func (f *folder) reserve(e Entry) (others []Entry, err error) {
 	e.Entry, e.Fit = ledgerfile.Reserved, f.fit
 	f.entry = e
 	if err := f.append(e); err != nil {
-		return nil, fmt.Errorf("output: %w", err)
+		return nil, inOutput(err)
 	}
 	if others, err = f.earlier(e.Data); err != nil {
-		return nil, f.charged(fmt.Errorf("output: %w", err))
+		return nil, f.charged(inOutput(err))
 	}
 	return others, nil
 }
@@ -48,7 +48,12 @@ func (f *folder) settle(charged float64, complete bool, certificate string) erro
 	if !complete {
 		e.Entry = ledgerfile.Interrupted
 	}
-	if err := f.append(e); err != nil {
+	return inOutput(f.append(e))
+}
+
+// inOutput says of an error that it is one of the output folder.
+func inOutput(err error) error {
+	if err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	return nil
@@ -90,11 +95,7 @@ func (f *folder) mendTail() (start []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = file.Truncate(int64(end))
-	if closing := file.Close(); err == nil {
-		err = closing
-	}
-	return nil, err
+	return nil, cmp.Or(file.Truncate(int64(end)), file.Close())
 }
 
 // earlier returns the reservations of other fits for the table data in this folder. If base is set, it reads

@@ -332,9 +332,8 @@ func (f *folder) remake(ctx context.Context, t *told) (*ready, error) {
 		return &done, nil // an earlier recovery has made these files
 	}
 	if !f.overwrite && f.holds() {
-		return nil,
-			fmt.Errorf("%s: holds the files of an earlier fit, complete or not: --overwrite replaces them by the model that the "+
-				"journal of fit %d proves", f.path, f.fit)
+		return nil, fmt.Errorf("%s: holds the files of an earlier fit, complete or not: --overwrite replaces them by "+
+			"the model that the journal of fit %d proves", f.path, f.fit)
 	}
 	p := &pair{f: f}
 	defer p.close()

@@ -2,6 +2,7 @@ package runfolder
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -363,11 +364,7 @@ func (f *folder) intend(i intent) error {
 	if err != nil {
 		return err
 	}
-	err = durable.Fill(file, text)
-	if closing := file.Close(); err == nil {
-		err = closing
-	}
-	if err == nil {
+	if err = cmp.Or(durable.Fill(file, text), file.Close()); err == nil {
 		err = f.disk.Rename(f.partial(intentFile), f.intentFile(f.fit))
 	}
 	if err != nil {

@@ -36,6 +36,10 @@ type Trace struct {
 	// derivative c of the loss in its margin and a weight u of the row that is below 1 for long z. Its Ridge is 0. It is nil
 	// if it was not released.
 	Curvature *Moment `json:"curvature,omitempty"`
+	// Level is the released mean curvature in the weight of the last feature, the intercept, at the result, for a loss whose
+	// slope jumps. LevelSigma is the standard deviation of its noise. Both are 0 if it was not released.
+	Level      float64 `json:"intercept_curvature,omitempty"`
+	LevelSigma float64 `json:"intercept_curvature_sigma,omitempty"`
 	// The result is a weighted average of the points y_0, ..., y_{T-1} where gradients were taken
 	// and of the last iterate w_T. Weights are the T+1 weights of these points in the average. If
 	// Weights is missing, the result is w_T. Without momentum y_t is the iterate w_t. If there are
@@ -179,6 +183,12 @@ func (l Trace) WithScales(scales []float64) Trace {
 // WithCurvature returns the trace with the released curvature at the result.
 func (l Trace) WithCurvature(m *Moment) Trace {
 	l.Curvature = m
+	return l
+}
+
+// WithLevel returns the trace with the released mean curvature in the weight of the intercept, and the noise of it.
+func (l Trace) WithLevel(level, sigma float64) Trace {
+	l.Level, l.LevelSigma = Short(level), Short(sigma)
 	return l
 }
 

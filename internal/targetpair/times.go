@@ -109,6 +109,32 @@ func (t Times) Cumulative(z, time float64) (sum float64) {
 	return sum
 }
 
+// Doubt returns the standard error of the logarithm of Cumulative(z, time) that is due to the hazards of intervals, as a shift
+// of the margin z. errors are the standard errors of their logarithms, as independent; of several levels it takes the largest
+// result. An error of an interval's hazard moves the intercept the other way, by the interval's share of the events. Where noise
+// makes the errors, they are in inverse proportion to the events, by which the shares are taken.
+func (t Times) Doubt(errors []float64, z, time float64) (most float64) {
+	k := len(t.Cuts)
+	for level := 0; (level+1)*k <= len(errors); level++ {
+		var sum, events, before, square float64
+		of, weights := t.Of(level), make([]float64, k) // derivatives in z
+		for j, to := range t.Cuts {
+			after := of.Cumulative(z, min(to, time))
+			if weights[j] = after - before; t.Grouped == Logit {
+				weights[j] = -math.Expm1(-weights[j])
+			}
+			sum, before = sum+weights[j], after
+			events += 1 / max(errors[level*k+j], 1e-9)
+		}
+		for j, w := range weights {
+			e := max(errors[level*k+j], 1e-9)
+			square += math.Pow(w/max(sum, 1e-300)*e-1/events, 2)
+		}
+		most = max(most, math.Sqrt(square))
+	}
+	return most
+}
+
 // Hazard returns the integral of the baseline hazard from 0 to a time, as a share of the integral from 0 to the end.
 // The probability of an event by this time is 1 - exp(-Hazard(time) exp(z)) for a record with the margin z.
 func (t Times) Hazard(time float64) float64 {

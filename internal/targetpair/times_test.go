@@ -2,6 +2,7 @@ package targetpair_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
@@ -140,5 +141,48 @@ func TestRisksAreIntervals(t *testing.T) {
 	}
 	if got, want := times.Cumulative(.3, 2.65), math.Log1p(math.Exp(.3)/4)*2.5; math.Abs(got-want) > 1e-12 {
 		t.Errorf("the middle of the third interval: %v: want %v", got, want)
+	}
+}
+
+// TestDoubtIsTheSpread compares the standard error of the logarithm of the cumulative hazard with its spread over hazards
+// with independent errors, by which the intercept moves the other way so that the expected number of events stays. The
+// events of an interval are in inverse proportion to its error.
+func TestDoubtIsTheSpread(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 9))
+	for _, of := range []targetpair.Times{
+		{Cuts: []float64{1, 2, 4}, Increments: []float64{.2, .2, .6}},
+		{Cuts: []float64{1, 2, 4}, Increments: []float64{.5, .2, .3}, Grouped: targetpair.Logit},
+		{Cuts: []float64{1, 2, 4}, Increments: []float64{.2, .3, .5, .6, .3, .1}},
+	} {
+		errors := make([]float64, len(of.Increments))
+		copy(errors, []float64{.001, .002, .01, .0001, .0002, .0003}) // the first level has the larger errors
+		for _, z := range []float64{-4, .7} {
+			for _, time := range []float64{1, 1.7, 4} {
+				first := of.Of(0)
+				value, slope := first.Cumulative(z, time), (first.Cumulative(z+1e-5, time)-first.Cumulative(z-1e-5, time))/2e-5
+				square, total := 0., 1/errors[0]+1/errors[1]+1/errors[2]
+				const draws = 20_000
+				for range draws {
+					with, shift := targetpair.Times{Cuts: of.Cuts, Grouped: of.Grouped}, 0.
+					for j, h := range first.Increments {
+						e := errors[j] * r.NormFloat64()
+						with.Increments = append(with.Increments, h*(1+e))
+						shift -= e / errors[j] / total
+					}
+					sum := 0.
+					for j, h := range with.Increments {
+						sum += h - first.Increments[j]
+					}
+					d := (with.Cumulative(z+shift+sum, time) - value) / slope // Times divides by the sum of the increments
+					square += d * d / draws
+				}
+				if got := of.Doubt(errors, z, time); math.Abs(got/math.Sqrt(square)-1) > .05 {
+					t.Errorf("%+v at %v by %v: a standard error of %v: the spread is %v", of, z, time, got, math.Sqrt(square))
+				}
+			}
+		}
+		if got := of.Doubt(nil, 0, 1); got != 0 {
+			t.Errorf("%v without errors", got)
+		}
 	}
 }

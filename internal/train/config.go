@@ -499,6 +499,7 @@ func (c *Config) Problem(budget account.Budget, records float64) (optimize.Probl
 	if err != nil {
 		return optimize.Problem{}, nil, err
 	}
+	p.Explained = c.Model.Reduce == "" && c.Model.Features == "" && (p.RankOne || p.Grouped && loss.Count(loss.RowLoss(l)) == 1 && !p.Layered)
 	if c.Model.Reduce == "" && p.RankOne {
 		p.Filled = c.Schema.Filled()
 		for _, g := range c.Schema.Groups() {
@@ -506,7 +507,6 @@ func (c *Config) Problem(budget account.Budget, records float64) (optimize.Probl
 				p.Groups = append(p.Groups, [2]int{g.First, g.Width})
 			}
 		}
-		p.Explained = c.Model.Features == ""
 		p.Curved = slices.ContainsFunc(c.Schema.Hats(), dataset.Hats.Curve) && p.Explained
 	}
 	if m := c.Train.Measure; !(m >= 0 && m < 1) {

@@ -306,11 +306,8 @@ func (c *Config) increments(events, observed []float64, sigma float64) (out []fl
 }
 
 // errors returns the standard errors of the logarithms of hazards: of the sampling of events (Poisson), and of the noise
-// in events and in what they are divided by. It is nil if there is no changing column.
+// in events and in what they are divided by.
 func (c *Config) errors(p optimize.Problem, events, observed []float64, sigma float64) (out []float64) {
-	if c.Schema.Target().Changing == "" {
-		return nil
-	}
 	for j, e := range events {
 		e = max(e, sigma, 1/p.Records)
 		out = append(out, math.Sqrt(1/(e*p.Records)+sigma*sigma*(1/(e*e)+1/math.Pow(max(observed[j], sigma, 1/p.Records), 2))))

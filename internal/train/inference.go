@@ -24,7 +24,14 @@ import (
 type Inference struct {
 	// Level is the nominal coverage of an interval, at least .5 and at most .999; zero means .95.
 	Level Positive `yaml:"level"`
+	// Rows is weighted (the default) or unweighted. A weighted fit gives rows far from the others a weight below 1, which
+	// makes the noise smaller, and where the model is wrong its coefficients are those of the best fit to weighted rows. An
+	// unweighted fit gives every row the weight 1, for noise in proportion to the farthest row that the schema allows.
+	Rows string `yaml:"rows"`
 }
+
+// The values of Inference.Rows.
+const weightedRows, unweightedRows = "weighted", "unweighted"
 
 // DefaultLevel is the coverage of intervals for which the configuration states no level.
 const DefaultLevel = .95
@@ -39,6 +46,8 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 		return none, fmt.Errorf("inference: %w", err)
 	}
 	switch {
+	case !slices.Contains([]string{"", weightedRows, unweightedRows}, c.Inference.Rows):
+		return none, fmt.Errorf("inference: rows = %q: must be %s or %s", c.Inference.Rows, weightedRows, unweightedRows)
 	case c.Train.Algorithm != "" && c.Train.Algorithm != algorithms[0].name || len(c.Train.Settings) > 0:
 		return none,
 			errors.New("inference: train.algorithm and its settings: must be left out: intervals have a plan of their own")
@@ -76,7 +85,7 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 		return none, err
 	}
 	a := onestep.Intervals{Level: level, Columns: columns, Curvature: curvature, Intercept: 1 / c.Schema.Scale(),
-		Features: c.Schema.Dim()}
+		Features: c.Schema.Dim(), Rows: corners(c.Schema), Unweighted: c.Inference.Rows == unweightedRows}
 	switch t := c.Schema.Target(); {
 	case len(t.Share) != 1:
 	case t.Event != "":
@@ -177,6 +186,39 @@ func formula(s *dataset.Schema) ([]inference.Column, error) {
 	return append(list, inference.Column{Feature: s.Dim() - 1, Kept: true}), nil
 }
 
+// corners returns the extreme values of the features of each column and of each interaction, then the intercept.
+func corners(s *dataset.Schema) (list []inference.Corners) {
+	unit := 1 / s.Scale()
+	one := func(feature int, value float64) []inference.Entry {
+		return []inference.Entry{{Feature: feature, Value: value * unit}}
+	}
+	columns := map[string]dataset.Column{}
+	for _, c := range s.Columns() {
+		columns[c.Name] = c
+	}
+	for _, r := range s.Ranges() {
+		c := columns[r.Columns[0]]
+		var of inference.Corners
+		switch {
+		case len(r.Columns) > 1 || c.Kind == dataset.Category:
+			for j := range r.Width {
+				of = append(of, one(r.First+j, 1))
+			}
+		case c.Curve > 0: // the number of a curve has no coefficient
+			for j := range r.Width - 2 {
+				of = append(of, one(r.First+2+j, math.Sqrt2)) // a little more than a hat
+			}
+		default:
+			of = inference.Corners{one(r.First, -1), one(r.First, 1)}
+		}
+		if c.Kind != dataset.Category && c.Indicator {
+			of = append(of, one(r.First+1, 1))
+		}
+		list = append(list, of)
+	}
+	return append(list, inference.Corners{one(s.Dim()-1, 1)})
+}
+
 // plan makes the plan for the problem p: the plan of optimize/onestep if the configuration requests
 // intervals, otherwise the plan of the configured algorithm.
 func (c *Config) plan(ctx context.Context, p optimize.Problem, l loss.Loss) (optimize.Plan, []choose.Candidate, error) {
@@ -211,6 +253,8 @@ type Expected struct {
 	// Assumed says which base rate that assumes; it is "" if the schema states one.
 	Reported float64 `json:"reported_share"`
 	Assumed  string  `json:"assumed,omitempty"`
+	// Rows says which columns a forecast for unweighted rows assumes; it is "" for weighted rows.
+	Rows string `json:"assumed_columns,omitempty"`
 }
 
 // expected returns the forecast of the widths of the confidence intervals, for the settings a and the problem
@@ -227,6 +271,10 @@ func expected(a onestep.Intervals, p optimize.Problem, share float64, times bool
 		if size < m.size {
 			e.Reported = m.share
 		}
+	}
+	if a.Unweighted {
+		e.Rows = "numbers with a standard deviation of a sixth of their range and levels of a tenth of the rows (unweighted rows of " +
+			"columns with longer tails or rarer levels have more noise)"
 	}
 	if a.Known.Curvature == 0 && a.Known.Events == 0 {
 		switch a.Curvature {
@@ -286,6 +334,9 @@ func (e *Expected) String() string {
 	}
 	if e.Assumed != "" {
 		text += "; for " + e.Assumed + " (schema.target.share states others)"
+	}
+	if e.Rows != "" {
+		text += "; for " + e.Rows
 	}
 	switch {
 	case e.Reported == 0:

@@ -43,6 +43,7 @@ func TestInferenceWithWeights(t *testing.T) {
 func TestInferenceRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"level":         {"inference: {level: 1.5}\n", "inference: level = 1.5: must be between 0.5 and 0.999"},
+		"rows":          {"inference: {rows: all}\n", `inference: rows = "all": must be weighted or unweighted`},
 		"an algorithm":  {"inference: {level: 0.9}\ntrain: {algorithm: gd}\n", "train.algorithm"},
 		"a setting":     {"inference: {level: 0.9}\ntrain: {steps: 9}\n", "train.algorithm"},
 		"a regularizer": {"inference: {level: 0.9}\nmodel: {loss: logistic, regularizer: l2(0.1)}\n", "model.regularizer"},
@@ -106,6 +107,61 @@ func TestInferenceRefuses(t *testing.T) {
 	if _, err := hashed.Plan(context.Background()); err == nil ||
 		!strings.Contains(err.Error(), `column "note": is hashed`) {
 		t.Errorf("a hashed column: %v", err)
+	}
+}
+
+// TestCornersAreTheRows compares the extreme values of the features, of every kind of column, with the range of scores over
+// legal rows, for random weights. A forecast for unweighted rows has more noise, and says which columns it assumes.
+func TestCornersAreTheRows(t *testing.T) {
+	s, err := dataset.New(dataset.Definition{
+		Columns: []dataset.Column{{Name: "sex", Kind: dataset.Category, Categories: []string{"f", "m"}},
+			{Name: "age", Kind: dataset.Number, Low: 0, High: 100, Curve: 4}, {Name: "bmi", Kind: dataset.Number, Low: 10, High: 60},
+			{Name: "dose", Kind: dataset.Number, Low: 0, High: 9, Indicator: true},
+			{Name: "day", Kind: dataset.Date, Low: 0, High: 300}, {Name: "site", Kind: dataset.Category, Categories: []string{"a", "b", "c"}}},
+		Interactions: []dataset.Interaction{{"sex", "site"}},
+		Target:       dataset.Target{Column: "sick", Kind: dataset.Category, Classes: []string{"no", "yes"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	curve := s.Hats()[0].Axes[0].Number
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 100 {
+		w := make([]float64, s.Dim())
+		for j := range w {
+			w[j] = r.NormFloat64()
+		}
+		w[curve] = 0 // has no coefficient
+		low, high := s.MarginRange(w)
+		var least, most float64
+		for _, corners := range corners(s) {
+			from, to := math.Inf(1), math.Inf(-1)
+			for _, corner := range corners {
+				v := 0.
+				for _, e := range corner {
+					v += w[e.Feature] * e.Value
+				}
+				from, to = min(from, v), max(to, v)
+			}
+			least, most = least+from, most+to
+		}
+		if math.Abs(least-low) > 1e-5 || math.Abs(most-high) > 1e-5 {
+			t.Fatalf("scores from %v to %v: the schema allows %v to %v", least, most, low, high)
+		}
+	}
+	forecast := map[string]*Expected{}
+	for _, rows := range []string{"weighted", "unweighted"} {
+		p, err := config(t, 100_000, "model: {loss: logistic}", "model: {loss: logistic}\ninference: {rows: "+rows+"}").Plan(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		forecast[rows] = p.Intervals
+		if strings.Contains(p.Intervals.String(), "a sixth of their range") != (rows == "unweighted") {
+			t.Errorf("%s: %v", rows, p.Intervals)
+		}
+	}
+	if a, b := forecast["unweighted"].HalfWidth, forecast["weighted"].HalfWidth; !(a > b) {
+		t.Errorf("half-width %v of unweighted rows, %v of weighted ones", a, b)
 	}
 }
 

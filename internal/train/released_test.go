@@ -227,6 +227,9 @@ func checkHazards(t *testing.T, o *timed, h *Hazards, schema *dataset.Schema, re
 		near("hazards of a schema", refined[i], want[i])
 	}
 	near("hazards", schema.Target().Hazards, last)
+	if e := schema.Target().HazardErrors; len(e) != len(last) || !(slices.Min(e) > 0) {
+		t.Errorf("errors %v of the hazards' logarithms: must be one for each", e)
+	}
 	pilot := 0.
 	for kind, share := range charges {
 		if kind != query.ValueChange && kind != query.CurvatureAlong {

@@ -304,7 +304,9 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
-	left = c.without(left, c.spent)
+	if c.spent > 0 {
+		left = c.without(left, c.spent)
+	}
 	hazards, left, err := base.hazards(left, l)
 	if err != nil {
 		return nil, Planned{}, nil, err

@@ -77,27 +77,31 @@ func TestFamilyFollowsTheBaseRate(t *testing.T) {
 // TestConditionsOfFamilies: a plan says from which share of a class on its fit takes a simpler family, and a fit
 // of a table on either side of this share does.
 func TestConditionsOfFamilies(t *testing.T) {
-	c := config(t, 3000, "model: {loss: logistic}", "model: {loss: logistic, family: auto}")
-	p, err := c.Plan(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var percent float64
-	at := strings.Index(p.Family.Why, "; lines if a class has a released share below ")
-	if _, err := fmt.Sscanf(p.Family.Why[max(at, 0):], "; lines if a class has a released share below %g%%", &percent); err != nil {
-		t.Fatalf("%q: %v", p.Family.Why, err)
-	}
-	for _, share := range []float64{percent * .9, percent * 1.1} {
-		base, ok := p.Base.AtShares([]float64{1 - share/100, share / 100})
-		if !ok {
-			t.Fatal("no base rate")
-		}
-		begun, err := p.Begin(context.Background(), base)
+	const many = "f, m, a, b, c, d, e, g, h, i, j, k, l, n, o, p, q, r, s, u, v, w, x, y, z"
+	for records, levels := range map[int]string{3000: "f, m", 1000: many} { // sizes of 218 and of 43
+		c := config(t, records, "model: {loss: logistic}", "model: {loss: logistic, family: auto}", "f, m", levels)
+		p, err := c.Plan(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if simpler := begun.Family.Name == Lines; simpler != (share < percent) || begun.Straightens(p.Schema) != simpler {
-			t.Errorf("share %v%%, where lines are taken below %v%%: %+v", share, percent, begun.Family)
+		var percent float64
+		at := strings.Index(p.Family.Why, "; lines if a class has a released share below ")
+		if _, err := fmt.Sscanf(p.Family.Why[max(at, 0):], "; lines if a class has a released share below %g%%",
+			&percent); err != nil || (p.signal() < 50) != (records == 1000) {
+			t.Fatalf("%q: %v, size %v", p.Family.Why, err, p.signal())
+		}
+		for _, share := range []float64{percent * .95, percent * 1.05} {
+			base, ok := p.Base.AtShares([]float64{1 - share/100, share / 100})
+			if !ok {
+				t.Fatal("no base rate")
+			}
+			begun, err := p.Begin(context.Background(), base)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if simpler := begun.Family.Name == Lines; simpler != (share < percent) || begun.Straightens(p.Schema) != simpler {
+				t.Errorf("share %v%%, where lines are taken below %v%%: %+v", share, percent, begun.Family)
+			}
 		}
 	}
 }

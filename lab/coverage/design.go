@@ -47,6 +47,8 @@ type Design struct {
 	Weights map[string]float64
 	// Intervals asks for 95% intervals. Without it, the noise that the fit states is judged.
 	Intervals bool
+	// Unweighted asks for intervals of unweighted rows.
+	Unweighted bool
 	// Exposed says that a row has one number more, the exposure of its target, between a tenth and 1.
 	Exposed bool
 	// Surveyed says that a row has one number more, its weight as a share of the largest.
@@ -56,6 +58,10 @@ type Design struct {
 	// Draw draws a row: a number or the index of a level for each column, and the target, which is the index of a
 	// class or a number. A target NaN is missing.
 	Draw func(r *rand.Rand) (x []float64, y float64)
+	// Rows says that a record is a client with at most this many rows, of which Client draws the number and each row. A
+	// row counts by 1 over the number of its client's rows. Records is then the number of clients.
+	Rows   int
+	Client func(r *rand.Rand) (rows int, draw func() (x []float64, y float64))
 	// Goal is the least coverage that TestCoverage accepts, less chance. 0 means .93 for intervals, and .85 for the share
 	// of the fits without intervals that are within two stated deviations.
 	Goal float64
@@ -78,18 +84,28 @@ var designs []Design
 
 func add(d Design) { designs = append(designs, d) }
 
-// row is a record: the cells of its columns and its target.
+// row is a row: the cells of its columns, its target, and its client with the number of the client's rows.
 type row struct {
-	x []float64
-	y float64
+	x          []float64
+	y          float64
+	client, of int
 }
 
 // rows draws n rows.
 func (d Design) rows(seed uint64, n int) []row {
 	r := rand.New(rand.NewPCG(seed, 0xC0))
-	out := make([]row, n)
+	out := make([]row, 0, n)
+	for i := range n {
+		rows, draw := 1, func() ([]float64, float64) { return d.Draw(r) }
+		if d.Client != nil {
+			rows, draw = d.Client(r)
+		}
+		for range rows {
+			x, y := draw()
+			out = append(out, row{x, y, i, rows})
+		}
+	}
 	for i := range out {
-		out[i].x, out[i].y = d.Draw(r)
 		for j, c := range d.Columns {
 			if c.Levels == nil {
 				out[i].x[j] = min(max(out[i].x[j], c.Low), c.High)
@@ -160,6 +176,10 @@ func (d Design) spec(of []row) (stillpoint.Spec, error) {
 		}
 		def.Target = dataset.Target{Column: "y", Kind: dataset.Number, High: d.Most, Event: "q", Cuts: d.Cuts, Grouped: link}
 	}
+	if d.Rows > 0 {
+		def.Unit = dataset.Unit{Column: "client", Rows: d.Rows}
+		columns = append(columns, stillpoint.Text("client", func(r row) string { return strconv.Itoa(r.client) }))
+	}
 	if d.Exposed {
 		def.Target.Exposure = dataset.Exposure{Column: "q", Low: .1, High: 1}
 	}
@@ -179,8 +199,14 @@ func (d Design) spec(of []row) (stillpoint.Spec, error) {
 	}
 	s := stillpoint.Spec{Table: stillpoint.Rows(of, columns...), Schema: schema, Loss: l, Weights: d.Weights,
 		Family: "lines", Anyway: true, Budget: stillpoint.Budget{Epsilon: d.Epsilon, Delta: 1e-6, Relation: account.ReplaceOne}}
+	if d.Rows > 0 {
+		s.Units = "mean"
+	}
 	if d.Intervals {
 		s.Inference = &stillpoint.Inference{Level: level}
+		if d.Unweighted {
+			s.Train.Settings = map[string]any{"rows": "unweighted"}
+		}
 	}
 	return s, nil
 }

@@ -31,6 +31,9 @@ func (d Design) fit(of []row) map[string]float64 {
 				u = w
 			}
 		}
+		if d.Rows > 0 {
+			u /= float64(r.of)
+		}
 		if d.Surveyed {
 			u *= r.x[len(d.Columns)]
 		}
@@ -173,6 +176,11 @@ func (d Design) target(y float64, m int) float64 {
 // clipped returns the slope of the loss for a difference between the mean and the target, and the factor of its
 // derivative. The slopes of numbers are clipped at the parameter of the loss, in units of half of the target's range.
 func (d Design) clipped(v float64) (slope, factor float64) {
+	tau := .5
+	if _, err := fmt.Sscanf(d.Loss, "pinball(%g)", &tau); err == nil || d.Loss == "absolute" {
+		far := 2 * (math.Abs(v) + 1e-4*d.Most) // of a parabola above the loss (Hunter and Lange 2000)
+		return v/far + .5 - tau, 1 / far
+	}
 	var at float64
 	if _, err := fmt.Sscanf(d.Loss, "huber(%g)", &at); err != nil || math.Abs(v) <= at*d.Most/2 {
 		return v, 1

@@ -85,7 +85,9 @@ In the first draws a defect could time out: no test failed, and one did not end.
 times the time that it takes without the defect. A defect is no fault if the program does the same with it; the file of
 draws has the reason. Defects of Python and R are drawn with -python alone.
 
-Continuous integration runs a sample of the written defects, of the facts and of the drawn ones, each within minutes.
+Continuous integration runs a sample of the written defects, of the facts and of the drawn ones, each within minutes. It
+judges drawn defects by the tests of their own packages or, where a draw with -scratch ~/.cache/stillpoint/draw has left
+what tests reach, by those of all packages: to find that out takes ten minutes.
 Gremlins, a mutation tool for Go that is kept up, is not used: it says of itself that a run on a large module takes hours,
 and it exchanges operators, but knows neither formats nor fields of the same type nor units, and no kinds of place.
 This page is written by go run ./lab/draw -page and not edited by hand.

@@ -287,6 +287,8 @@ def cells(all):
     found, free = {}, {}
     for r in all:
         if "refused" not in r:
+            if r["loss"] == "logistic":
+                RATIO[r["table"]] = ratio(r["constant"])
             found.setdefault((r["table"], r["rows"], r["epsilon"], kind(r)), {}).setdefault(r["family"], []).append(r)
     for key, families in found.items():
         if key[2] >= 8:
@@ -299,14 +301,29 @@ def cells(all):
                             [worth(r) / free[key[:2]] for r in rs]) for f, rs in families.items()}  # fmt: skip
 
 
+RATIO = {}  # 4 p (1 - p) of tables of two classes, p being the share of one
+
+
+def ratio(entropy):
+    """4 p (1 - p) for the p of which the entropy is given."""
+    low, high = 1e-6, 0.5
+    for _ in range(50):
+        p = (low + high) / 2
+        low, high = (p, high) if -p * np.log(p) - (1 - p) * np.log(1 - p) < entropy else (low, p)
+    return 4 * low * (1 - low)
+
+
 def chosen(key, gains):
     if "auto" in gains:
         return "auto"
     curves, effects = LEAST[key[3]]
-    if "effects" in gains and gains["effects"][1] >= effects:
-        return "effects"
     if key[0] in MANY:
         curves = SEVERAL
+    elif key[3] == "classes":  # sizes are those of equal classes
+        ratio = RATIO[key[0]]
+        curves, effects = max(curves, 32 / ratio) / ratio, max(effects * ratio, 160) / ratio
+    if "effects" in gains and gains["effects"][1] >= effects:
+        return "effects"
     return "curves" if gains["curves"][1] >= curves else "lines"
 
 

@@ -62,11 +62,12 @@ func (c GD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	}
 	steps := cmp.Or(c.Steps, p.GradientSteps(c.Multiplier, c.StepScale))
 	plan := &gdPlan{charges: make([]float64, steps)}
+	curvature := p.CurvatureCharge()
 	words := "step t in proportion to t"
 	for t := 1; t <= steps; t++ {
-		plan.charges[t-1] = p.Charge() * 2 * float64(t) / (float64(steps) * float64(steps+1))
+		plan.charges[t-1] = (p.Charge() - curvature) * 2 * float64(t) / (float64(steps) * float64(steps+1))
 		if c.ConstantCharges {
-			plan.charges[t-1] = p.Charge() / float64(steps)
+			plan.charges[t-1] = (p.Charge() - curvature) / float64(steps)
 			words = "every step alike"
 		}
 	}
@@ -85,7 +86,7 @@ func (c GD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 			Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
 				return 1, optimize.Variance{Noise: sa * sa / plan.charges[t]}
 			}},
-		Output: c.Output.Or(optimize.TailAverage),
+		Curvature: curvature, Output: c.Output.Or(optimize.TailAverage),
 	})
 }
 

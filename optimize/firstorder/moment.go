@@ -292,6 +292,9 @@ func bordered(p optimize.Problem, matrix []float64, dim int) []float64 {
 	return out
 }
 
+// intercept returns the value of the last feature, which is the same in all rows, as a release about 0 tells it.
+func (r released) intercept() float64 { return math.Sqrt(max(r.about[len(r.about)-1], r.sigma)) }
+
 // rows returns the released eigenvalues, eigenvectors and mean row in the form that [optimize.Result] has.
 // It returns nil for a diagonal release.
 func (r released) rows() *optimize.Rows {

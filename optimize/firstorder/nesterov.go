@@ -68,7 +68,8 @@ func (c Nesterov) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	if steps == 0 {
 		steps = optimize.StepCount(c.Multiplier * math.Sqrt(p.InitialGradient()*p.Effective()/(2*p.Constants.Lipschitz*h)))
 	}
-	plan := &nesterovPlan{charge: p.Charge() / float64(steps)}
+	curvature := p.CurvatureCharge()
+	plan := &nesterovPlan{charge: (p.Charge() - curvature) / float64(steps)}
 	sa := p.Neighbours() * p.Constants.Lipschitz / p.Records
 	noise := optimize.Variance{Noise: sa * sa / plan.charge}
 	law := optimize.UpdateRule{Importance: slices.Repeat([]float64{plan.charge}, steps), Momentum: momentum,
@@ -83,7 +84,7 @@ func (c Nesterov) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 			Charges:   "every step alike",
 			Passes:    float64(steps),
 		},
-		UpdateRule: law, Output: c.Output.Or(optimize.TailAverage),
+		UpdateRule: law, Curvature: curvature, Output: c.Output.Or(optimize.TailAverage),
 	})
 }
 

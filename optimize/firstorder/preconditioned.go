@@ -160,6 +160,7 @@ type preconditionedPlan struct {
 	longest                  float64    // least clip norm over L0 sqrt d_eff (see longest)
 	centre                   *centring  // nil if the second moment is about 0
 	narrow                   *narrowing // nil if radii do not fall
+	density                  *density   // nil if the mean curvature at kinks is not released
 }
 
 // Plan returns the plan of Preconditioned for the problem p, with the rule's value for each zero
@@ -193,6 +194,7 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 		plan.curvature = charge
 		steps -= charge
 	}
+	plan.density = newDensity(p, &steps)
 	plan.gradient = steps * (1 - c.ClipShare) / T
 	plan.square = steps * c.ClipShare / asked
 	if plan.narrow, err = newNarrowing(p, c.StepScale, T, &plan.gradient); err != nil {
@@ -211,12 +213,21 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 			law.StepSizes[0]
 		asked += looks
 	}
+	if plan.density != nil {
+		words += fmt.Sprintf(", up to %.3g to the curvature at the result", plan.density.charge/p.Charge())
+	}
 	// The second moment, and the norms of rows in the metric.
 	passes, pairs := 1+T+asked+plan.centre.passes(), 2.
 	if Diagonal(p) {
 		passes, pairs = passes+1, 0
 	}
+	if plan.density != nil {
+		passes += float64(2 * len(halfWidths))
+	}
 	work := plan.workload(p).Count(query.MetricGradient, T, 1).Count(query.SquaredSlope, asked, 1)
+	if plan.density != nil {
+		work = work.Count(query.ValueChange, float64(2*len(halfWidths)), 1)
+	}
 	if plan.curvature > 0 {
 		words, pairs = words+fmt.Sprintf(", %.3g to the curvature at the result", plan.curvature/p.Charge()), pairs+2
 		work = work.Count(query.WeightedCurvature, 1, 1)
@@ -444,6 +455,11 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 		}
 		result.Trace = result.Trace.WithCurvature(optimize.NewMoment(matrix, dim, answer.Sigma, 0))
 	}
+	if g.density != nil {
+		if err := g.density.see(run, p, &result, released.intercept()); err != nil {
+			return result, run.Failed(err)
+		}
+	}
 	law := g.realised(result.Trace, ridge)
 	if g.narrow != nil {
 		if p, law, err = usual(p, law, ridge); err != nil {
@@ -470,11 +486,13 @@ const curvatureShare, mostLong, mostHidden, mostSeen = .03, 4, .1, 300
 
 // seesCurvature reports whether the curvature at the result is released for the given charge. It is for losses whose
 // second derivative jumps, such as Huber's: the rows with a large residual have none, and neither the slopes nor the rows
-// tell which they are. The noise of the weights follows from it.
+// tell which they are. It is also for rows with weights or exposures, of which the mean is not released. The noise of the
+// weights follows from it.
 func seesCurvature(p optimize.Problem, charge float64) bool {
 	k := p.Constants
-	if !p.Explained || !p.Real || !p.RankOne || p.Kinked != nil || p.Smoothing.On() || k.Clipped || k.Curvature.Lo < 0 ||
-		!math.IsInf(k.HessianLipschitz, 1) || k.Curvature.Hi > 1 || Diagonal(p) || p.Shape.Features > mostSeen {
+	jumps := p.Real && !k.Clipped && math.IsInf(k.HessianLipschitz, 1) && k.Curvature.Hi <= 1
+	if !p.Explained || !jumps && !p.Weighted || !p.RankOne || p.Shape.Margins > 1 || p.Kinked != nil || p.Smoothing.On() ||
+		k.Curvature.Lo < 0 || math.IsInf(k.Curvature.Hi, 0) || Diagonal(p) || p.Shape.Features > mostSeen {
 		return false
 	}
 	moves := query.WeightedCurvature.Facts().Moves(p.Relation)

@@ -109,11 +109,15 @@ func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Pla
 	anchors := (c.Steps + c.Period - 1) / c.Period
 	differences := c.Steps - anchors
 	plan := &spiderBoostPlan{period: c.Period, ball: c.Ball, anchorBatch: 1, differenceBatch: 1}
+	left := p.Charge()
+	if !c.sampled() && c.Batches <= AllRecords {
+		left -= p.CurvatureCharge()
+	}
 	if differences == 0 {
-		plan.anchor = p.Charge() / float64(anchors)
+		plan.anchor = left / float64(anchors)
 	} else {
-		plan.anchor = p.Charge() * c.AnchorShare / float64(anchors)
-		plan.difference = p.Charge() * (1 - c.AnchorShare) / float64(differences)
+		plan.anchor = left * c.AnchorShare / float64(anchors)
+		plan.difference = left * (1 - c.AnchorShare) / float64(differences)
 	}
 	c = c.withBatches(p, plan.anchor, plan.difference)
 	d := optimize.Draft{
@@ -129,7 +133,7 @@ func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Pla
 		},
 		UpdateRule: optimize.UpdateRule{Guarded: guarded, Importance: make([]float64, c.Steps), Slope: c.Ball.Slope(p),
 			MostRadius: 2 * p.Constants.Lipschitz, Answer: plan.answer},
-		Output: c.Output,
+		Curvature: p.Charge() - left, Output: c.Output,
 	}
 	var err error
 	if c.sampled() {

@@ -95,7 +95,8 @@ func (c STORM) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, err
 	}
 	k = cmp.Or(k, c.frontLoad(p, h))
 	load := 1 / (k * (2 - k))
-	rest := p.Charge() / (load + float64(steps-1))
+	curvature := p.CurvatureCharge()
+	rest := (p.Charge() - curvature) / (load + float64(steps-1))
 	plan := &stormPlan{first: load * rest, rest: rest, ball: c.Ball}
 	law := optimize.UpdateRule{Guarded: c.StepScale == 0, Importance: make([]float64, steps), Slope: c.Ball.Slope(p),
 		MostRadius: 2 * p.Constants.Lipschitz, Answer: plan.answer}
@@ -115,7 +116,7 @@ func (c STORM) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, err
 		},
 		Workload: optimize.Workload{}.Count(query.Gradient, float64(steps), 1).
 			Count(query.Difference, float64(steps-1), 1),
-		UpdateRule: law, Output: c.Output.Or(optimize.Last),
+		UpdateRule: law, Curvature: curvature, Output: c.Output.Or(optimize.Last),
 	})
 }
 

@@ -39,9 +39,7 @@ import (
 //
 // If the problem has a KL condition (Problem.KL), the excess risk is the largest that the condition
 // allows at the predicted gradient norm.
-func Of(p optimize.Problem, l optimize.UpdateRule) optimize.Forecast {
-	return over(Assumed(p), p, l)
-}
+func Of(p optimize.Problem, l optimize.UpdateRule) optimize.Forecast { return over(Assumed(p), p, l) }
 
 // Finish settles a draft in s, the part of the plan that all algorithms share, and sets the forecast by the draft's
 // update rule. It returns the plan, or nil with an error.
@@ -254,9 +252,7 @@ func (m *moment) withLast() float64 { return m.cov[tau][last] + m.cov[err][last]
 
 // estimate returns the mean square of the gradient estimate tau + err. Rounding may make the computed
 // sum negative if the two cancel; the result is then 0.
-func (m *moment) estimate() float64 {
-	return max(m.cov[tau][tau]+2*m.cov[tau][err]+m.cov[err][err], 0)
-}
+func (m *moment) estimate() float64 { return max(m.cov[tau][tau]+2*m.cov[tau][err]+m.cov[err][err], 0) }
 
 func (m *moment) visit(weight float64) {
 	if weight != 0 {

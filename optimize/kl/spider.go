@@ -268,9 +268,7 @@ func (c Spider) rounds(p optimize.Problem, known optimize.KL) []spiderRound {
 }
 
 // length returns the length of a step in round k (Menart et al. 2024, Algorithm 1, line 11).
-func (s *spiderPlan) length(k spiderRound) float64 {
-	return s.move * math.Pow(k.phi, 1/s.known.Kappa)
-}
+func (s *spiderPlan) length(k spiderRound) float64 { return s.move * math.Pow(k.phi, 1/s.known.Kappa) }
 
 // Run makes the rounds of the plan. Each round may spend an equal part of the budget, or with the default
 // settings an equal part of the budget that earlier rounds have left.

@@ -131,9 +131,8 @@ func (c StronglyConvex) rules(name string, p optimize.Problem, lambda float64) (
 	step, T := harmonic{lambda: lambda, most: math.Inf(1)}, c.Steps
 	if c.Theorem {
 		if c.StepScale != 0 {
-			return step, 0,
-				fmt.Errorf("optimize: %s: step scale = %v: must be 0 with the theorem, whose steps have no other length", name,
-					c.StepScale)
+			return step, 0, fmt.Errorf("optimize: %s: step scale = %v: must be 0 with the theorem, whose steps have "+
+				"no other length", name, c.StepScale)
 		}
 		step.most = 1 / lambda
 		if T == 0 {

@@ -43,9 +43,8 @@ func (o *Order) UnmarshalText(text []byte) error {
 func (c O2NC) smooth(g *o2ncPlan, p optimize.Problem) (optimize.Problem, error) {
 	alpha := c.Radius / 2
 	if c.Order == Exact && p.Jumps {
-		return p,
-			errors.New("optimize: o2nc: order = exact: must be first or zero: a network's gradient has no smoothing in " +
-				"closed form")
+		return p, errors.New("optimize: o2nc: order = exact: must be first or zero: a network's gradient has no " +
+			"smoothing in closed form")
 	}
 	if c.Order == FirstOrder || c.Order == ZeroOrder || c.Order == RuleOrder && p.Jumps {
 		s := query.Smoothing{Radius: alpha, By: query.Gradients, Directions: c.Directions, Seed: seed}

@@ -138,9 +138,7 @@ func (c O2NC) batches() (anchor, difference float64) {
 }
 
 // farthest returns the largest radius of the ball to which a gradient difference is clipped in a run.
-func (g *o2ncPlan) farthest(p optimize.Problem) float64 {
-	return min(g.ball.Slope(p)*2*g.D, 2*g.clip)
-}
+func (g *o2ncPlan) farthest(p optimize.Problem) float64 { return min(g.ball.Slope(p)*2*g.D, 2*g.clip) }
 
 // items returns the declaration of a prefix sum for one period of a single pass. The items are the period's
 // gradient and its differences. A period of one step has no difference, and its sensitivity is the gradient's.

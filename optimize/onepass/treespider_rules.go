@@ -179,9 +179,8 @@ func depthFirst(depth int) iter.Seq[vertex] {
 func (c TreeSpider) settleTheorem(plan *treePlan, p optimize.Problem) (eta float64, err error) {
 	epsilon, delta := p.Budget.Epsilon(), p.Budget.Delta()
 	if !(epsilon > 0) {
-		return 0,
-			fmt.Errorf("optimize: tree-spider: budget = %v: must be given for the theorem, which speaks of its epsilon and "+
-				"delta", p.Budget)
+		return 0, fmt.Errorf("optimize: tree-spider: budget = %v: must be given for the theorem, which speaks of its "+
+			"epsilon and delta", p.Budget)
 	}
 	n, d, l0, l1 := p.Records, float64(p.Dim()), p.Constants.Lipschitz, p.Smoothness()
 	b := max(math.Pow(n, 2./3), math.Sqrt(n)*math.Pow(d, .25)/math.Sqrt(epsilon))
@@ -206,9 +205,8 @@ func (c TreeSpider) settleTheorem(plan *treePlan, p optimize.Problem) (eta float
 		plan.rounds = 1
 		plan.rounds = int(min(n/plan.records(), optimize.MostSteps/math.Exp2(D)))
 		if !ok || plan.rounds < 1 {
-			return 0,
-				fmt.Errorf("optimize: tree-spider: records = %v: must suffice for a round of depth %d with the theorem's b = %v", n,
-					plan.depth, b)
+			return 0, fmt.Errorf("optimize: tree-spider: records = %v: must suffice for a round of depth %d with the "+
+				"theorem's b = %v", n, plan.depth, b)
 		}
 	}
 	if need := max(math.Sqrt(d)*(D/2+1)*(D/2+1)/epsilon, math.Pow(D/2+1, 3)); n < need {

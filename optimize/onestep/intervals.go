@@ -44,7 +44,8 @@ const (
 //	     from the released base rate
 //	b_1 = b_0 - H_0^-1 g_0, with g_0 and H_0 released at b_0          .14 and .09
 //	estimate = b_1 - H^-1 g, with g released at b_1                   .36
-//	                         and H and S released at b_1 + d/2        .17 and .06
+//	                         and H and S released at b_1 + d/2        .17 and .05
+//	mean u P x (P x)' + noise, by which the weights are described     .01
 //
 // Here b are coefficients, phi' is the derivative of the loss in the margin, and Gt_+ is Gt without its
 // negative eigenvalues. d = -s H_0^-1 g is the step that is expected from b_1. The released step -H_0^-1 g
@@ -83,6 +84,10 @@ type Intervals struct {
 	// Features is the number of features of a row. If a record is a unit of several rows, Features is the
 	// number for one of these rows.
 	Features int
+	// Rows are the values that the schema allows the features, without those of Beside ([inference.Bounds]). Unweighted gives
+	// every row the weight 1 in the last releases, for more noise.
+	Rows       []inference.Corners
+	Unweighted bool
 }
 
 // Shares of the budget that the releases get, and constants of the method.
@@ -91,8 +96,8 @@ const (
 	fitShare                      = .08
 	firstGradient, firstCurvature = .14, .09
 	lastGradient, lastCurvature   = .36, .17
-	middleShare                   = .06
-	fewSteps, manySteps           = 8, 24 // steps of the fit; with more of them the noise of each would be larger
+	middleShare, weightShare      = .05, .01 // both to the middle if no row can have a weight below 1
+	fewSteps, manySteps           = 8, 24    // steps of the fit; with more of them the noise of each would be larger
 	betaTrusted, beta             = 4., 2.5
 	trusted                       = .3     // largest ratio of privacy to sampling variance for betaTrusted
 	usualSquare                   = .15    // assumed mean squared slope over L0^2, for the choice of beta
@@ -100,6 +105,7 @@ const (
 	nearBase                      = .8     // assumed mean second derivative over that at the base rate
 	usualCurvatureOfCounts        = .25    // the same for counts, whose bound is mostRates times the mean rate
 	usualRate                     = 1. / 3 // mean rate of counts, over the clip, that Foresee assumes
+	usualFar                      = 9      // assumed squared distance of a column's farthest value, over its variance
 	levels                        = 3      // number of the fit's steps that find the mean rate of counts
 	mostRates                     = 4.
 	usualOfOrdered, mostOfOrdered = .3, .5 // mean curvature of ordered classes in the score, and its bound
@@ -128,6 +134,13 @@ func (c Intervals) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 			g.Columns = append(g.Columns, inference.Column{Feature: c.Features + j, Kept: true, Level: true})
 		}
 		g.Columns = append(g.Columns, c.Columns[last])
+		cuts := inference.Corners{nil}
+		for j := range p.Beside {
+			cuts = append(cuts, append(slices.Clone(cuts[j]), inference.Entry{Feature: c.Features + j, Value: -1}))
+		}
+		if c.Rows != nil {
+			g.Rows = append([]inference.Corners{cuts}, c.Rows...)
+		}
 	}
 	moment := query.SecondMoment
 	if p.Grouped {
@@ -143,13 +156,13 @@ func (c Intervals) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 			StepSize:  1 / p.DataSmoothness(),
 			Charges: fmt.Sprintf("%.2g of the budget to the second moment of the rows, %.2g to the fit, %.2g and %.2g to "+
 				"gradient and curvature of the first Newton step, %.2g, %.2g and %.2g to gradient, curvature and variance of "+
-				"the second",
-				momentShare, fitShare, firstGradient, firstCurvature, lastGradient, lastCurvature, middleShare),
-			Passes: float64(c.steps()) + 2, PairPasses: 4,
+				"the second, %.2g to the second moment of the weighted rows",
+				momentShare, fitShare, firstGradient, firstCurvature, lastGradient, lastCurvature, middleShare, weightShare),
+			Passes: float64(c.steps()) + 2, PairPasses: 5,
 			Output: "the estimate: a Newton step with released gradient and curvature",
 		},
 		Properties: optimize.Properties{Convex: true},
-		Workload: optimize.Workload{}.Count(moment, 1, 1).Count(query.WeightedGradient, float64(c.steps()+2), 1).
+		Workload: optimize.Workload{}.Count(moment, 1, 1).Count(query.WeightedMoment, 1, 1).Count(query.WeightedGradient, float64(c.steps()+2), 1).
 			Count(query.WeightedCurvature, 2, 1).Count(query.ScoreMoment, 1, 1),
 		Output: optimize.Last,
 	})
@@ -202,7 +215,11 @@ func (c Intervals) Size(p optimize.Problem, n, mu float64) float64 {
 	if events := c.Known.Events; events > 0 {
 		usual = events / max(p.Constants.Lipschitz, mostRates*events)
 	}
-	return n * mu * min(1, usual/usualCurvature) / math.Pow(float64(len(c.Columns)), 1.5)
+	k := float64(len(c.Columns))
+	if c.Unweighted {
+		usual *= min(1, betaTrusted*k/c.farthest())
+	}
+	return n * mu * min(1, usual/usualCurvature) / math.Pow(k, 1.5)
 }
 
 // steps returns the number of steps of the fit. Losses with a logarithmic link have a second derivative far below its
@@ -214,12 +231,22 @@ func (c Intervals) steps() int {
 	return fewSteps
 }
 
+// farthest returns the square of the longest row in the metric if each column has its farthest values at usualFar times its
+// variance: a number with a standard deviation of a sixth of its range, or a level of a tenth of the rows.
+func (c Intervals) farthest() float64 { return 1 + usualFar*float64(len(c.Rows)-1) }
+
 // reach returns the value that is expected for B, the limit above which the method reduces the weight
 // of a row, if no column is dropped.
 func (c Intervals) reach(p optimize.Problem, n, mu float64) float64 {
 	k := len(c.Columns)
 	moment := query.SecondMoment.Facts().Moves(p.Relation) / (n * mu * math.Sqrt(momentShare))
-	of := func(beta float64) float64 { return math.Sqrt(min(beta*float64(k), 1/inference.Edge(moment, k))) }
+	of := func(beta float64) float64 {
+		square := beta * float64(k)
+		if c.Unweighted {
+			square = max(square, c.farthest())
+		}
+		return math.Sqrt(min(square, 1/inference.Edge(moment, k)))
+	}
 	if far := of(betaTrusted); c.trusts(p, far, n, mu) {
 		return far
 	}

@@ -135,7 +135,7 @@ func TestChargesArePlanned(t *testing.T) {
 			}
 		}
 		for k, want := range map[query.Kind]float64{query.SecondMoment: .10, query.WeightedGradient: .08 + .14 + .36,
-			query.WeightedCurvature: .09 + .17, query.ScoreMoment: .06} {
+			query.WeightedCurvature: .09 + .17, query.ScoreMoment: .05, query.WeightedMoment: .01} {
 			if math.Abs(total[k]-want) > 1e-6 {
 				t.Errorf("%v: %v: %v of the budget, want %v", relation, k, total[k], want)
 			}
@@ -162,7 +162,7 @@ func TestSensitivitiesAreBounded(t *testing.T) {
 		term := a.Question.Terms()[0]
 		reaches[term.Reach()] = true
 		want := map[query.Kind]float64{query.WeightedGradient: term.Reach(), query.WeightedCurvature: .25 * term.Reach() *
-			term.Reach(), query.ScoreMoment: term.Reach() * term.Reach()}[term.Kind()]
+			term.Reach(), query.ScoreMoment: term.Reach() * term.Reach(), query.WeightedMoment: term.Reach() * term.Reach()}[term.Kind()]
 		if term.Ball().Radius != want {
 			t.Errorf("%v: radius %v: want %v", term.Kind(), term.Ball().Radius, want)
 		}
@@ -260,7 +260,7 @@ func TestTwoNewtonSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := len(o.Asked)
-		at := func(back int) []float64 { return o.Asked[n-back].Question.Terms()[0].Point() }
+		at := func(back int) []float64 { return o.Asked[n-1-back].Question.Terms()[0].Point() }
 		if !slices.Equal(at(1), at(2)) || !slices.Equal(at(4), at(5)) {
 			t.Error("a curvature is of another point than the variance or the gradient")
 		}

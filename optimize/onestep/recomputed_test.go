@@ -125,9 +125,9 @@ func estimateIsRecomputed(t *testing.T, sign float64) {
 		middle[j] = b[j] + expected[j]/2
 	}
 	same("the middle", asked(12, query.WeightedCurvature, .17).Point(), point(middle))
-	same("the middle", asked(13, query.ScoreMoment, .06).Point(), point(middle))
-	if len(o.Asked) != 14 {
-		t.Fatalf("%d questions: must be 14", len(o.Asked))
+	same("the middle", asked(13, query.ScoreMoment, .05).Point(), point(middle))
+	if len(o.Asked) != 15 {
+		t.Fatalf("%d questions: must be 15", len(o.Asked))
 	}
 	h, s := symmetric(t, o.Asked[12].Answer.Mean), symmetric(t, o.Asked[13].Answer.Mean)
 	step := times(h, o.Asked[11].Answer.Mean)
@@ -225,7 +225,8 @@ func (m *made) Ask(_ context.Context, q query.Question) (query.Release, error) {
 }
 
 // TestChargesOfUnits: for records of several rows, every question and its charge is the plan's. The second moment is
-// weighted, with the identity as its metric and a reach of 1, so that each row has the weight 1. Gradients, curvatures
+// weighted, with the identity as its metric and a reach of 1, so that each row has the weight 1, and asked for again at the end
+// in the metric. Gradients, curvatures
 // and the middle are asked for at one reach, and clipped at the bounds of one row.
 func TestChargesOfUnits(t *testing.T) {
 	for _, summed := range []bool{false, true} {
@@ -250,16 +251,20 @@ func TestChargesOfUnits(t *testing.T) {
 		if _, err := plan.Run(t.Context(), o, nil); err != nil {
 			t.Fatal(err)
 		}
-		want := map[query.Kind]float64{query.WeightedMoment: .10, query.WeightedGradient: .08 + .14 + .36,
-			query.WeightedCurvature: .09 + .17, query.ScoreMoment: .06}
+		want := map[query.Kind]float64{query.WeightedMoment: .10 + .01, query.WeightedGradient: .08 + .14 + .36,
+			query.WeightedCurvature: .09 + .17, query.ScoreMoment: .05}
 		reach := o.asked[1].Terms()[0].Reach()
 		for i, q := range o.asked {
 			term := q.Terms()[0]
 			want[term.Kind()] -= q.Charge() / whole.Charge()
-			radius := map[query.Kind]float64{query.WeightedMoment: 1, query.WeightedGradient: reach,
+			radius := map[query.Kind]float64{query.WeightedMoment: reach * reach, query.WeightedGradient: reach,
 				query.WeightedCurvature: .25 * reach * reach, query.ScoreMoment: reach * reach}[term.Kind()]
-			at := map[bool]float64{true: 1, false: reach}[i == 0]
-			if math.Abs(term.Ball().Radius/radius-1) > 1e-9 || (i == 0) != (term.Kind() == query.WeightedMoment) ||
+			at := reach
+			if i == 0 {
+				radius, at = 1, 1
+			}
+			ends := i == 0 || i == len(o.asked)-1
+			if math.Abs(term.Ball().Radius/radius-1) > 1e-9 || ends != (term.Kind() == query.WeightedMoment) ||
 				term.Reach() != at {
 				t.Errorf("summed %v: question %d is a %v of reach %v, clipped at %v: must be %v, %v", summed, i, term.Kind(),
 					term.Reach(), term.Ball().Radius, at, radius)

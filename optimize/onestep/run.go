@@ -53,7 +53,7 @@ func (r *state) all() (*inference.Fit, error) {
 	if err != nil {
 		return nil, err
 	}
-	gradient, _, err := r.gradient(b, firstGradient)
+	gradient, _, err := r.gradient(b, firstGradient, r.shape.Reach)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (r *state) begin() ([]int, error) {
 	moves := query.WeightedCurvature.Facts().Moves(p.Relation)
 	of := inference.Bounds{
 		MomentSigma: answer.Sigma, Unit: moves / (p.Records * math.Sqrt(r.charge(lastCurvature))), Usual: r.usual(p),
-		Beta: betaTrusted,
+		Beta: betaTrusted, Rows: r.Rows, Whole: r.Unweighted,
 	}
 	if p.Beyond != nil {
 		d, r.moment = p.Dim(), p.Beyond.Moment(r.moment, d, false)
@@ -148,12 +148,12 @@ func (r *state) at(b []float64) {
 	}
 }
 
-// gradient releases the weighted gradient at the coefficients b, multiplied by the metric. It returns the
+// gradient releases the gradient of rows weighted by reach at the coefficients b, multiplied by the metric. It returns the
 // released gradient and the standard deviation of its noise.
-func (r *state) gradient(b []float64, share float64) ([]float64, float64, error) {
+func (r *state) gradient(b []float64, share, reach float64) ([]float64, float64, error) {
 	r.at(b)
 	answer, err := r.run.Ask(r.charge(share),
-		query.WeightedGradientAt(r.run.All(), r.w, r.slope(), r.shape.Reach, r.metric))
+		query.WeightedGradientAt(r.run.All(), r.w, r.slope(), reach, r.metric))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -198,7 +198,7 @@ func (r *state) fit() ([]float64, error) {
 		for j := range y {
 			y[j] = b[j] + float64(t)/float64(t+3)*(b[j]-last[j])
 		}
-		g, _, err := r.gradient(y, fitShare/float64(steps))
+		g, _, err := r.gradient(y, fitShare/float64(steps), r.shape.Reach)
 		if err != nil {
 			return nil, err
 		}
@@ -253,7 +253,7 @@ func (r *state) start() ([]float64, error) {
 	for range levels {
 		b = slices.Clone(constant.RawVector().Data)
 		vector.Scale(b, math.Log(r.rate))
-		g, _, err := r.gradient(b, fitShare/float64(r.steps()))
+		g, _, err := r.gradient(b, fitShare/float64(r.steps()), r.shape.Reach)
 		if err != nil {
 			return nil, err
 		}
@@ -267,16 +267,16 @@ func (r *state) start() ([]float64, error) {
 	return b, nil
 }
 
-// estimate makes the last three releases and computes the estimate. It releases the gradient at the
+// estimate makes the last releases and computes the estimate. It releases the gradient at the
 // coefficients b. It then releases the curvature and the second moment of the records' gradients halfway
 // between b and the expected estimate. ahead returns the expected step from b for a released gradient, or
-// nil if the step is taken as 0.
+// nil if the step is taken as 0. If rows may have weights below 1, it releases the second moment of the weighted rows.
 func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]float64, error)) (*inference.Fit,
 	error) {
 	p := r.Problem()
 	of := inference.Released{Records: p.Records, At: b}
 	var err error
-	if of.Gradient, of.GradientSigma, err = r.gradient(b, lastGradient); err != nil {
+	if of.Gradient, of.GradientSigma, err = r.gradient(b, lastGradient, r.shape.Last); err != nil {
 		return nil, err
 	}
 	next, err := ahead(of.Gradient)
@@ -290,11 +290,16 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 	r.at(half)
 	all := r.run.All()
 	if of.Curvature, of.CurvatureSigma, err = r.pairs(lastCurvature,
-		query.WeightedCurvatureAt(all, r.w, r.bound(), r.shape.Reach, r.metric)); err != nil {
+		query.WeightedCurvatureAt(all, r.w, r.bound(), r.shape.Last, r.metric)); err != nil {
 		return nil, err
 	}
-	if of.Middle, of.MiddleSigma, err = r.pairs(middleShare,
-		query.ScoreMomentAt(all, r.w, r.slope(), r.shape.Reach, r.metric)); err != nil {
+	described := !r.shape.Whole && r.Curvature != Ordered
+	middle := middleShare
+	if !described {
+		middle += weightShare
+	}
+	if of.Middle, of.MiddleSigma, err = r.pairs(middle,
+		query.ScoreMomentAt(all, r.w, r.slope(), r.shape.Last, r.metric)); err != nil {
 		return nil, err
 	}
 	e, err := inference.Solve(of, r.Level)
@@ -310,6 +315,13 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 		if c.Feature >= r.Features { // thresholds are in order, also about a class without records
 			fit.Beta[i] = max(fit.Beta[i], optimize.LeastGap)
 		}
+	}
+	if described {
+		weighted, sigma, err := r.pairs(weightShare, query.WeightedMomentOf(all, r.shape.Last, r.metric))
+		if err != nil {
+			return nil, err
+		}
+		fit.Left = r.shape.Left(weighted, sigma)
 	}
 	fit.Halfway = next != nil
 	fit.Absorbed = inference.Absorb(mat.NewSymDense(p.Dim(), r.moment), r.shape.Columns, dropped, r.momentSigma)

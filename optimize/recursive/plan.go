@@ -292,10 +292,8 @@ func (c Recursive) phased(p optimize.Problem, size, lambda, pulls float64, set c
 		}
 		if !resolved(pass, n, p.DataSmoothness(), p.Mu) {
 			if i == 0 {
-				return nil,
-					fmt.Errorf("%w: steps of %.3g over %d records in a ball of radius %.3g: must be longer, over fewer records or "+
-						"in a smaller ball",
-						errUnresolved, pass.Step, n, pass.Radius)
+				return nil, fmt.Errorf("%w: steps of %.3g over %d records in a ball of radius %.3g: must be longer, "+
+					"over fewer records or in a smaller ball", errUnresolved, pass.Step, n, pass.Radius)
 			}
 			break
 		}

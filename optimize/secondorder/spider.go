@@ -109,9 +109,8 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 	}
 	escapes := !p.Convex() && !c.WithoutProducts
 	if escapes && !p.Products {
-		return nil,
-			fmt.Errorf("optimize: %s: the loss does not tell products of its Hessian (a method HessianVector; of networks, "+
-				"those with tanh have it): without_products must be true", name)
+		return nil, fmt.Errorf("optimize: %s: the loss does not tell products of its Hessian (a method "+
+			"HessianVector; of networks, those with tanh have it): without_products must be true", name)
 	}
 	r, err := c.settle(p, escapes)
 	if err != nil {

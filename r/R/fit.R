@@ -54,7 +54,7 @@ dp_fit <- function(formula, data, classes = NULL, bounds = list(), levels = list
   )
   if (!is.null(described)) config$described <- described_file(described)
   if (length(train)) config$train <- as.list(train)
-  if (!is.null(inference)) config$inference <- list(level = inference)
+  if (!is.null(inference)) config$inference <- if (is.list(inference)) inference else list(level = inference)
   if (!is.null(budget)) config$budget <- as.list(budget)
   warn_if_new(folder, table)
   stillpoint_command() # before a folder is made

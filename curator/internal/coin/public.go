@@ -25,9 +25,7 @@ func NewPublic() (*Public, error) {
 }
 
 // PublicFrom returns the Public of the given key, at its start.
-func PublicFrom(key [32]byte) *Public {
-	return &Public{key: key, stream: newStream(key)}
-}
+func PublicFrom(key [32]byte) *Public { return &Public{key: key, stream: newStream(key)} }
 
 // Key returns the key, which determines all past and future coins of p.
 func (p *Public) Key() [32]byte { return p.key }

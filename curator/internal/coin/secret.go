@@ -48,9 +48,7 @@ func NewSecret() (*Secret, error) {
 //
 // Noise that can be recomputed protects nobody. Only tests and simulated sessions over generated or
 // declared-public data may call this function.
-func Simulated(seed [32]byte) *Secret {
-	return newSecret(seed, true)
-}
+func Simulated(seed [32]byte) *Secret { return newSecret(seed, true) }
 
 // Simulated reports whether the coins come from a chosen seed.
 func (s *Secret) Simulated() bool { return s.simulated }

@@ -80,9 +80,7 @@ func (b Bounds) Moved() (clean, dirt float64) {
 
 // Wrong bounds the distance between the computed average and the average of the same pass without rounding
 // errors.
-func (b Bounds) Wrong() float64 {
-	return (float64(b.Powers*(b.n-1)*b.Step)+b.Sum)/b.n + b.Last
-}
+func (b Bounds) Wrong() float64 { return (float64(b.Powers*(b.n-1)*b.Step)+b.Sum)/b.n + b.Last }
 
 // geometric returns 1 + r + ... + r^(m-1) for r >= 0 and m >= 0, rounded up.
 func geometric(r float64, m int) float64 {

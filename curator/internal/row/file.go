@@ -65,9 +65,7 @@ func NewFileOf(l *Layout, blockRows int, bytes int64, dir string) (*File, error)
 
 // Append stores a copy of one record, as Table.Append does. An error is the system's error about
 // the file.
-func (f *File) Append(x []float32, y float64, ok bool) error {
-	return f.AppendCoded(x, 0, nil, y, ok)
-}
+func (f *File) Append(x []float32, y float64, ok bool) error { return f.AppendCoded(x, 0, nil, y, ok) }
 
 // AppendCoded stores a copy of one record, as Table.AppendCoded does. An error is the system's
 // error about the file.

@@ -84,9 +84,8 @@ func NewHatted(dim int, groups []Group, hats []Hats) (*Layout, error) {
 		if k == len(hats) || i < len(groups) && groups[i].First < hats[k].First {
 			g := groups[i]
 			if g.Width < 2 || g.First < next || g.Width > dim-g.First {
-				return nil,
-					fmt.Errorf("row: group %d of %d features from %d on: must be 2 at least, after those of the group before, of %d",
-						i, g.Width, g.First, dim)
+				return nil, fmt.Errorf("row: group %d of %d features from %d on: must be 2 at least, after those of "+
+					"the group before, of %d", i, g.Width, g.First, dim)
 			}
 			numbers(g.First)
 			l.slots = append(l.slots, Slot{Group: true, At: i, Feature: g.First - l.starts[i]})
@@ -96,9 +95,8 @@ func NewHatted(dim int, groups []Group, hats []Hats) (*Layout, error) {
 		}
 		h := hats[k]
 		if h.Edges < 1 || h.Edges > 2 || h.Width < 2*h.Edges || h.First < next || h.Width > dim-h.First {
-			return nil,
-				fmt.Errorf("row: hats %d of %d features from %d on: must be 2 at least for each of 1 or 2 edges, after those "+
-					"before, of %d", k, h.Width, h.First, dim)
+			return nil, fmt.Errorf("row: hats %d of %d features from %d on: must be 2 at least for each of 1 or 2 "+
+				"edges, after those before, of %d", k, h.Width, h.First, dim)
 		}
 		numbers(h.First)
 		l.slots = append(l.slots, Slot{Edges: h.Edges, At: l.edges, Feature: h.First - l.hung[k]})

@@ -93,9 +93,8 @@ func (s *Session) DrawEach(p float64) (query.Cohort, error) {
 	}
 	// A certificate with more cohorts than records would not be credible.
 	if n := len(s.cohorts.ends); float64(n) >= s.declared {
-		return query.Cohort{},
-			fmt.Errorf("curator: draw each with probability %v: %d cohorts are drawn: must be at most one for each of %v "+
-				"declared records", p, n, s.declared)
+		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: %d cohorts are drawn: must be at "+
+			"most one for each of %v declared records", p, n, s.declared)
 	}
 	if !(s.cohorts.unjoined > 0) {
 		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: every record is in a cohort already", p)

@@ -148,15 +148,13 @@ func (p *Prefix) admit(q query.Question) (scale float64, err error) {
 		return 0, fmt.Errorf("curator: prefix sum: has had all of its %d items", p.spec.Items)
 	}
 	if s := clips(p.session.ledger.Budget().Relation()) * q.Clip() / c.Size(); !(s <= p.spec.Sensitivity) {
-		return 0,
-			fmt.Errorf("curator: prefix sum: item of sensitivity %v (clip norm %v, cohort of %v): must be at most the "+
-				"declared %v", s, q.Clip(), c.Size(), p.spec.Sensitivity)
+		return 0, fmt.Errorf("curator: prefix sum: item of sensitivity %v (clip norm %v, cohort of %v): must be at "+
+			"most the declared %v", s, q.Clip(), c.Size(), p.spec.Sensitivity)
 	}
 	scale = p.grid.scale / c.Size()
 	if steps := float64(reach(q)*scale*(1+slack(p.session.parameters()))) + 1; !(steps <= maxContribution) {
-		return 0,
-			fmt.Errorf("curator: prefix sum: cohort of %v: contributions of norm %v are too large beside their clip norm %v",
-				c.Size(), reach(q), q.Clip())
+		return 0, fmt.Errorf("curator: prefix sum: cohort of %v: contributions of norm %v are too large beside their "+
+			"clip norm %v", c.Size(), reach(q), q.Clip())
 	}
 	return scale, nil
 }
@@ -207,9 +205,8 @@ func newPrefixGrid(spec query.Prefix, m mechanism, r account.Relation, dim int, 
 		g.sigma = one / g.scale * (1 - 0x1p-50)
 		return g, nil
 	}
-	return grid{},
-		fmt.Errorf("curator: prefix sum: charge = %v: no exact grid for %d items, %d coordinates and %.0f records",
-			spec.Charge, spec.Items, dim, rows)
+	return grid{}, fmt.Errorf("curator: prefix sum: charge = %v: no exact grid for %d items, %d coordinates and %.0f "+
+		"records", spec.Charge, spec.Items, dim, rows)
 }
 
 // columnNorm returns the norm of a column of a prefix sum's matrix, whose entries are integers over

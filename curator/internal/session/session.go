@@ -109,9 +109,8 @@ func New(c Config) (*Session, error) {
 	case !relation.Valid():
 		return nil, fmt.Errorf("curator: budget: relation = %v: must be replace-one or add-or-remove", relation)
 	case relation == account.ReplaceOne && c.Declared != 0:
-		return nil,
-			fmt.Errorf("curator: declared records = %v: must be 0 under replace-one, where the number of rows is public",
-				c.Declared)
+		return nil, fmt.Errorf("curator: declared records = %v: must be 0 under replace-one, where the number of "+
+			"rows is public", c.Declared)
 	case relation == account.AddOrRemove && !(c.Declared >= 1 && c.Declared <= math.MaxInt32):
 		return nil, fmt.Errorf("curator: declared records = %v: must be between 1 and 2^31 under add-or-remove", c.Declared)
 	}

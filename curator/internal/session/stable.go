@@ -65,13 +65,11 @@ func (s *Session) walkers(q query.Stable) ([]int32, error) {
 	case q.Dim() == 0:
 		return nil, errors.New("curator: stable sgd: must be made by query.NewStable")
 	case !s.engine().Ordered():
-		return nil,
-			errors.New("curator: stable sgd: the rows are in several shards: each step depends on the step before it: ask " +
-				"for sums instead")
+		return nil, errors.New("curator: stable sgd: the rows are in several shards: each step depends on the step " +
+			"before it: ask for sums instead")
 	case r != account.ReplaceOne:
-		return nil,
-			fmt.Errorf("curator: stable sgd: relation = %v: must be replace-one: adding or removing a record would shift the "+
-				"others", r)
+		return nil, fmt.Errorf("curator: stable sgd: relation = %v: must be replace-one: adding or removing a record "+
+			"would shift the others", r)
 	case q.Dim() != s.Dim():
 		return nil, fmt.Errorf("curator: stable sgd: start has %d coordinates: must have %d, one a feature", q.Dim(), s.Dim())
 	}
@@ -85,9 +83,8 @@ func (s *Session) walkers(q query.Stable) ([]int32, error) {
 			q.Cohort().ID())
 	}
 	if len(members) < 2 {
-		return nil,
-			fmt.Errorf("curator: stable sgd: cohort of %d: must have at least 2 records, for a step to be in the average",
-				len(members))
+		return nil, fmt.Errorf("curator: stable sgd: cohort of %d: must have at least 2 records, for a step to be in "+
+			"the average", len(members))
 	}
 	return members, nil
 }
@@ -109,16 +106,14 @@ const mostDirt = 1. / 64
 func newStableGrid(q query.Stable, k loss.Constants, n int) (grid, error) {
 	p := q.Pass()
 	if total := k.Curvature.Hi + p.Lambda; !(p.Step*total <= 2) {
-		return grid{},
-			fmt.Errorf("curator: stable sgd: step = %v: must be at most 2/(curvature + lambda) = 2/(%v + %v) = %v, or steps "+
-				"take points apart", p.Step, k.Curvature.Hi, p.Lambda, 2/total)
+		return grid{}, fmt.Errorf("curator: stable sgd: step = %v: must be at most 2/(curvature + lambda) = 2/(%v + "+
+			"%v) = %v, or steps take points apart", p.Step, k.Curvature.Hi, p.Lambda, 2/total)
 	}
 	b := engine.Bound(p, k, n)
 	clean, dirt := b.Moved()
 	if !(dirt <= mostDirt*clean) {
-		return grid{},
-			fmt.Errorf("curator: stable sgd: %d records: rounding errors of up to %v beside a sensitivity of %v: must be at "+
-				"most 1/64 of it: take fewer records, longer steps or a smaller ball", n, dirt, clean)
+		return grid{}, fmt.Errorf("curator: stable sgd: %d records: rounding errors of up to %v beside a sensitivity "+
+			"of %v: must be at most 1/64 of it: take fewer records, longer steps or a smaller ball", n, dirt, clean)
 	}
 	root, z := math.Sqrt(float64(q.Dim())), math.Sqrt(q.Charge())
 	for bits := startBits(root, z); bits >= minBits; bits-- {
@@ -136,7 +131,6 @@ func newStableGrid(q query.Stable, k loss.Constants, n int) (grid, error) {
 		g.sigma = noise / g.scale * (1 - 0x1p-50)
 		return g, nil
 	}
-	return grid{},
-		fmt.Errorf("curator: charge = %v: no exact grid for stable sgd: %d coordinates, steps of %v and iterates of norm "+
-			"up to %v", q.Charge(), q.Dim(), b.Jump, b.Point)
+	return grid{}, fmt.Errorf("curator: charge = %v: no exact grid for stable sgd: %d coordinates, steps of %v and "+
+		"iterates of norm up to %v", q.Charge(), q.Dim(), b.Jump, b.Point)
 }

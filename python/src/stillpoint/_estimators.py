@@ -89,7 +89,7 @@ class _Estimator(BaseEstimator):
         family: str = "auto",
         features: str | None = None,
         train: Mapping[str, Any] | None = None,
-        inference: float | None = None,
+        inference: float | Mapping[str, Any] | None = None,
         records: int | None = None,
         public_steps: Sequence[str] = (),
         progress: Shown = "auto",
@@ -320,6 +320,9 @@ class _Estimator(BaseEstimator):
         privacy = {"epsilon": float(self.epsilon), "delta": float(self.delta), "relation": self.relation}
         if records is not None:
             privacy["records"] = records
+        asked = self.inference
+        if asked is not None:
+            asked = dict(asked) if isinstance(asked, Mapping) else {"level": float(asked)}
         return {
             **({} if rows is None else {"data": "-"}),
             "table": self.table,
@@ -327,7 +330,7 @@ class _Estimator(BaseEstimator):
             "model": model,
             "privacy": privacy,
             **({"train": dict(self.train)} if self.train else {}),
-            **({} if self.inference is None else {"inference": {"level": float(self.inference)}}),
+            **({} if asked is None else {"inference": asked}),
         }
 
     def _known(self) -> None:
@@ -814,7 +817,8 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
             of the additive part of the score alone.
         inference: the level of confidence intervals, such as .95; None for none. The fit has
             then a plan of its own, so that ``train``, ``regularizer`` and ``radius`` are
-            left out. Losses: logistic, squared(clip), huber(delta), poisson(clip), gamma(clip)
+            left out. {"level": .95, "rows": "unweighted"} gives every row the weight 1, with more
+            noise. Losses: logistic, squared(clip), huber(delta), poisson(clip), gamma(clip)
             negbinomial(theta,clip) and ordered.
         public_steps: names of steps before this one in a Pipeline that were fitted on
             public data only, or learn nothing from rows; ``transformer`` is that of a

@@ -1,0 +1,174 @@
+package report
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
+	"github.com/stillpoint-dp/stillpoint/model"
+)
+
+// plainFit simulates a run of the bowl whose steps are taken in no metric. Each estimate keeps the given share of the noise
+// of the one before it. The run releases the curvature at its result, with noise of deviation sigma.
+func (w *bowl) plainFit(r *rand.Rand, keep, sigma float64) ([]float64, *law) {
+	d := w.second.SymmetricDim()
+	const steps = 60
+	l := law{StepSizes: []float64{1.5}, Weights: make([]float64, steps+1), WeightNoise: 1}
+	at, last, off, slope := mat.NewVecDense(d, nil), mat.NewVecDense(d, nil), mat.NewVecDense(d, nil), mat.NewVecDense(d, nil)
+	noise, sum := make([]float64, d), make([]float64, d)
+	for t := range steps {
+		l.Noise = append(l.Noise, .004+.001*float64(t%3))
+		if l.Momentum = append(l.Momentum, float64(t)/float64(t+3)); t >= steps/2 {
+			l.Weights[t] = 1. / (steps / 2)
+		}
+		if keep > 0 {
+			l.Keep = append(l.Keep, keep)
+		}
+		y := mat.NewVecDense(d, nil)
+		y.SubVec(at, last)
+		y.AddScaledVec(at, l.Momentum[t], y)
+		off.SubVec(y, w.best)
+		slope.MulVec(w.second, off)
+		for j := range d {
+			noise[j] = keep*noise[j] + l.Noise[t]*r.NormFloat64()
+			slope.SetVec(j, slope.AtVec(j)+noise[j])
+			sum[j] += l.Weights[t] * y.AtVec(j)
+		}
+		last.CopyVec(at)
+		at.AddScaledVec(y, -l.StepSizes[0], slope)
+	}
+	var h []float64
+	for j := range d {
+		for k := range d {
+			v := w.second.At(j, k)
+			if k >= j {
+				if v += sigma * r.NormFloat64() / math.Sqrt2; k == j {
+					v += sigma * r.NormFloat64() / math.Sqrt2
+				}
+			} else {
+				v = h[k*d+j]
+			}
+			h = append(h, v)
+		}
+	}
+	l.Curvature = runrecord.NewMoment(h, d, sigma, 0)
+	return sum, &l
+}
+
+// TestNoiseWithoutAMetricIsTheSpread compares the stated noise of the coefficients of runs in no metric, which released
+// the curvature at their result, with the spread of 300 such runs: the deviations must agree within a fifth. A run whose
+// curvature is noise must state none, with the reason.
+func TestNoiseWithoutAMetricIsTheSpread(t *testing.T) {
+	for _, keep := range []float64{0, .6} {
+		w := newBowl(t, 0)
+		r := rand.New(rand.NewPCG(8, 1))
+		const runs = 300
+		sums, squares, stated := map[string]float64{}, map[string]float64{}, map[string]float64{}
+		for run := range runs {
+			weights, l := w.plainFit(r, keep, .0004)
+			f := w.fitted(t, weights, l)
+			for _, term := range f.Model.Schema().Terms(false) {
+				v := term.Of(weights)
+				sums[term.Name], squares[term.Name] = sums[term.Name]+v/runs, squares[term.Name]+v*v/runs
+			}
+			if run > 2 {
+				continue
+			}
+			e, ok := f.explained(f.noise())
+			if !ok || e.how != estimated {
+				t.Fatalf("%v, %s", e.how, e.why)
+			}
+			for _, c := range e.list {
+				stated[c.name] += c.noiseSD / 3
+			}
+		}
+		for name, mean := range sums {
+			of := name
+			if name == "(intercept)" {
+				of = "intercept"
+			}
+			spread := math.Sqrt(squares[name] - mean*mean)
+			if ratio := stated[of] / spread; name != "c=other" && !(ratio > .8 && ratio < 1.25) {
+				t.Errorf("keep %v: %s: noise %.3g, spread %.3g: ratio %.2f", keep, of, stated[of], spread, ratio)
+			}
+		}
+		weights, l := w.plainFit(r, keep, .0004)
+		l.Curvature = runrecord.NewMoment(make([]float64, len(weights)*len(weights)), len(weights), .0004, 0)
+		f := w.fitted(t, weights, l)
+		if e, _ := f.explained(f.noise()); e.how != unstated || e.why != "the noise hides the released curvature" {
+			t.Errorf("a curvature of 0: %v, %s", e.how, e.why)
+		}
+	}
+}
+
+// TestReleasedCurvatureTakesThePlaceOfTheRest compares the stated noise of least squares, whose second derivative is 1,
+// with that of two losses of which a second derivative of 1 was released: the absolute loss, of which it is that of the
+// intercept, and least squares of rows with weights, of which it is the matrix in the metric. A released number that is
+// noise, or none, states nothing and says why.
+func TestReleasedCurvatureTakesThePlaceOfTheRest(t *testing.T) {
+	w := newBowl(t, 0)
+	weights, right := w.fit(rand.New(rand.NewPCG(3, 3)))
+	d := w.schema.Dim()
+	explained := func(loss, weight string, change func(l *law)) explanation {
+		t.Helper()
+		target := w.schema.Target()
+		target.Weight = weight
+		f := folder{schema: dataset.Definition{Columns: w.schema.Columns(), Target: target}, loss: loss, software: "test",
+			budget: budget(t, account.ReplaceOne), weights: func(j int) float64 { return weights[j] }}
+		m, err := model.Parse(f.model(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := *right
+		change(&l)
+		e, _ := (&Fit{Model: m, plan: runrecord.Run{Trace: (*runrecord.Trace)(&l)}}).explained(runNoise{convex: true})
+		return e
+	}
+	want := explained("squared(2)", "", func(*law) {})
+	about, err := (*moment)(right.Moment).symmetric()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e mat.EigenSym
+	e.Factorize(about, true)
+	metric := inference.Symmetric(newReleased(e, (*moment)(right.Moment)).power(-.5))
+	var h []float64
+	for _, v := range mat.DenseCopyOf(inference.Between(metric, w.second)).RawMatrix().Data {
+		h = append(h, v)
+	}
+	shared := 1 / w.schema.Scale()
+	level := func(v float64) func(l *law) {
+		return func(l *law) { l.Level, l.LevelSigma = v*shared*shared, .01*shared*shared }
+	}
+	for name, got := range map[string]explanation{
+		"absolute": explained("absolute", "", level(1)),
+		"weighted": explained("weighted(squared(2),row)", "v", func(l *law) { l.Curvature = runrecord.NewMoment(h, d, .001, 0) }),
+	} {
+		if got.how != estimated {
+			t.Fatalf("%s: %v, %s", name, got.how, got.why)
+		}
+		for i, c := range got.list {
+			if c.name != "c=other" && !near(c.noiseSD, want.list[i].noiseSD, .15) {
+				t.Errorf("%s: %s: noise %.4g: must be near %.4g", name, c.name, c.noiseSD, want.list[i].noiseSD)
+			}
+		}
+	}
+	if got := explained("absolute", "", level(4)); !(got.list[0].noiseSD < .9*want.list[0].noiseSD) {
+		t.Errorf("a curvature of 4: noise %v, %v for a curvature of 1", got.list[0].noiseSD, want.list[0].noiseSD)
+	}
+	for name, got := range map[string]explanation{
+		"the noise hides the released curvature": explained("absolute", "", level(.015)),
+		"how curved this loss is for these rows is not known from the releases: the mean weight of the rows is not released": explained(
+			"weighted(squared(2),row)", "v", func(*law) {}),
+	} {
+		if got.how != unstated || got.why != name {
+			t.Errorf("%v, %s: must be %s", got.how, got.why, name)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package firstorder
+
+import (
+	"math"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// density plans the release of the mean curvature at the result for a loss whose slope jumps. That is the jump times the
+// density of the residuals at the kink. For a half-width h of margins, the mean loss at margins h above those of the
+// result, plus that at h below, less twice that at the result, is the jump times the mean of max(h - |r|, 0) over the
+// residuals r: the density around the kink times h^2. Of three half-widths the run takes the widest that has less than
+// the share mostInside of the records inside.
+type density struct{ charge float64 }
+
+// densityShare is the share of the steps' charges that pays for the mean curvature, and leastInside the least number of
+// deviations of its noise that a quarter of the records inside would have, at the widest half-width.
+const densityShare, leastInside, mostInside = .03, 2.5, .6
+
+var halfWidths = [...]float64{.32, .12, .045}
+
+// newDensity plans the release, and subtracts its charge from that of the steps. It returns nil for other losses, for too
+// few records, and if the noise of the weights will not be stated.
+func newDensity(p optimize.Problem, steps *float64) *density {
+	d := &density{densityShare * *steps}
+	if !p.Explained || p.Kinked == nil || !narrows(p) || !p.Convex() || loss.RowWeighted(p.Kinked) || Diagonal(p) {
+		return nil
+	}
+	if p.Neighbours()*4*leastInside > p.Records*math.Sqrt(d.charge/float64(2*len(halfWidths))) {
+		return nil
+	}
+	*steps -= d.charge
+	return d
+}
+
+// see releases the mean curvature in the weight of the intercept at the result, and adds it to the trace. shared is the
+// value of the last feature, which is that of the intercept.
+func (d *density) see(run *optimize.Run, p optimize.Problem, result *optimize.Result, shared float64) error {
+	slope := []float64{0, 0}
+	p.Kinked.Slopes(slope, []float64{-9, 9}, []float64{0, 0})
+	last := len(result.W) - 1
+	for i, h := range halfWidths {
+		step := h / shared
+		low, high := slope[0]*h*(1+slack), slope[1]*h*(1+slack)
+		centre, clip := (low+high)/2, (high-low)/2
+		if p.Relation == account.AddOrRemove {
+			centre, clip = 0, max(-low, high)
+		}
+		above, below := slices.Clone(result.W), slices.Clone(result.W)
+		above[last], below[last] = above[last]+step, below[last]-step
+		var change [2]optimize.Answer
+		for j, term := range []query.Term{query.ValueChangeWithin(run.All(), above, result.W, centre, clip),
+			query.ValueChangeWithin(run.All(), result.W, below, centre, clip)} {
+			var err error
+			if change[j], err = run.Ask(d.charge/float64(2*len(halfWidths)), term); err != nil {
+				return err
+			}
+		}
+		bend := change[0].Mean[0] - change[1].Mean[0]
+		if inside := 2 * bend / ((slope[1] - slope[0]) * h); inside < mostInside || i == len(halfWidths)-1 {
+			result.Trace = result.Trace.WithLevel(bend/(step*step), math.Hypot(change[0].Sigma, change[1].Sigma)/(step*step))
+			return nil
+		}
+	}
+	return nil
+}
+
+// slack is by how much the interval of changes of the loss is wider than the released value of the intercept says.
+const slack = .05
