@@ -57,7 +57,7 @@ func (f *Fit) ordering() string {
 	if list == nil {
 		return ""
 	}
-	return " The log-odds of a class or a higher one are the sum minus the class's threshold. The thresholds are " +
+	return " The log-odds of a class or a higher class are the score minus the threshold of the class. The thresholds are " +
 		strings.Join(list, ", ") + " on. They are in order in every model of this loss."
 }
 
@@ -228,10 +228,10 @@ func (f *Fit) bars(e explanation, unit string) Bars {
 	}
 	switch e.how {
 	case bounded:
-		b.Caption += " Lines with ends are two standard deviations of the noise either way, at most; hollow bars are " +
-			"within it."
+		b.Caption += " Whiskers reach at most two standard deviations of the noise to both sides; a bar within its " +
+			"whisker's length is hollow."
 	case estimated:
-		b.Caption += " Lines with ends are two standard deviations of the noise either way; hollow bars are within it."
+		b.Caption += " Whiskers reach two standard deviations of the noise to both sides; a shorter bar is hollow."
 	}
 	list := ranked(e.list)
 	if len(list) > mostCoefficients {

@@ -365,8 +365,8 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	}
 	// A plan on Poisson samples spends the whole budget.
 	if hazards != nil && plan.Needs().Schedule != nil {
-		return nil, Planned{}, nil, fmt.Errorf("train.algorithm: %s: spends the whole budget on Poisson samples, and none is "+
-			"left for the baseline hazard: must be another, such as auto, for the time to an event", plan.Summary().Algorithm)
+		return nil, Planned{}, nil, fmt.Errorf("train.algorithm: %s: spends the whole budget on Poisson samples, and "+
+			"leaves none for the baseline hazard of the time to an event: choose another algorithm, such as auto", plan.Summary().Algorithm)
 	}
 	if (compare != nil || ranks != nil || rate != nil) && plan.Needs().Schedule != nil {
 		for _, key := range []string{"ranks", "base", "compare"} {
