@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
@@ -59,11 +60,14 @@ func (l *law) seeing(r *released, w *way, curved *mat.SymDense, weights, vary []
 	return a, nil
 }
 
-// possible returns second moments that the rows may have, of which one with the noise of its release is rows.
-func possible(rows *mat.SymDense, known *structure, sigma float64) (list []*mat.SymDense) {
+// possible returns second moments that the rows may have: rows is an estimate, to which as much noise is added as its
+// release had. The eigenvalues of every other one are corrected for that noise, unless curves are in the rows. The others
+// have directions along which rows hardly vary more often than the rows may have them: with few rows, and correlated
+// columns, the corrected ones alone would hide such directions.
+func possible(rows *mat.SymDense, known *structure, sigma float64) (list []*mat.SymDense, err error) {
 	d := rows.SymmetricDim()
 	coins := rand.New(rand.NewPCG(5, 6)) // fixed seed: the draws only approximate an expectation
-	for range min(max(workDraws/(d*d*d), leastMoments), mostMoments) {
+	for n := range min(max(workDraws/(d*d*d), leastMoments), mostMoments) {
 		of := mat.NewSymDense(d, nil)
 		for i := range d {
 			for j := i; j < d; j++ {
@@ -74,12 +78,19 @@ func possible(rows *mat.SymDense, known *structure, sigma float64) (list []*mat.
 				of.SetSym(i, j, rows.At(i, j)+noise)
 			}
 		}
+		if n%2 == 0 && (known == nil || len(known.hats) == 0) {
+			var e mat.EigenSym
+			if !e.Factorize(of, true) {
+				return nil, errNoEigenvalues
+			}
+			of = newReleased(e, &moment{Sigma: sigma}).rows()
+		}
 		if known != nil {
 			known.impose(of, sigma)
 		}
 		list = append(list, of)
 	}
-	return list
+	return list, nil
 }
 
 // leastMoments and mostMoments bound the number of second moments over which the rest of a way is a mean.
@@ -115,6 +126,24 @@ func priors(rows *mat.SymDense, known *structure, variance, shared, share, sigma
 	}
 	return out
 }
+
+// scaled returns a with each scale that the variances of its prior may have: 1, 1/4 and so on, and the least. The prior of
+// a column allows it the deviation of the whole margin. Of many columns few can have such an effect, unless the effects
+// cancel, so that the least scale falls with the number of columns.
+func (a arrival) scaled() (list []arrival) {
+	least := min(1, manyColumns/float64(len(a.prior)))
+	for scale := 1.; ; scale = max(scale/4, least) {
+		prior := make([]float64, len(a.prior))
+		floats.ScaleTo(prior, scale, a.prior)
+		list = append(list, arrival{a.back, a.half, a.shares, a.went, a.noise, prior})
+		if scale == least {
+			return list
+		}
+	}
+}
+
+// manyColumns is the number of features from which on the prior of a way may be smaller than the margin allows.
+const manyColumns = 20
 
 // variance returns the variance of the noise of a coordinate.
 func (w *way) variance(i int) float64 {
@@ -162,7 +191,8 @@ func (c *covariance) rest(rows [][]float64, kept float64) *mat.SymDense {
 	return out
 }
 
-// likely returns the posterior probabilities of the second moments that the rows may have, by what the steps covered.
+// likely returns the posterior probabilities of the second moments that the rows may have, each with each of the scales
+// of the priors, by the distances that the steps covered.
 func (c *covariance) likely(kept float64) []float64 {
 	out := make([]float64, len(c.ways[0].seen))
 	for _, w := range c.ways {

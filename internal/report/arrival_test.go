@@ -74,3 +74,61 @@ func TestNoiseToTheLetter(t *testing.T) {
 		}
 	}
 }
+
+// TestRestIsAMean compares the rest of each of 60 ways with sums over a grid of ways, at each of the scales 1, 1/4 and
+// 1/6 of their prior, weighed by the density of what the steps covered of all ways. In the second case what they covered is
+// small, so that the least scale is the probable one. Three ways have the scale 1 alone.
+func TestRestIsAMean(t *testing.T) {
+	const kept = .8
+	for _, c := range []struct {
+		d      int
+		size   float64
+		scales []float64
+	}{{60, 1, []float64{1, .25, 1. / 6}}, {60, .45, []float64{1, .25, 1. / 6}}, {3, .1, []float64{1}}} {
+		r := rand.New(rand.NewPCG(7, 9))
+		a, unit, mix := arrival{}, mat.NewDense(c.d, c.d, nil), mat.NewDense(1, 1, []float64{1})
+		var rows [][]float64
+		for i := range c.d {
+			a.shares, a.prior = append(a.shares, .2+.7*r.Float64()), append(a.prior, .5+r.Float64())
+			a.noise = append(a.noise, .01+.05*r.Float64())
+			a.went = append(a.went, c.size*a.shares[i]*math.Sqrt(a.prior[i])*r.NormFloat64())
+			unit.Set(i, i, 1)
+			rows = append(rows, unit.RawRowView(i))
+		}
+		a.back = unit
+		whole := &covariance{mix: mix, ways: []way{{noise: make([]float64, c.d), seen: a.scaled()}}}
+		got := whole.rest(rows, kept)
+
+		var logs []float64
+		squares := make([][]float64, len(c.scales)) // the mean square of each way, for each scale
+		for k, scale := range c.scales {
+			logs = append(logs, 0)
+			for i, f := range a.shares {
+				deviation, sum, square := math.Sqrt(scale*a.prior[i]), 0., 0.
+				const step = .02
+				for x := -7.; x <= 7; x += step {
+					v := x * deviation
+					density := step * math.Exp(-x*x/2-math.Pow(a.went[i]-f*v, 2)/(2*a.noise[i]))
+					sum += density
+					square += density * v * v
+				}
+				logs[k] += math.Log(sum)
+				squares[k] = append(squares[k], square/sum)
+			}
+		}
+		for i, f := range a.shares {
+			sum, mean := 0., 0.
+			for k := range logs {
+				weight := math.Exp(logs[k] - logs[0])
+				sum += weight
+				mean += weight * squares[k][i]
+			}
+			if want := math.Pow(1-kept*f, 2) * mean / sum; !near(got.At(i, i), want, 1e-6) {
+				t.Errorf("%d ways of size %v: rest %d: %v: the mean is %v", c.d, c.size, i, got.At(i, i), want)
+			}
+			if i > 0 && got.At(i, 0) != 0 {
+				t.Errorf("ways along two coordinates have the covariance %v", got.At(i, 0))
+			}
+		}
+	}
+}

@@ -187,7 +187,10 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 	went.Mul(c.mix.T(), mat.NewDense(k, d, start))
 	went.Sub(&along, &went)
 	draws := metric.draws()
-	moments := possible(rows, known, moment.Sigma)
+	moments, err := possible(rows, known, moment.Sigma)
+	if err != nil {
+		return nil, err
+	}
 	var apart *mat.SymDense
 	if l.Moment != nil {
 		if level, apart, err = l.seenCurvature(metric, rows); err != nil {
@@ -220,7 +223,7 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 			if err != nil {
 				return nil, err
 			}
-			w.seen = append(w.seen, a)
+			w.seen = append(w.seen, a.scaled()...)
 		}
 		c.ways = append(c.ways, w)
 	}

@@ -125,7 +125,16 @@ func (d Design) read(file, target string, unit float64) (rows []row, err error) 
 	return rows, nil
 }
 
+// many is a fresh population without intervals, with more columns than those for which the prior of a way is whole.
+func many(name string, records, numbers int, rho, intercept float64) Design {
+	d := fresh(name, numbers, rho, []float64{.05, .2, .5}, intercept, false)
+	d.Name, d.Records, d.Intervals, d.Truth = name, records, false, nil
+	return d
+}
+
 func init() {
+	confirms(many("20 numbers, correlation .8, 20,000 rows", 20_000, 20, .8, 0), .3, 1, 4)
+	confirms(many("40 numbers, correlation .4, 80% positive", 20_000, 40, .4, 1.6), .3, 1, 4)
 	confirms(pair("correlation .5", 4_000, .5, .5, .5, 0), .3, 1, 4)
 	confirms(pair("correlation .9, one effect", 4_000, .9, .8, 0, 0), .3, 1, 4)
 	confirms(pair("correlation .9, opposite effects", 4_000, .9, .8, -.6, 0), .3, 1, 4)
