@@ -202,17 +202,12 @@ func (f *checkCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	if f.JSON {
-		err = printJSON(c.out, struct {
-			Private bool   `json:"private"`
-			Warning string `json:"warning"`
-			Table   string `json:"table"`
-			*inspect.Report
-		}{false, inspect.Warning, path, report})
-	}
-	if !f.JSON {
-		_, err = fmt.Fprint(c.out, checked(path, report))
-	}
+	err = c.answer(f.JSON, struct {
+		Private bool   `json:"private"`
+		Warning string `json:"warning"`
+		Table   string `json:"table"`
+		*inspect.Report
+	}{false, inspect.Warning, path, report}, checked(path, report))
 	if lost := report.Lost(); err == nil && f.Strict && len(lost) > 0 {
 		for i := range lost {
 			lost[i] = safetext.Text(lost[i])

@@ -132,8 +132,8 @@ func (f *Fit) certainty(e explanation, n runNoise) Part {
 // which errors the standard deviations do not include.
 func (f *Fit) meaning(e explanation, n runNoise) string {
 	how := "Deviations are computed, to first order, from the noise of the releases and from the " +
-		"released second moment of the rows. On tables without part in the rule more than 90% of the coefficients of " +
-		"classes and counts were within two deviations of the fit without privacy, and 84% or more with the Huber loss. " +
+		"released second moment of the rows. On tables without part in the rule 86% or more of the coefficients of " +
+		"classes and counts were within two deviations of the fit without privacy, and 83% or more with the Huber loss. " +
 		"Where two columns of correlation .9 had opposite effects and epsilon was .5, 65% were, and the share of the way " +
 		"was stated up to .24 too large."
 	if strings.HasPrefix(f.Model.Loss().Name(), "huber") {

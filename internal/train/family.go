@@ -174,9 +174,9 @@ var leastSizes = map[string]map[string]float64{
 	Interactions: {"numbers": optimize.SmallSize, "classes": 230, "counts": 470},
 }
 
-// rareCurves and rareEffects are for two classes of which one is rare: curves have at least the size rareCurves over the
-// ratio of the size M to N, and effects rareEffects, whatever the ratio.
-const rareCurves, rareEffects = 32, 160
+// rareCurves, rareGrowth and rareEffects are for two classes of which one is rare: for the ratio r of the size M to N,
+// curves have at least the size rareCurves r^-rareGrowth, and effects rareEffects, whatever the ratio.
+const rareCurves, rareGrowth, rareEffects = 27, 1.5, 160
 
 // leastCurvesOfMany is the least size of curves of three or more classes: below it lines were better on the one such
 // table.
@@ -190,7 +190,7 @@ func leastSize(family string, l loss.Loss, ratio float64) float64 {
 	case family == Curves && loss.RowLoss(l).Target() == loss.Classes:
 		return leastCurvesOfMany
 	case family == Curves && twoClasses(l):
-		return max(least, rareCurves/ratio)
+		return max(least, rareCurves*math.Pow(ratio, -rareGrowth))
 	case family == Interactions && twoClasses(l):
 		return max(rareEffects, least*ratio)
 	default:
@@ -308,7 +308,7 @@ func (c *Config) conditions(name string, p Planned, l loss.Loss, of func(family 
 		N := p.Summary.Effective
 		ratio := rareEffects / N
 		if families[i] == Curves {
-			ratio = max(leastSize(Curves, l, 1)/N, math.Sqrt(rareCurves/N))
+			ratio = max(leastSize(Curves, l, 1)/N, math.Pow(rareCurves/N, 1/(1+rareGrowth)))
 		}
 		if ratio < 1 {
 			text += fmt.Sprintf("; %s if a class has a released share below %.2g%%", families[i-1], 50*(1-math.Sqrt(1-ratio)))
