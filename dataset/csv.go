@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -280,19 +279,14 @@ func (m *Map) bindCells(s *Schema, at map[string]int, labelled bool) {
 
 // String returns the csv: section of a configuration on one line.
 func (c CSV) String() string {
-	var parts []string
-	add := func(name, value string) {
-		if value != "" {
-			parts = append(parts, name+": "+yamltext.Text(value))
-		}
-	}
-	add("delimiter", c.Delimiter)
-	add("decimal", c.Decimal)
-	add("thousands", c.Thousands)
-	add("encoding", c.Encoding)
-	add("quote", c.Quote)
+	var f flow
+	f.text("delimiter", c.Delimiter)
+	f.text("decimal", c.Decimal)
+	f.text("thousands", c.Thousands)
+	f.text("encoding", c.Encoding)
+	f.text("quote", c.Quote)
 	if len(c.Header) > 0 {
-		parts = append(parts, fmt.Sprintf("header: %s", yamltext.Texts(c.Header)))
+		f.add("header", yamltext.Texts(c.Header))
 	}
-	return "{" + strings.Join(parts, ", ") + "}"
+	return f.String()
 }

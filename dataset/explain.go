@@ -71,20 +71,9 @@ func (s *Schema) explain(w []float64, unit, constant float64) []Coefficient {
 		case Number, Date:
 			// The column's part of the score is w u = w (2 (t-from)/width - 1) = (2w/width) t - w
 			// (from+to)/width, where t is the number or date after the transform.
-			first := c.Low
-			if c.Kind == Date {
-				c.Low, c.High = 0, c.High-c.Low // exact, because both bounds are whole numbers
-			}
-			n := newInterval(c)
+			n := newInterval(spanned(c))
 			constant -= unit * w[at] * (n.from/n.width + n.to/n.width)
-			per := c.Name
-			if n.log {
-				per = "log1p(" + c.Name + ")"
-			}
-			if c.Kind == Date {
-				per = "days(" + c.Name + " - " + ShowDay(first) + ")"
-			}
-			list = append(list, Coefficient{s.features[at], c.Name, per, 2 * unit * w[at] / n.width})
+			list = append(list, Coefficient{s.features[at], c.Name, s.slope(c, at, unit).Per, 2 * unit * w[at] / n.width})
 			if c.Indicator {
 				list = append(list, Coefficient{s.features[at+1], c.Name, "", unit * w[at+1]})
 			}

@@ -1,10 +1,14 @@
 package dataset
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/autobounds"
 )
@@ -211,15 +215,24 @@ func (c *Column) days(field string, r rawColumn) error {
 	if len(r.Date) != 2 {
 		return &fieldError{field, fmt.Sprintf("%d values", len(r.Date)), "must list two, the first and the last public date"}
 	}
-	for i, bound := range []*float64{&c.Low, &c.High} {
-		day, err := Day(r.Date[i])
+	days, err := daysIn(field, r.Date)
+	if err == nil {
+		c.Low, c.High = days[0], days[1]
+	}
+	return err
+}
+
+// daysIn reads a list of dates of a schema.
+func daysIn(field string, dates []string) (days []float64, err error) {
+	for i, text := range dates {
+		day, err := Day(text)
 		if err != nil {
-			return &fieldError{itemField(field, i), strconv.Quote(r.Date[i]),
+			return nil, &fieldError{itemField(field, i), strconv.Quote(text),
 				"must be an ISO date, such as 2024-12-31, whatever the layout of cells"}
 		}
-		*bound = day
+		days = append(days, day)
 	}
-	return nil
+	return days, nil
 }
 
 func (r rawTarget) target() (Target, error) {
@@ -341,4 +354,133 @@ func (t Target) raw() rawTarget {
 		r.Classes = t.Classes
 	}
 	return r
+}
+
+// rawCurve is the value of the key curve in YAML and JSON: auto, a number of knots, or a list of knots. The
+// listed knots are all numbers or all dates.
+type rawCurve struct {
+	knots int
+	at    []float64
+	dates []string
+}
+
+// MarshalJSON implements json.Marshaler.
+func (c rawCurve) MarshalJSON() ([]byte, error) {
+	switch {
+	case c.dates != nil:
+		return json.Marshal(c.dates)
+	case c.at != nil:
+		return json.Marshal(c.at)
+	case c.knots < 0:
+		return json.Marshal(showCurve(c.knots))
+	}
+	return json.Marshal(c.knots)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *rawCurve) UnmarshalJSON(text []byte) error {
+	*c = rawCurve{}
+	switch {
+	case string(text) == strconv.Quote(auto):
+		c.knots = CurveAuto
+		return nil
+	case string(text) == strconv.Quote(noCurve):
+		c.knots = CurveNone
+		return nil
+	case json.Unmarshal(text, &c.knots) == nil && c.knots > 0:
+		return nil
+	}
+	c.knots = 0
+	if json.Unmarshal(text, &c.at) == nil && len(c.at) > 0 {
+		return nil
+	}
+	c.at = nil
+	if json.Unmarshal(text, &c.dates) == nil && len(c.dates) > 0 {
+		return nil
+	}
+	return errors.New("curve: must be auto, none, a number of knots or the knots")
+}
+
+// yaml returns the curve in YAML form.
+func (c rawCurve) yaml() string {
+	switch {
+	case c.dates != nil:
+		return "[" + strings.Join(c.dates, ", ") + "]"
+	case c.at != nil:
+		return yamlNumbers(c.at)
+	}
+	return showCurve(c.knots)
+}
+
+// setCurve sets the column's Curve and Knots from r. It returns an error if the knots are dates for
+// a number, numbers for a date, or invalid dates. A nil r leaves the column without a curve.
+func (c *Column) setCurve(r *rawCurve) error {
+	if r == nil {
+		return nil
+	}
+	c.Curve, c.Knots = r.knots, r.at
+	field := columnField(c.Name) + ".curve"
+	switch {
+	case r.dates != nil && c.Kind != Date:
+		return &fieldError{field, strconv.Quote(r.dates[0]), "the knots of a number must be numbers"}
+	case r.at != nil && c.Kind == Date:
+		return &fieldError{field, showFloat(r.at[0]), "the knots of a date must be dates"}
+	}
+	days, err := daysIn(field, r.dates)
+	if err != nil {
+		return err
+	}
+	c.Knots = append(c.Knots, days...)
+	if c.Knots != nil {
+		c.Curve = len(c.Knots)
+	}
+	return nil
+}
+
+// rawCurve is the inverse of setCurve: it returns the column's curve in its written form. It returns nil
+// for a column without a curve.
+func (c Column) rawCurve() *rawCurve {
+	switch {
+	case c.Curve == 0:
+		return nil
+	case c.Knots == nil:
+		return &rawCurve{knots: c.Curve}
+	case c.Kind != Date:
+		return &rawCurve{at: c.Knots}
+	}
+	r := new(rawCurve)
+	for _, day := range c.Knots {
+		r.dates = append(r.dates, ShowDay(day))
+	}
+	return r
+}
+
+// MarshalJSON returns the schema as a JSON object. The columns are an array, which preserves their order.
+// Bounds are written with all their bits.
+func (s *Schema) MarshalJSON() ([]byte, error) {
+	raw, err := s.raw()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(raw)
+}
+
+// UnmarshalJSON reads the output of MarshalJSON and checks every rule of [New]. Unknown keys are
+// errors. On error s is unchanged.
+func (s *Schema) UnmarshalJSON(data []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	var raw rawSchema
+	if err := decoder.Decode(&raw); err != nil {
+		return fmt.Errorf("dataset: schema: %w", err)
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return fmt.Errorf("dataset: schema: more than one JSON value")
+	}
+	decoded, err := raw.schema()
+	if err != nil {
+		return err
+	}
+	*s = *decoded
+	return nil
 }

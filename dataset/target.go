@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -331,21 +332,13 @@ func (t Target) validate(missing []string) error {
 		if len(t.Classes) < 2 {
 			return &fieldError{"target.classes", fmt.Sprintf("%d values", len(t.Classes)), classesRule}
 		}
-		listed := make(map[string]bool, len(t.Classes))
-		for i, c := range t.Classes {
-			rule := valueRule(c, missing)
-			if rule == "" && listed[c] {
-				rule = "is listed twice"
+		err := validateTexts("target.classes", t.Classes, classesRule, func(c string) string {
+			if rule := valueRule(c, missing); rule != "" || !strings.ContainsFunc(c, unseen) {
+				return rule
 			}
-			listed[c] = true
-			if rule == "" && strings.ContainsFunc(c, unseen) {
-				rule = "must not hold control or invisible characters: predictions are written with it"
-			}
-			if rule != "" {
-				return &fieldError{itemField("target.classes", i), strconv.Quote(c), rule}
-			}
-		}
-		return t.validateShare()
+			return "must not hold control or invisible characters: predictions are written with it"
+		})
+		return cmp.Or(err, t.validateShare())
 	}
 	return &fieldError{"target", "", "needs classes (of two the negative first) or number (two bounds)"}
 }

@@ -54,69 +54,73 @@ func (c Column) Line() string { return yamltext.Text(c.Name) + ": " + c.raw().ya
 func (t Target) Line() string { return "target: " + t.raw().yaml() }
 
 func (r rawColumn) yaml() string {
-	more := ""
-	for _, s := range [][2]string{{"transform", r.Transform}, {"layout", r.Layout}, {"missing", r.Missing}} {
-		if s[1] != "" {
-			more += ", " + s[0] + ": " + yamltext.Text(s[1])
-		}
-	}
-	if r.Curve != nil {
-		more += ", curve: " + r.Curve.yaml()
-	}
-	if r.Monotone != "" {
-		more += ", monotone: " + r.Monotone
-	}
+	var f flow
 	switch {
 	case r.Number != nil:
-		return "{number: " + yamlNumbers(r.Number) + more + "}"
+		f.add("number", yamlNumbers(r.Number))
 	case r.Date != nil:
-		return "{date: [" + strings.Join(r.Date, ", ") + "]" + more + "}"
+		f.add("date", "["+strings.Join(r.Date, ", ")+"]")
 	case r.Category != nil:
-		return "{category: " + yamltext.Texts(r.Category) + "}"
+		f.add("category", yamltext.Texts(r.Category))
 	case r.Public != nil:
-		return "{public: " + yamltext.Texts(r.Public) + "}"
+		f.add("public", yamltext.Texts(r.Public))
 	case r.Hash != nil:
-		return "{hash: " + strconv.Itoa(*r.Hash) + "}"
+		f.add("hash", strconv.Itoa(*r.Hash))
+	default:
+		return Ignore.String()
 	}
-	return Ignore.String()
+	f.text("transform", r.Transform)
+	f.text("layout", r.Layout)
+	f.text("missing", r.Missing)
+	if r.Curve != nil {
+		f.add("curve", r.Curve.yaml())
+	}
+	f.text("monotone", r.Monotone)
+	return f.String()
 }
 
 func (r rawTarget) yaml() string {
-	text := "{column: " + yamltext.Text(r.Column)
-	if r.Event != "" {
-		text = "{time: " + yamltext.Text(r.Column) + ", event: " + yamltext.Text(r.Event)
-		if r.Entry != "" {
-			text += ", entry: " + yamltext.Text(r.Entry)
-		}
-		if r.Grouped != "" {
-			text += ", grouped: " + string(r.Grouped)
-		}
-		if r.Changing != "" {
-			text += ", changing: " + yamltext.Text(r.Changing)
-		}
-		text += ", cuts: " + yamlNumbers(r.Cuts)
+	var f flow
+	if r.Event == "" {
+		f.text("column", r.Column)
+	} else {
+		f.text("time", r.Column)
+		f.text("event", r.Event)
+		f.text("entry", r.Entry)
+		f.text("grouped", string(r.Grouped))
+		f.text("changing", r.Changing)
+		f.add("cuts", yamlNumbers(r.Cuts))
 	}
 	if r.Number != nil {
-		text += ", number: " + yamlNumbers(r.Number)
+		f.add("number", yamlNumbers(r.Number))
 	} else {
-		text += ", classes: " + yamltext.Texts(r.Classes)
+		f.add("classes", yamltext.Texts(r.Classes))
 	}
-	if r.Weight != "" {
-		text += ", weight: " + yamltext.Text(r.Weight)
-	}
+	f.text("weight", r.Weight)
 	if r.Share != nil {
-		text += ", share: " + yamlNumbers(r.Share)
+		f.add("share", yamlNumbers(r.Share))
 	}
-	for _, of := range []struct {
-		key string
-		*rawExposure
-	}{{"exposure", r.Exposure}, {"offset", r.Offset}} {
-		if of.rawExposure != nil {
-			text += ", " + of.key + ": {column: " + yamltext.Text(of.Column) + ", number: " + yamlNumbers(of.Number) + "}"
+	for key, e := range map[string]*rawExposure{"exposure": r.Exposure, "offset": r.Offset} { // one of them at most
+		if e != nil {
+			f.add(key, "{column: "+yamltext.Text(e.Column)+", number: "+yamlNumbers(e.Number)+"}")
 		}
 	}
-	return text + "}"
+	return f.String()
 }
+
+// flow is a mapping of YAML in the flow style, such as {number: [0, 1], curve: auto}.
+type flow []string
+
+func (f *flow) add(key, value string) { *f = append(*f, key+": "+value) }
+
+// text adds a text, unless it is empty.
+func (f *flow) text(key, value string) {
+	if value != "" {
+		f.add(key, yamltext.Text(value))
+	}
+}
+
+func (f flow) String() string { return "{" + strings.Join(f, ", ") + "}" }
 
 func yamlNumbers(values []float64) string {
 	shown := make([]string, len(values))

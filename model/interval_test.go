@@ -135,10 +135,9 @@ func TestIntervalsOfRisksHoldTheBaseline(t *testing.T) {
 			x := []float32{.3, float32(1 / math.Sqrt2)}
 			z := .3*m.weights[0] + float64(x[1])*m.weights[1]
 			more := 0.
-			if errors != nil { // shares of the hazard until the horizon less those of the events, .6 and .4
-				more = math.Hypot((1-.6)*.2, -.4*.3)
-				if by == 10 {
-					more = math.Hypot((.25-.6)*.2, (.75-.4)*.3)
+			if errors != nil { // by the shares of the hazard until the horizon
+				if more = .2; by == 10 {
+					more = math.Hypot(.25*.2, .75*.3)
 				}
 			}
 			half := 1.6448536 * math.Sqrt(.02*.3*.3+.01*float64(x[1])*float64(x[1])+more*more)

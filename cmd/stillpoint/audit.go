@@ -28,12 +28,7 @@ func (a *auditCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		err = printJSON(c.out, result)
-	} else {
-		_, err = fmt.Fprint(c.out, result)
-	}
-	if err != nil {
+	if err := c.answer(a.JSON, result, result); err != nil {
 		return err
 	}
 	return result.Err()

@@ -412,11 +412,7 @@ func (b *budgetSettle) Run(ctx context.Context, c *console) error {
 
 // settled prints a settlement.
 func (b *budgetSettle) settled(c *console, s runfolder.Settlement) error {
-	if b.JSON {
-		return printJSON(c.out, s)
-	}
-	_, err := fmt.Fprintf(c.out, "%-13s%v\n", "settled", s)
-	return err
+	return c.answer(b.JSON, s, fmt.Sprintf("%-13s%v\n", "settled", s))
 }
 
 // whole settles the run at its whole reservation. It looks for the run in all datasets of the store.

@@ -32,7 +32,7 @@ type certificateSign struct {
 }
 
 func (s *certificateSign) Run(ctx context.Context, c *console) error {
-	text, _, err := verified(ctx, s.Certificate)
+	text, _, _, err := verified(ctx, s.Certificate)
 	if err != nil {
 		return err
 	}
@@ -80,13 +80,13 @@ func (v *certificateVerify) Run(ctx context.Context, c *console) error {
 		return err
 	}
 	// The file is read only once, so that the verified bytes are also the bytes whose signature is checked.
-	text, report, err := verified(ctx, v.Certificate)
+	text, report, _, err := verified(ctx, v.Certificate)
 	if err != nil {
 		return err
 	}
 	if v.Model != "" {
 		if report == nil {
-			return fmt.Errorf("%s: is a dataset's certificate, which speaks of no model", v.Certificate)
+			return fmt.Errorf("%s: is the certificate of a dataset's budget, which names no model: leave --model out", v.Certificate)
 		}
 		parsed, err := certificate.Parse(text)
 		if err != nil {
@@ -117,28 +117,23 @@ func (v *certificateVerify) Run(ctx context.Context, c *console) error {
 	return err
 }
 
-// verified reads and verifies the certificate of a run or of a dataset. It returns the certificate's bytes
-// and, for a run, the report of the verification; for a dataset the report is nil.
-func verified(ctx context.Context, path string) ([]byte, *certificate.Report, error) {
-	text, err := regularfile.Read(path, budget.MostCertificate)
-	if err != nil {
-		return nil, nil, err
+// verified reads and verifies the certificate of a run or of a dataset. It returns the certificate's bytes with the
+// report of the verification of a run, or with the dataset.
+func verified(ctx context.Context, path string) (text []byte, run *certificate.Report, d *budget.Dataset, err error) {
+	if text, err = regularfile.Read(path, budget.MostCertificate); err != nil {
+		return nil, nil, nil, err
 	}
 	if strings.Contains(string(text[:min(len(text), 64)]), budget.CertificateFormat) {
-		if _, err := budget.Verify(ctx, text); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", path, err)
-		}
-		return text, nil, nil
+		d, err = budget.Verify(ctx, text)
+	} else if parsed, bad := certificate.Parse(text); bad != nil {
+		err = bad
+	} else {
+		run, err = parsed.Verify(ctx)
 	}
-	parsed, err := certificate.Parse(text)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
+		return nil, nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	report, err := parsed.Verify(ctx)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return text, report, nil
+	return text, run, d, nil
 }
 
 type verifyCommand struct {
@@ -165,15 +160,11 @@ func (v *verifyCommand) Run(ctx context.Context, c *console) error {
 // verifyBudget verifies the certificate of a dataset.
 func (v *verifyCommand) verifyBudget(ctx context.Context, c *console) error {
 	if v.Model != "" {
-		return fmt.Errorf("%s: is a dataset's certificate, which speaks of no model", v.Certificate)
+		return fmt.Errorf("%s: is the certificate of a dataset's budget, which names no model: leave --model out", v.Certificate)
 	}
-	text, err := regularfile.Read(v.Certificate, budget.MostCertificate)
+	_, _, d, err := verified(ctx, v.Certificate)
 	if err != nil {
 		return err
-	}
-	d, err := budget.Verify(ctx, text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", v.Certificate, err)
 	}
 	for _, path := range v.Runs {
 		if err := against(ctx, d, path); err != nil {

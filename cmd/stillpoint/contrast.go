@@ -76,18 +76,14 @@ func (k *contrastCommand) Run(ctx context.Context, c *console) error {
 		}
 		joint = &region
 	}
-	if k.JSON {
-		return printJSON(c.out, struct {
-			Contrasts []*model.ContrastOf `json:"contrasts"`
-			Joint     *inference.Joint    `json:"joint,omitempty"`
-		}{list, joint})
-	}
 	text := contrastText(list, joint)
 	if k.Simultaneous {
 		text += simultaneous("the level beside it")
 	}
-	_, err = fmt.Fprint(c.out, text)
-	return err
+	return c.answer(k.JSON, struct {
+		Contrasts []*model.ContrastOf `json:"contrasts"`
+		Joint     *inference.Joint    `json:"joint,omitempty"`
+	}{list, joint}, text)
 }
 
 // contrastText describes in words the estimates and intervals of contrasts (linear combinations of terms). If
@@ -175,18 +171,14 @@ func (k *meansCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	if k.JSON {
-		return printJSON(c.out, struct {
-			*means.Answers
-			Profiles []profilePrediction `json:"profiles,omitempty"`
-		}{answers, predicted})
-	}
 	text := meansText(answers, predicted)
 	if k.Simultaneous {
 		text += simultaneous("the level in the head of the table")
 	}
-	_, err = fmt.Fprint(c.out, text)
-	return err
+	return c.answer(k.JSON, struct {
+		*means.Answers
+		Profiles []profilePrediction `json:"profiles,omitempty"`
+	}{answers, predicted}, text)
 }
 
 // answers returns the means and effects, and the predictions for profiles.

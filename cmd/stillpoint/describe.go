@@ -29,12 +29,7 @@ func (d *describeCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	if d.Epsilon != nil {
-		config.Privacy.Epsilon = d.Epsilon
-	}
-	if d.Delta != nil {
-		config.Privacy.Delta = d.Delta
-	}
+	d.override(config)
 	collect(config.Memory)
 	c.note("reading", "reading "+reads(config))
 	made, err := runfolder.Describe(ctx, config, runfolder.Out{Path: d.Out, Overwrite: d.Overwrite},

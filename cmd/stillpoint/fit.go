@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,12 @@ type privacyFlags struct {
 	Delta   *float64 `help:"Override privacy.delta." placeholder:"D"`
 }
 
+// override sets the values of the flags that are given in a configuration.
+func (f privacyFlags) override(c *train.Config) {
+	c.Privacy.Epsilon = cmp.Or(f.Epsilon, c.Privacy.Epsilon)
+	c.Privacy.Delta = cmp.Or(f.Delta, c.Privacy.Delta)
+}
+
 type configFlags struct {
 	Config string `arg:"" help:"Configuration file (YAML): table, schema, model, privacy." placeholder:"CONFIG"`
 	privacyFlags
@@ -42,15 +49,8 @@ func (f configFlags) read() (*train.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.Epsilon != nil {
-		c.Privacy.Epsilon = f.Epsilon
-	}
-	if f.Delta != nil {
-		c.Privacy.Delta = f.Delta
-	}
-	if f.Algorithm != "" {
-		c.Train.Algorithm = f.Algorithm
-	}
+	f.override(c)
+	c.Train.Algorithm = cmp.Or(f.Algorithm, c.Train.Algorithm)
 	collect(c.Memory)
 	return c, nil
 }

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
 )
 
 // renew is the flag by which TestPagesRun writes the printed lines of noisy blocks into the pages: after a change of
@@ -212,7 +214,7 @@ var (
 // tableFaults returns what is wrong with the tables of a page. A table with decimal numbers needs a comment above it:
 //
 //	<!-- printed above -->   its numbers are rounded ones of the blocks above it
-//	<!-- source: PATH -->    its numbers stand in this file of the repository
+//	<!-- source: PATHS -->   its numbers stand in these files of the repository
 //	<!-- checked by: TEST --> the test of that name computes them
 func tableFaults(root, page, tests string) (faults []string) {
 	var blocks strings.Builder
@@ -240,11 +242,14 @@ func tableFaults(root, page, tests string) (faults []string) {
 			inTable = true
 			source := blocks.String()
 			if directive == "source" {
-				text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(detail)))
-				if err != nil {
-					fault("%v", err)
+				source = ""
+				for _, file := range strings.Split(detail, ", ") {
+					text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
+					if err != nil {
+						fault("%v", err)
+					}
+					source += string(text) + "\n"
 				}
-				source = string(text)
 			}
 			for _, number := range decimalText.FindAllString(notNumbers.ReplaceAllString(line, ""), -1) {
 				switch directive {
@@ -320,6 +325,33 @@ func TestTablesOfPages(t *testing.T) {
 	} {
 		if found := tableFaults(root, page, tests); len(found) != faults {
 			t.Errorf("%q has the faults %q", page, found)
+		}
+	}
+}
+
+// TestGuessesOfOneRow: the page on epsilon states the probability of a right guess between two rows under mu-Gaussian
+// differential privacy, normal(mu/2), rounded up.
+func TestGuessesOfOneRow(t *testing.T) {
+	text, err := os.ReadFile("../../docs/how-to/epsilon.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile(`(?m)^\| ([0-9.]+) \| ([0-9.]+) % \|$`).FindAllStringSubmatch(string(text), -1)
+	if len(rows) != 8 {
+		t.Fatalf("the table has %d rows", len(rows))
+	}
+	for _, row := range rows {
+		epsilon, err := numberOf(row[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		budget, err := account.NewBudget(epsilon, 1e-6, account.ReplaceOne)
+		if err != nil {
+			t.Fatal(err)
+		}
+		right := math.Erfc(-budget.Mu()/2/math.Sqrt2) / 2
+		if got := fmt.Sprintf("%.1f", math.Ceil(1000*right)/10); got != row[2] {
+			t.Errorf("epsilon %s: %s %%, and the page has %s %%", row[1], got, row[2])
 		}
 	}
 }

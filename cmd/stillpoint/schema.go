@@ -202,17 +202,12 @@ func (f *checkCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	if f.JSON {
-		err = printJSON(c.out, struct {
-			Private bool   `json:"private"`
-			Warning string `json:"warning"`
-			Table   string `json:"table"`
-			*inspect.Report
-		}{false, inspect.Warning, path, report})
-	}
-	if !f.JSON {
-		_, err = fmt.Fprint(c.out, checked(path, report))
-	}
+	err = c.answer(f.JSON, struct {
+		Private bool   `json:"private"`
+		Warning string `json:"warning"`
+		Table   string `json:"table"`
+		*inspect.Report
+	}{false, inspect.Warning, path, report}, checked(path, report))
 	if lost := report.Lost(); err == nil && f.Strict && len(lost) > 0 {
 		for i := range lost {
 			lost[i] = safetext.Text(lost[i])
@@ -231,7 +226,7 @@ func checked(path string, r *inspect.Report) string {
 	if r.LeftOut > 0 {
 		fmt.Fprintf(&b, ", %d more left out by the row filter", r.LeftOut)
 	}
-	fmt.Fprintf(&b, "\n%d rows count and contribute nothing, %d of them with more or fewer cells than the header\n\n",
+	fmt.Fprintf(&b, "\nrows that count and contribute nothing: %d, of which %d have more or fewer cells than the header\n\n",
 		r.Silent, r.Malformed)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "column\tkind\tread\tmissing\tunreadable\tbelow\tabove\tother\t")

@@ -58,7 +58,7 @@ func TestCheckToTheLetter(t *testing.T) {
 		Table: []inspect.Finding{{What: "short", Cells: 13, Do: "look"}}}
 	text := checked("t.csv", r)
 	for _, want := range []string{"t.csv: 1234 rows, 56 more left out by the row filter\n" +
-		"89 rows count and contribute nothing, 7 of them with more or fewer cells than the header\n\n",
+		"rows that count and contribute nothing: 89, of which 7 have more or fewer cells than the header\n\n",
 		"\n13 rows: short\n  look\n", "\nage: 12 cells: wrong: \"x\"\n  mend\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

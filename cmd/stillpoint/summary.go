@@ -154,6 +154,9 @@ func (b *facts) families(p train.Planned) {
 		b.add("", "%-8s %-9s %8d %6.4g %12.0f %8.2g", f.Family, gain, f.Features, f.Size, f.Records, f.Takes.Time.Seconds())
 	}
 	b.add("", "gain: the improvement on the best constant, on benchmarks of such sizes; 1 is the best of the three with little noise")
+	if f := p.Family; f.Unasked && f.Name != train.Lines {
+		b.add("note", "model.family is left out, so the rule took %s; family: lines fits lines", f.Name)
+	}
 }
 
 // algorithm adds the algorithm's name and source, and the estimated time and memory.

@@ -130,12 +130,12 @@ func TestMeansByHand(t *testing.T) {
 		m      *model.Model
 		link   func(float64) float64
 		logits bool
-		doubt  float64 // of the baseline hazard, as a shift of the score: shares of the hazard less those of the events
+		doubt  float64 // of the baseline hazard, as a shift of the score
 	}{
 		{"logistic", withIntervals(t, classes, loss.Logistic()), logistic, true, 0},
 		{"time to an event", withIntervals(t, times, rate), func(z float64) float64 { return 1 - math.Exp(-math.Exp(z)) }, true, 0},
 		{"hazards with errors", withIntervals(t, doubtful, rate), func(z float64) float64 { return 1 - math.Exp(-math.Exp(z)) }, true,
-			math.Hypot((.25-.6)*.2, (.75-.4)*.3)}, // the shares of the events are as 1/.2 to 1/.3
+			math.Hypot(.25*.2, .75*.3)},
 		{"odds of intervals", withIntervals(t, intervals, odds), func(z float64) float64 {
 			return 1 - 1/((1+math.Exp(z)/4)*(1+3*math.Exp(z)/4))
 		}, true, 0},

@@ -57,7 +57,7 @@ func (f *Fit) ordering() string {
 	if list == nil {
 		return ""
 	}
-	return " The log-odds of a class or a higher one are the sum minus the class's threshold. The thresholds are " +
+	return " The log-odds of a class or a higher class are the score minus the threshold of the class. The thresholds are " +
 		strings.Join(list, ", ") + " on. They are in order in every model of this loss."
 }
 
@@ -132,8 +132,8 @@ func (f *Fit) certainty(e explanation, n runNoise) Part {
 // which errors the standard deviations do not include.
 func (f *Fit) meaning(e explanation, n runNoise) string {
 	how := "Deviations are computed, to first order, from the noise of the releases and from the " +
-		"released second moment of the rows. On tables without part in the rule more than 90% of the coefficients of " +
-		"classes and counts were within two deviations of the fit without privacy, and 84% or more with the Huber loss. " +
+		"released second moment of the rows. On tables without part in the rule 86% or more of the coefficients of " +
+		"classes and counts were within two deviations of the fit without privacy, and 83% or more with the Huber loss. " +
 		"Where two columns of correlation .9 had opposite effects and epsilon was .5, 65% were, and the share of the way " +
 		"was stated up to .24 too large."
 	if strings.HasPrefix(f.Model.Loss().Name(), "huber") {
@@ -228,10 +228,10 @@ func (f *Fit) bars(e explanation, unit string) Bars {
 	}
 	switch e.how {
 	case bounded:
-		b.Caption += " Lines with ends are two standard deviations of the noise either way, at most; hollow bars are " +
-			"within it."
+		b.Caption += " Whiskers reach at most two standard deviations of the noise to both sides; a bar within its " +
+			"whisker's length is hollow."
 	case estimated:
-		b.Caption += " Lines with ends are two standard deviations of the noise either way; hollow bars are within it."
+		b.Caption += " Whiskers reach two standard deviations of the noise to both sides; a shorter bar is hollow."
 	}
 	list := ranked(e.list)
 	if len(list) > mostCoefficients {

@@ -172,3 +172,48 @@ func TestReleasedCurvatureTakesThePlaceOfTheRest(t *testing.T) {
 		}
 	}
 }
+
+// TestCurvatureTellsTheRows tests the second moment of the rows that a released curvature tells: the curvature over its level,
+// which is that of the intercept over the square of the intercept's value, with noise that is smaller by it.
+func TestCurvatureTellsTheRows(t *testing.T) {
+	h := []float64{.3, .1, .1, .5}
+	released := runrecord.NewMoment(h, 2, .004, 0)
+	m, level, err := (&law{Curvature: released}).rowMoment(.5)
+	if err != nil || !near(level, 2, 1e-2) || m.Sigma != .004/level || m.Step != released.Step/level {
+		t.Fatalf("%v: %+v at the level %v", err, m, level)
+	}
+	got, err := m.symmetric()
+	if err != nil || !near(got.At(0, 1), .05, 1e-2) || !near(got.At(1, 1), .25, 1e-2) {
+		t.Errorf("%v: %v", err, got)
+	}
+	released.Sigma = .26
+	if _, _, err := (&law{Curvature: released}).rowMoment(.5); err == nil {
+		t.Error("the noise hides the curvature of the intercept")
+	}
+}
+
+// TestPossibleMomentsAreOfTheNoise tests the first of the possible moments of rows: that of the rows with noise, corrected
+// for noise of the same standard deviation.
+func TestPossibleMomentsAreOfTheNoise(t *testing.T) {
+	const sigma = .05
+	rows := mat.NewSymDense(3, []float64{.4, .1, .05, .1, .3, .02, .05, .02, .1})
+	list, err := possible(rows, nil, sigma)
+	if err != nil {
+		t.Fatal(err)
+	}
+	coins, noisy := rand.New(rand.NewPCG(5, 6)), mat.NewSymDense(3, nil)
+	for i := range 3 {
+		noisy.SetSym(i, i, rows.At(i, i)+sigma*coins.NormFloat64())
+		for j := i + 1; j < 3; j++ {
+			noisy.SetSym(i, j, rows.At(i, j)+sigma*coins.NormFloat64()/math.Sqrt2)
+		}
+	}
+	var e mat.EigenSym
+	e.Factorize(noisy, true)
+	if want := newReleased(e, &moment{Sigma: sigma}).rows(); !mat.EqualApprox(list[0], want, 1e-12) {
+		t.Errorf("%v: must be %v", mat.Formatted(list[0]), mat.Formatted(want))
+	}
+	if other := newReleased(e, &moment{Sigma: 1.0625 * sigma}).rows(); mat.EqualApprox(list[0], other, 1e-6) {
+		t.Error("the correction does not know the noise")
+	}
+}

@@ -57,8 +57,8 @@ func (f *Fit) curves(n runNoise) (s Section, ok bool) {
 // surface has the mean 0 between the bounds, since no means over the rows were released.
 func (f *Fit) aboutCurves(e explanation, overBounds bool) string {
 	if fit := f.inference(); fit != nil {
-		return fmt.Sprintf("Each curve is the part of the prediction that depends on one column alone, less its value at a "+
-			"knot in the middle, where the band has no width. Bands are %.4g%% confidence intervals of the difference from "+
+		return fmt.Sprintf("Each curve is the part of the prediction that depends on one column alone, as a difference "+
+			"from its value at the middle knot, where the band has no width. Bands are %.4g%% confidence intervals of the difference from "+
 			"there, of sampling and privacy noise together, point by point: with many points, some miss. They belong to "+
 			"curves with these knots. A curve of which noise hides a knot is not drawn: fewer knots, or narrower public "+
 			"bounds, help. Grey stretches hold few rows. Curves describe the model, not causes.", 100*fit.Level)
@@ -359,7 +359,7 @@ func (f *Fit) interactions() (s Section, ok bool) {
 	s = Section{Title: "Interactions", Parts: []Part{Note(fmt.Sprintf("How the score varies is computed from the model and "+
 		"from a synthetic table of %s rows, which was made again from the certificate: its columns have about the released "+
 		"distributions and relations. %s A sum of functions of single columns explains %s of the score's variance; the "+
-		"rest is interactions. Synthetic rows are no persons, and relations of three columns or more are not theirs. Noise of "+
+		"rest is interactions. Synthetic rows are no persons, and have no relations of three columns or more. Noise of "+
 		"the model is in all figures.",
 		Number(synthetic.Rows), recheck, ofVariance(e.Sum)))}}
 	bars := Bars{Title: "The share of the score that each column alone explains", X: Axis{Label: "share of the score's variance"},

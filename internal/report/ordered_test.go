@@ -42,7 +42,7 @@ func TestOrderedInNumbers(t *testing.T) {
 	if len(got) != 3 || slices.ContainsFunc([]int{0, 1, 2}, func(k int) bool { return math.Abs(got[k]-want[k]) > 1e-12 }) {
 		t.Fatalf("thresholds = %v, want %v", got, want)
 	}
-	text := " The log-odds of a class or a higher one are the sum minus the class's threshold. The thresholds are 0 from " +
+	text := " The log-odds of a class or a higher class are the score minus the threshold of the class. The thresholds are 0 from " +
 		"fair, 1.11 from good, 1.64 from best on. They are in order in every model of this loss."
 	if f.ordering() != text {
 		t.Errorf("the page says%s\nwant%s", f.ordering(), text)

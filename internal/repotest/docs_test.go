@@ -49,8 +49,10 @@ func TestContributingSaysTheLayers(t *testing.T) {
 
 var (
 	markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	mathematics  = regexp.MustCompile(`^(?:\w|\W+|\w\W.*)$`) // a variable, or a formula that begins with one
 	testNamed    = regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Z]\\w+)`")
 	fenced       = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+	tableRule    = regexp.MustCompile(`^\|[-| :]+\|$`)
 	notInAnchors = regexp.MustCompile(`[^\pL\pN_\- ]`)
 )
 
@@ -120,9 +122,17 @@ func TestDocumentsNameWhatThereIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		inTable := false
+		for line := range strings.Lines(fenced.ReplaceAllString(string(text), "")) {
+			line = strings.TrimSpace(line)
+			inTable = line != "" && (inTable || tableRule.MatchString(line))
+			if inTable && !(strings.HasPrefix(line, "|") && strings.HasSuffix(line, "|")) {
+				t.Errorf("%s has a line break within a row of a table, or no empty line after it: %s", d, line)
+			}
+		}
 		for _, m := range markdownLink.FindAllStringSubmatch(fenced.ReplaceAllString(string(text), ""), -1) {
-			if strings.Contains(m[1], ":") || !strings.ContainsAny(m[1], "./#") {
-				continue // a web address, or mathematics
+			if strings.Contains(m[1], ":") || mathematics.MatchString(m[1]) {
+				continue // a web address, or a product of brackets
 			}
 			links++
 			path, anchor, has := strings.Cut(m[1], "#")

@@ -28,3 +28,10 @@ func TestMeansOfFeatures(t *testing.T) {
 		}
 	}
 }
+
+// TestLevelHasFiveDigits tests the released mean curvature that a record keeps, and its noise.
+func TestLevelHasFiveDigits(t *testing.T) {
+	if l := (Trace{}).WithLevel(.123456789, .00987654321); l.Level != .12346 || l.LevelSigma != .0098765 {
+		t.Errorf("%v, %v", l.Level, l.LevelSigma)
+	}
+}

@@ -111,26 +111,25 @@ func (t Times) Cumulative(z, time float64) (sum float64) {
 
 // Doubt returns the standard error of the logarithm of Cumulative(z, time) that is due to the hazards of intervals, as a shift
 // of the margin z. errors are the standard errors of their logarithms, as independent; of several levels it takes the largest
-// result. An error of an interval's hazard moves the intercept the other way, by the interval's share of the events. Where noise
-// makes the errors, they are in inverse proportion to the events, by which the shares are taken.
+// result. An error of an interval's hazard also moves the intercept the other way, by the interval's share of the events. That
+// is left out, since it makes the error smaller.
 func (t Times) Doubt(errors []float64, z, time float64) (most float64) {
 	k := len(t.Cuts)
 	for level := 0; (level+1)*k <= len(errors); level++ {
-		var sum, events, before, square float64
-		of, weights := t.Of(level), make([]float64, k) // derivatives in z
+		var sum, square, before float64
+		of := t.Of(level)
 		for j, to := range t.Cuts {
 			after := of.Cumulative(z, min(to, time))
-			if weights[j] = after - before; t.Grouped == Logit {
-				weights[j] = -math.Expm1(-weights[j])
+			weight := after - before // the derivative in z
+			if t.Grouped == Logit {
+				weight = -math.Expm1(-weight)
 			}
-			sum, before = sum+weights[j], after
-			events += 1 / max(errors[level*k+j], 1e-9)
+			e := errors[level*k+j] * weight
+			sum, square, before = sum+weight, square+e*e, after
 		}
-		for j, w := range weights {
-			e := max(errors[level*k+j], 1e-9)
-			square += math.Pow(w/max(sum, 1e-300)*e-1/events, 2)
+		if sum > 0 {
+			most = max(most, math.Sqrt(square)/sum)
 		}
-		most = max(most, math.Sqrt(square))
 	}
 	return most
 }

@@ -187,7 +187,7 @@ func (c *Config) begun(ctx context.Context, p *prepared, r *recorder, f *Fitted,
 	}
 	begun := Begun{Base: base, Plan: planned.Summary}
 	if planned.Family.Name != f.Family.Name {
-		c, begun.Family, h.Family, h.Features = planned.config.of(c.Schema), &planned.Family.Family, &planned.Family.Family, ""
+		begun.Family, h.Family, h.Features = &planned.Family.Family, &planned.Family.Family, ""
 	}
 	straight := planned.Straightens(f.Schema)
 	if straight {

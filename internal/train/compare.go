@@ -51,9 +51,9 @@ func (p Planned) Decides() string {
 	case p.Compare.Keep:
 		return "with intervals the fit is published whatever that says"
 	case p.convex:
-		return "a worse fit becomes the constant, an unclear one moves toward it by as much as noise is in it"
+		return "a fit that is worse than the constant becomes it; if noise hides which is better, the fit moves toward it"
 	}
-	return "a worse fit becomes the constant, an unclear one is published, since the objective is not convex"
+	return "a fit that is worse than the constant becomes it; if noise hides which is better, the fit is published"
 }
 
 // without returns the problem p with its budget p.Mu^2 reduced by charge, which must be less than p.Mu^2.

@@ -387,8 +387,8 @@ func (c *Config) loss() (loss.Loss, error) {
 	}
 	g, counts := loss.Unweighted(l).(interface{ Grouped() string })
 	if target.Event != "" && !counts || counts && g.Grouped() != target.Grouped {
-		return nil, fmt.Errorf("model.loss: schema.target %q: loss %s: is not that of the target: the time to an event has a "+
-			"loss of counts and, if it is grouped, cloglog or logit-hazard: leave model.loss out", target.Column, l.Name())
+		return nil, fmt.Errorf("model.loss: schema.target %q: loss %s: is not the loss of this target: the time to an "+
+			"event chooses its own loss: leave model.loss out", target.Column, l.Name())
 	}
 	if _, own := l.(interface{ Odds() []float64 }); target.Grouped == targetpair.Logit && !own {
 		return nil, fmt.Errorf("model.loss: schema.target %q: loss %s: must be logit-hazard itself with target.grouped = logit: the "+

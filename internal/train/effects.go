@@ -349,21 +349,16 @@ func (s *Stage) Run(ctx context.Context, o optimize.Oracle, base *dataset.Schema
 	if err == nil {
 		err = refine(schema)
 	}
-	if err != nil {
-		first.Complete = false
-		return first, base, err
-	}
-	problem := s.second
+	problem, algorithm := s.second, s.algorithm
 	problem.Start = start
-	algorithm := s.algorithm
-	if t, ok := algorithm.(firstorder.Transferred); ok {
-		if t.Moment, s.metric, err = synthesised(base, schema, first, seed); err != nil {
-			first.Complete = false
-			return first, base, err
-		}
+	if t, ok := algorithm.(firstorder.Transferred); ok && err == nil {
+		t.Moment, s.metric, err = synthesised(base, schema, first, seed)
 		algorithm = t
 	}
-	plan, err := algorithm.Plan(ctx, problem)
+	var plan optimize.Plan
+	if err == nil {
+		plan, err = algorithm.Plan(ctx, problem)
+	}
 	if err != nil {
 		first.Complete = false
 		return first, base, err

@@ -174,9 +174,9 @@ var leastSizes = map[string]map[string]float64{
 	Interactions: {"numbers": optimize.SmallSize, "classes": 230, "counts": 470},
 }
 
-// rareCurves and rareEffects are for two classes of which one is rare: curves have at least the size rareCurves over the
-// ratio of the size M to N, and effects rareEffects, whatever the ratio.
-const rareCurves, rareEffects = 32, 160
+// rareCurves, rareGrowth and rareEffects are for two classes of which one is rare: for the ratio r of the size M to N,
+// curves have at least the size rareCurves r^-rareGrowth, and effects rareEffects, whatever the ratio.
+const rareCurves, rareGrowth, rareEffects = 27, 1.5, 160
 
 // leastCurvesOfMany is the least size of curves of three or more classes: below it lines were better on the one such
 // table.
@@ -190,7 +190,7 @@ func leastSize(family string, l loss.Loss, ratio float64) float64 {
 	case family == Curves && loss.RowLoss(l).Target() == loss.Classes:
 		return leastCurvesOfMany
 	case family == Curves && twoClasses(l):
-		return max(least, rareCurves/ratio)
+		return max(least, rareCurves*math.Pow(ratio, -rareGrowth))
 	case family == Interactions && twoClasses(l):
 		return max(rareEffects, least*ratio)
 	default:
@@ -253,10 +253,8 @@ func (c *Config) choose(budget account.Budget, records int) (*Config, error) {
 	return c.as(f)
 }
 
-// simpler returns the configuration of the next simpler family, which a fit of two classes takes if the rule took a
-// richer one and its effective size N, times ratio at the released base rate, is too small. It returns nil if the family
-// stays. ranks is the release of ranks in the plan of the richer family. The choice follows from released numbers and
-// costs nothing.
+// simpler returns the configuration of the next simpler family, which a fit of two classes takes at no cost if its size N,
+// times ratio at the released base rate, is too small; nil if the family stays. ranks is the plan's release of ranks.
 func (c *Config) simpler(N, ratio float64, ranks *Ranks, l loss.Loss) (*Config, error) {
 	f, size, least := c.chosen, N*ratio, leastSize(c.chosen.Name, l, ratio)
 	if !f.Chosen || f.Name == Lines || !twoClasses(l) || size >= least {
@@ -284,8 +282,7 @@ func (c *Config) simpler(N, ratio float64, ranks *Ranks, l loss.Loss) (*Config, 
 	return &r, nil
 }
 
-// Straightens reports whether the plan, made at a released base rate, is for rows without the curves that the rows
-// of the schema now have: lines took the place of a richer family.
+// Straightens reports whether the plan is for rows without the curves of the schema now (see simpler).
 func (p Planned) Straightens(now *dataset.Schema) bool { return p.Schema.Scale() != now.Scale() }
 
 // Kept returns the configuration without the choice of simpler, for audits: their tables are smaller than the fit's.
@@ -295,8 +292,8 @@ func (c *Config) Kept() *Config {
 	return &k
 }
 
-// conditions says for which released shares of a class a fit of two classes takes a simpler family than name (see
-// simpler), whose plan is p. of plans another family.
+// conditions says for which released shares of a class a fit takes a simpler family than name, whose plan is p (see
+// simpler). of plans another family.
 func (c *Config) conditions(name string, p Planned, l loss.Loss, of func(family string) Planned) (text string) {
 	if p.Base == nil || !twoClasses(l) {
 		return ""
@@ -308,7 +305,7 @@ func (c *Config) conditions(name string, p Planned, l loss.Loss, of func(family 
 		N := p.Summary.Effective
 		ratio := rareEffects / N
 		if families[i] == Curves {
-			ratio = max(leastSize(Curves, l, 1)/N, math.Sqrt(rareCurves/N))
+			ratio = max(leastSize(Curves, l, 1)/N, math.Pow(rareCurves/N, 1/(1+rareGrowth)))
 		}
 		if ratio < 1 {
 			text += fmt.Sprintf("; %s if a class has a released share below %.2g%%", families[i-1], 50*(1-math.Sqrt(1-ratio)))

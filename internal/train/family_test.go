@@ -114,17 +114,13 @@ func TestFamiliesOfKeys(t *testing.T) {
 				t.Errorf("%q: the family that was taken is refused: %s", test.changes, f.Refused)
 			}
 		}
-		warned := false
-		for _, w := range p.Warnings() {
-			warned = warned || w.Code == WarnFamily
-		}
-		if want := test.chosen && test.want != Lines; warned != want {
-			t.Errorf("%q: warned of the family %v", test.changes, warned)
+		if p.Family.Unasked != test.chosen {
+			t.Errorf("%q: the rule chose, unasked: %v", test.changes, p.Family.Unasked)
 		}
 	}
 	asked := planOf(t, config(t, 3, "{loss: logistic}", "{loss: logistic, family: auto}"), many)
-	if w := asked.Warnings(); asked.Family.Name != Interactions || len(w) > 0 {
-		t.Errorf("family: auto takes %s, with warnings %v", asked.Family.Name, w)
+	if w := asked.Warnings(); asked.Family.Name != Interactions || asked.Family.Unasked || len(w) > 0 {
+		t.Errorf("family: auto takes %+v, with warnings %v", asked.Family, w)
 	}
 }
 

@@ -145,9 +145,8 @@ func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 	}
 	if query.Margins(row, 0) == query.Scored {
 		if _, several := l.(loss.Units); several {
-			return 0, fmt.Errorf("inference: schema.unit: must be left out with loss %s: what a record contributes to the "+
-				"curvature of ordered classes is bounded for one row, whose cuts share its weight "+
-				"(docs/explanation/decisions/0078)", row.Name())
+			return 0, fmt.Errorf("inference: schema.unit: must be left out with loss %s: the bound on a record's "+
+				"curvature is proved for one row only (docs/explanation/decisions/0078)", row.Name())
 		}
 		return onestep.Ordered, nil
 	}

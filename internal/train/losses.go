@@ -45,9 +45,10 @@ var lossUses = map[string]struct{ shown, use string }{
 	"hinge":          {"hinge", "two classes; a support-vector classifier"},
 	"ramp":           {"ramp", "two classes; like hinge, but rows far on the wrong side have no pull"},
 	"softmax": {"softmax(3)",
-		"three classes or more; softmax without a number takes the number of declared classes"},
+		"three classes or more; softmax(5) states their number, which softmax takes from target.classes"},
 	"ordered": {"ordered(3)",
-		"three ordered classes or more: proportional odds; ordered without a number takes the number of declared classes"},
+		"three ordered classes or more: proportional odds; " +
+			"ordered(5) states their number, which ordered takes from target.classes"},
 	"huber":    {"huber(0.1)", "numbers; between mean and median: outliers pull with a bounded force"},
 	"squared":  {"squared(0.5)", "numbers; least squares, with residuals clipped"},
 	"absolute": {"absolute", "numbers; the median"},

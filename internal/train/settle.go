@@ -92,8 +92,6 @@ type Planned struct {
 	costs costs
 	// begin plans the fit again, for the released base rate.
 	begin func(context.Context, Planned, Base) (Planned, error)
-	// config is the configuration of the plan.
-	config *Config
 	// left is the problem at which the fit begins at 0, with the budget that the releases beside the algorithm leave.
 	left optimize.Problem
 }
@@ -367,8 +365,8 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	}
 	// A plan on Poisson samples spends the whole budget.
 	if hazards != nil && plan.Needs().Schedule != nil {
-		return nil, Planned{}, nil, fmt.Errorf("train.algorithm: %s: spends the whole budget on Poisson samples, and none is "+
-			"left for the baseline hazard: must be another, such as auto, for the time to an event", plan.Summary().Algorithm)
+		return nil, Planned{}, nil, fmt.Errorf("train.algorithm: %s: spends the whole budget on Poisson samples, and "+
+			"leaves none for the baseline hazard of the time to an event: choose another algorithm, such as auto", plan.Summary().Algorithm)
 	}
 	if (compare != nil || ranks != nil || rate != nil) && plan.Needs().Schedule != nil {
 		for _, key := range []string{"ranks", "base", "compare"} {
@@ -416,7 +414,7 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		Records: records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates,
 		Plan:  plan,
 		Ranks: ranks, Hazards: hazards, Base: rate, Start: stated, Compare: compare, NotCompared: why, Schema: base.Schema, Adapted: c.adapted,
-		First: first, Family: c.chosen, config: base,
+		First: first, Family: c.chosen,
 		Filter: account.Filter(c.Schema.Filter()),
 		Unit:   unitOf(c.Schema, l),
 		chosen: c.Train.Settings["steps"] != nil,

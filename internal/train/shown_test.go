@@ -363,7 +363,7 @@ func TestGainsOfFamilies(t *testing.T) {
 	if leastSize(Curves, several, 1) != 100 || leastSize(Curves, several, .5) != 100 {
 		t.Errorf("three classes: %v and %v", leastSize(Curves, several, 1), leastSize(Curves, several, .5))
 	}
-	if least := leastSize(Curves, loss.Logistic(), .2); !near(least, 160, 1e-12) || leastSize(Curves, loss.Logistic(), .9) != 40 || leastSize(Interactions, loss.Logistic(), .2) != 160 ||
+	if least := leastSize(Curves, loss.Logistic(), .2); !near(least, 27/math.Sqrt(.008), 1e-12) || leastSize(Curves, loss.Logistic(), .9) != 40 || leastSize(Interactions, loss.Logistic(), .2) != 160 ||
 		leastSize(Interactions, loss.Logistic(), .9) != 207 {
 		t.Errorf("a rare class: curves from %v", least)
 	}
@@ -414,7 +414,7 @@ func TestReasonOfTheFamily(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				simplified(Lines, max(40/p.signal(), math.Sqrt(32/p.signal())))
+				simplified(Lines, max(40/p.signal(), math.Pow(27/p.signal(), .4)))
 				break
 			}
 			if want != "" {

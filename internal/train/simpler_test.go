@@ -90,6 +90,20 @@ func TestConditionsOfFamilies(t *testing.T) {
 			&percent); err != nil || (p.signal() < 50) != (records == 1000) {
 			t.Fatalf("%q: %v, size %v", p.Family.Why, err, p.signal())
 		}
+		// Of a class of share s a record counts 4 s (1-s). The size must be at least 40, and 32 over that number.
+		ratio := func(s float64) float64 { return 4 * s * (1 - s) }
+		least := func(s float64) float64 { return max(40, 32/ratio(s)) }
+		low, high := 0., .5
+		for range 60 {
+			if s := (low + high) / 2; p.Summary.Effective*ratio(s) < least(s) {
+				low = s
+			} else {
+				high = s
+			}
+		}
+		if want := fmt.Sprintf("; lines if a class has a released share below %.2g%%", 100*low); !strings.HasSuffix(p.Family.Why, want) {
+			t.Errorf("%q: must end in %q", p.Family.Why, want)
+		}
 		for _, share := range []float64{percent * .95, percent * 1.05} {
 			base, ok := p.Base.AtShares([]float64{1 - share/100, share / 100})
 			if !ok {
@@ -101,6 +115,12 @@ func TestConditionsOfFamilies(t *testing.T) {
 			}
 			if simpler := begun.Family.Name == Lines; simpler != (share < percent) || begun.Straightens(p.Schema) != simpler {
 				t.Errorf("share %v%%, where lines are taken below %v%%: %+v", share, percent, begun.Family)
+			}
+			s := share / 100
+			want := fmt.Sprintf("not curves: effective size %.3g at the released base rate is below %.3g; before that release: %s",
+				p.Summary.Effective*ratio(s), least(s), p.Family.Why)
+			if begun.Family.Name == Lines && begun.Family.Why != want {
+				t.Errorf("%q: must be %q", begun.Family.Why, want)
 			}
 		}
 	}

@@ -49,9 +49,6 @@ const (
 	// WarnPairs: interactions with numbers are left out, since the table is too small for them at this
 	// budget.
 	WarnPairs = "interactions-left-out"
-	// WarnFamily: the configuration has no key family, and the rule chose a family other than lines, which such
-	// configurations had before there was the key.
-	WarnFamily = "family-chosen"
 	// WarnWhole: reduce: jl(auto) keeps all features, since the rows have no more features than its rule
 	// keeps.
 	WarnWhole = "rows-not-reduced"
@@ -185,10 +182,5 @@ func (h Header) unlikeRows(r Released) bool {
 func (p Planned) Warnings() []Warning {
 	list := append(startWarnings(p.Summary),
 		privacyWarnings(p.Budget.Epsilon(), p.Budget.Delta(), p.Records, p.signal())...)
-	if f := p.Family; f.Unasked && f.Name != Lines {
-		list = append(list, warn(WarnFamily, "the configuration has no model.family, and the rule took %s; versions "+
-			"without this key fitted lines: family: lines keeps that model, and family: auto this choice without this "+
-			"warning", f.Name)...)
-	}
 	return append(list, p.Adapted...)
 }

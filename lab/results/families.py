@@ -292,7 +292,7 @@ def cells(all):
             found.setdefault((r["table"], r["rows"], r["epsilon"], kind(r)), {}).setdefault(r["family"], []).append(r)
     for key, families in found.items():
         if key[2] >= 8:
-            least = max(statistics.median(map(worth, rs)) for rs in families.values())
+            least = max(statistics.median(map(worth, rs)) for f, rs in families.items() if f != "auto")
             free[key[:2]] = max(least, free.get(key[:2], 0))
     for key, families in sorted(found.items()):
         if key[2] != FREE and "curves" in families and free.get(key[:2], 0) > 0:
@@ -321,7 +321,7 @@ def chosen(key, gains):
         curves = SEVERAL
     elif key[3] == "classes":  # sizes are those of equal classes
         ratio = RATIO[key[0]]
-        curves, effects = max(curves, 32 / ratio) / ratio, max(effects * ratio, 160) / ratio
+        curves, effects = max(curves, 27 * ratio**-1.5) / ratio, max(effects * ratio, 160) / ratio
     if "effects" in gains and gains["effects"][1] >= effects:
         return "effects"
     return "curves" if gains["curves"][1] >= curves else "lines"
