@@ -112,11 +112,11 @@ func TestEstimandToTheLetter(t *testing.T) {
 		{nil, false, far + ".", "", ""},
 		{nil, true, "If the model is wrong the coefficient is that of the best fit to the population, in which every row weighs the " +
 			"same.", "", ""},
-		{[]float64{.41, .06, .97, .02, .99, .02, 2, 9}, false, far + ": the weights leave 41% (noise 6%) of the spread of age, and " +
+		{[]float64{.41, .09, .97, .02, .99, .02, 2, 9}, false, far + ": the weights leave 41% (noise 9%) of the spread of age, and " +
 			"`inference: {rows: unweighted}` asks for the best fit to rows that weigh the same, with more noise.",
-			"the weights of rows leave 41% (noise 6%) of the spread of age", ""},
-		{[]float64{.97, .02, .8, .04, .99, .02, 0, 0}, false, far + ": the weights leave 80% of each column's spread or more, with a noise " +
-			"of 4%.", "", ""},
+			"the weights of rows leave 41% (noise 9%) of the spread of age", ""},
+		{[]float64{.97, .02, .8, .09, .99, .02, 0, 0}, false, far + ": the weights leave 80% of each column's spread or more, with a noise " +
+			"of 9%.", "", ""},
 		{[]float64{.2, .3, .97, .02, .99, .02, 0, 0}, false, far + ".", "", ""},
 	} {
 		m := withIntervals(t, func(f *inference.Fit) { f.Left, f.Unweighted = c.left, c.unweighted })
