@@ -11,9 +11,8 @@ import (
 // Budget is the privacy budget of a fit. All releases of the fit together are (Epsilon, Delta)-differentially
 // private under Relation. Only Records and Dataset may be left out.
 type Budget struct {
-	// Epsilon must be finite and > 0. Let A and B be neighbouring tables, and S any set of results. The
-	// probability that a fit's releases are in S is, for table A, at most e^Epsilon times the probability for
-	// table B, plus Delta.
+	// Epsilon must be finite and > 0. Let A and B be neighbouring tables, and S any set of results. The probability
+	// that a fit's releases are in S is, for table A, at most e^Epsilon times the probability for table B, plus Delta.
 	Epsilon float64
 	// Delta must be > 0 and below 1/2. With probability Delta there may be no protection at all, so Delta
 	// should be below 1/(number of records).
@@ -40,10 +39,9 @@ const (
 	AddOrRemove = account.AddOrRemove
 )
 
-// Dataset is a dataset that its owner registered in a store of budgets. The registration sets a cap on the
-// privacy loss of all releases about the dataset (package budget; stillpoint budget create). A fit is charged
-// its whole budget in the store before its first release. When the fit has ended, the store frees the unused
-// part.
+// Dataset is a dataset that its owner registered in a store of budgets. The registration sets a cap on the privacy loss
+// of all releases about the dataset (package budget; stillpoint budget create). A fit is charged its whole budget in
+// the store before its first release. When the fit has ended, the store frees the unused part.
 type Dataset struct {
 	// Store is the address of the store, sqlite:FILE or postgres://USER@HOST/DATABASE. Spec.Stores opens it.
 	// Name is the dataset's name in the store.

@@ -1,11 +1,10 @@
 // Package stillpoint trains models on sensitive records under differential privacy. Its optimizers find
 // stationary points of the loss.
 //
-// Fit takes a table, public facts about the table's columns, a loss and a budget. It returns a model and a
-// certificate. Anybody can recheck the privacy cost from the certificate. Plan returns the plan that Fit
-// would run. Verify rechecks a saved model and certificate. Predict applies a model to rows. The command in
-// cmd/stillpoint uses this package. Programs with their own losses, optimizers or stores use the packages in
-// this module's folders.
+// Fit takes a table, public facts about the table's columns, a loss and a budget. It returns a model and a certificate.
+// Anybody can recheck the privacy cost from the certificate. Plan returns the plan that Fit would run. Verify rechecks
+// a saved model and certificate. Predict applies a model to rows. The command in cmd/stillpoint uses this package.
+// Programs with their own losses, optimizers or stores use the packages in this module's folders.
 //
 // # The guarantee
 //
@@ -27,12 +26,11 @@
 // tables further apart (non-expansiveness). Phased SGD accepts only losses that are proven convex and smooth.
 // Its rounding errors are bounded and charged, and the certificate states the assumption.
 //
-// Sensitivity is enforced. Each record's contribution, a gradient or a difference of gradients, is clipped.
-// The arithmetic's rounding errors are bounded and charged. Contributions are rounded to integers and summed
-// exactly, and exactly rounded normal noise is added. The released value is a function of the result of the
-// ideal mechanism, which works with real numbers. Package account has the arithmetic of charges. Package
-// curator keeps the records and gives other packages noisy answers only. The derivation is in
-// docs/explanation/exactness.md.
+// Sensitivity is enforced. Each record's contribution, a gradient or a difference of gradients, is clipped. The
+// arithmetic's rounding errors are bounded and charged. Contributions are rounded to integers and summed exactly, and
+// exactly rounded normal noise is added. The released value is a function of the result of the ideal mechanism, which
+// works with real numbers. Package account has the arithmetic of charges. Package curator keeps the records and gives
+// other packages noisy answers only. The derivation is in docs/explanation/exactness.md.
 //
 // A row filter is possible only on a column that is declared public: everybody may know the column's value
 // for every row. The row filter is part of the guarantee. Neighbouring tables then differ in one row that
@@ -47,14 +45,12 @@
 // # The adversary
 //
 // The adversary knows every record but one, the configuration, the code and everything a run writes: model,
-// certificate, ledger, progress, exit status. It may choose the records that it knows, and they may be
-// malformed. It does not see the machine's memory, and it does not measure time at a resolution that tells
-// rows apart.
+// certificate, ledger, progress, exit status. It may choose the records that it knows, and they may be malformed. It
+// does not see the machine's memory, and it does not measure time at a resolution that tells rows apart.
 //
-// The adversary may crash the program, and it sees everything that the operating system stores about the
-// crash. The command leaves no traceback and no core file. A Go program must do the same: it must call
-// Silence first in its main function. It must not log recovered panics or stacks, serve profiles, or show its
-// goroutines in any other way.
+// The adversary may crash the program, and it sees everything that the operating system stores about the crash. The
+// command leaves no traceback and no core file. A Go program must do the same: it must call Silence first in its main
+// function. It must not log recovered panics or stacks, serve profiles, or show its goroutines in any other way.
 //
 // # Out of scope
 //

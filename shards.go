@@ -8,10 +8,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator"
 )
 
-// Shards is a table in partitions that workers hold in other processes and on other machines (ServeShard). A fit
-// waits for all partitions. If a worker is lost, the fit waits for another worker of that partition, which must hold
-// the same rows in the same order. If the schema has a unit, the unit's cell alone must determine the partition of a
-// row.
+// Shards is a table in partitions that workers hold in other processes and on other machines (ServeShard). A fit waits
+// for all partitions. If a worker is lost, the fit waits for another worker of that partition, which must hold the same
+// rows in the same order. If the schema has a unit, the unit's cell alone must determine the partition of a row.
 type Shards struct {
 	// Count is the number of partitions, at least one. They are numbered from zero.
 	Count int

@@ -37,9 +37,8 @@ type Spec struct {
 	// auto or date: auto then have the bounds that the description released, and the costs of the two add up. Empty
 	// means none.
 	Described string
-	// Loss is the loss of one row. It must be a loss of package loss, because the model's file stores only
-	// the loss's name. If the schema has a privacy unit, the field Units says how the losses of the unit's
-	// rows are combined.
+	// Loss is the loss of one row. It must be a loss of package loss, because the model's file stores only the loss's
+	// name. If the schema has a privacy unit, the field Units says how the losses of the unit's rows are combined.
 	Loss loss.Loss
 	// Budget is the privacy budget of the fit. It has no default.
 	Budget Budget
@@ -130,9 +129,8 @@ func ReadConfigOver(path string, shards *Shards) (*Config, error) {
 	return &Config{c}, nil
 }
 
-// Fit trains a model. It reads the table through package curator, makes a plan from public numbers, charges
-// the whole budget, trains, and makes the model and the certificate. Anybody can recheck the privacy cost
-// from the certificate.
+// Fit trains a model. It reads the table through package curator, makes a plan from public numbers, charges the whole
+// budget, trains, and makes the model and the certificate. Anybody can recheck the privacy cost from the certificate.
 //
 // All releases of a fit, the Result included, are (Budget.Epsilon, Budget.Delta)-differentially private for
 // neighbouring tables. Neighbouring tables differ in one row or, where the schema has a unit, in all rows of

@@ -59,10 +59,9 @@ func Text[T any](name string, of func(T) string) Column[T] {
 	return Column[T]{curator.Text(name, of)}
 }
 
-// Rows returns a table of records in the program's memory. Each record makes exactly one row, even if its
-// cells are invalid. The fit reads and copies the records when it begins. The columns' functions run on one
-// goroutine. A function that panics ends the fit; the panic's value is shown nowhere, since it could contain
-// a record.
+// Rows returns a table of records in the program's memory. Each record makes exactly one row, even if its cells are
+// invalid. The fit reads and copies the records when it begins. The columns' functions run on one goroutine. A function
+// that panics ends the fit; the panic's value is shown nowhere, since it could contain a record.
 func Rows[T any](records []T, columns ...Column[T]) Table {
 	inner := make([]curator.Column[T], len(columns))
 	for i, c := range columns {
@@ -83,9 +82,8 @@ func (t Table) Written(as dataset.CSV) Table {
 	return t
 }
 
-// Named returns a copy of the table with a public name. The ledgers of folders sum the fits of a table by its
-// name, or by its path if it has no name. Fits of Rows and Readers without a name are summed as if they all
-// used one table.
+// Named returns a copy of the table with a public name. The ledgers of folders sum the fits of a table by its name, or
+// by its path if it has no name. Fits of Rows and Readers without a name are summed as if they all used one table.
 func (t Table) Named(name string) Table {
 	t.name = name
 	return t

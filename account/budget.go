@@ -81,10 +81,9 @@ func (e *ChargedError) Error() string {
 // Unwrap returns the error that ended the fit.
 func (e *ChargedError) Unwrap() error { return e.Err }
 
-// Guarantee is a promise about everything that one run, or several runs together, release:
-// (Epsilon, Delta)-differential privacy under Relation for records of Unit. Budgets, caps, ledgers,
-// certificates, models and reports all use this type. The order in which its fields are written
-// differs between their file formats.
+// Guarantee is a promise about everything that one run, or several runs together, release: (Epsilon,
+// Delta)-differential privacy under Relation for records of Unit. Budgets, caps, ledgers, certificates, models and
+// reports all use this type. The order in which its fields are written differs between their file formats.
 type Guarantee struct {
 	// Relation decides which tables are neighbours.
 	Relation Relation `json:"relation"`

@@ -12,9 +12,8 @@ import (
 // one release reads.
 const Everyone uint64 = 0
 
-// MaxCohort is the largest identifier of a cohort (a group of records that one release reads). It
-// is also the largest number of records of a session. Cohorts other than [Everyone] are disjoint
-// and numbered from 1.
+// MaxCohort is the largest identifier of a cohort (a group of records that one release reads). It is also the largest
+// number of records of a session. Cohorts other than [Everyone] are disjoint and numbered from 1.
 const MaxCohort = math.MaxInt32
 
 // EventKind names the kind of mechanism of a release. The ledger refuses an event of a kind that is
@@ -69,10 +68,9 @@ type Event struct {
 	// Sigma is the standard deviation of the noise in each coordinate, in the
 	// unit of Sensitivity.
 	Sigma float64 `json:"sigma"`
-	// Charge is the charge to each record of the cohort, in units of mu^2. For a Gaussian release
-	// it is at least (Sensitivity/Sigma)^2. For a selection it is at least the square of
-	// [mechanism.SelectionMu]. The constructors of events set it to this value, rounded up. For a
-	// sampled Gaussian release they set it to 0.
+	// Charge is the charge to each record of the cohort, in units of mu^2. For a Gaussian release it is at least
+	// (Sensitivity/Sigma)^2. For a selection it is at least the square of [mechanism.SelectionMu]. The constructors of
+	// events set it to this value, rounded up. For a sampled Gaussian release they set it to 0.
 	Charge float64 `json:"charge"`
 	// Sampling is the probability with which a record joins a sample. It is 0 for events that are not
 	// sampled.
@@ -106,10 +104,9 @@ func StabilityEvent(question, loss string, cohort uint64, sensitivity, sigma flo
 	return e.charged()
 }
 
-// SampledEvent returns the event of a Gaussian release over a Poisson sample. sampling is the
-// probability with which each record joins the sample, in (0, 1]. contribution is an upper bound on
-// the norm of one record's contribution to the sum, and sigma is the standard deviation of the
-// noise. The event's charge is 0.
+// SampledEvent returns the event of a Gaussian release over a Poisson sample. sampling is the probability with which
+// each record joins the sample, in (0, 1]. contribution is an upper bound on the norm of one record's contribution to
+// the sum, and sigma is the standard deviation of the noise. The event's charge is 0.
 func SampledEvent(question string, sampling, contribution, sigma float64) (Event, error) {
 	e := Event{Kind: SampledGaussian, Question: question, Sensitivity: contribution, Sigma: sigma, Sampling: sampling}
 	if _, err := e.recharge(); err != nil {
@@ -135,9 +132,8 @@ func (e Event) charged() (Event, error) {
 	return e, nil
 }
 
-// recharge returns the charge that the event's kind, sensitivity, noise and epsilon require. It
-// ignores the field Charge. It returns an error if one of these fields, the cohort, the sampling
-// probability or the basis is invalid.
+// recharge returns the charge that the event's kind, sensitivity, noise and epsilon require. It ignores the field
+// Charge. It returns an error if one of these fields, the cohort, the sampling probability or the basis is invalid.
 func (e Event) recharge() (float64, error) {
 	if e.Kind != Selection && e.Epsilon != 0 {
 		return 0, fmt.Errorf("account: epsilon = %v: must be absent for kind %q", e.Epsilon, e.Kind)
@@ -196,9 +192,8 @@ func (e Event) selectionCharge() (float64, error) {
 	return round.MulUp(mu, mu), nil
 }
 
-// checkBasis returns an error for an unknown basis. The basis [Stability] is valid only for a
-// Gaussian release on a cohort other than [Everyone], and must name the loss that it trusts.
-// Without this basis no loss may be named.
+// checkBasis returns an error for an unknown basis. The basis [Stability] is valid only for a Gaussian release on a
+// cohort other than [Everyone], and must name the loss that it trusts. Without this basis no loss may be named.
 func (e Event) checkBasis() error {
 	switch {
 	case e.Basis == Clipped && e.Loss != "":

@@ -22,19 +22,16 @@ func (e *BudgetError) Error() string {
 	return fmt.Sprintf("account: over budget: charge %.6g asked, %.6g left (units of mu^2)", e.Want, e.Have)
 }
 
-// Ledger is an append-only list of events guarded by the exact privacy filter of Gaussian DP. It
-// admits an event only if afterwards the charges to every record sum to at most the square of the
-// budget's mu. The decision depends on public quantities only, so that a refusal reveals nothing
-// about records.
+// Ledger is an append-only list of events guarded by the exact privacy filter of Gaussian DP. It admits an event only
+// if afterwards the charges to every record sum to at most the square of the budget's mu. The decision depends on
+// public quantities only, so that a refusal reveals nothing about records.
 //
-// Disjoint cohorts (groups of records) compose in parallel: a record is charged the events on
-// [Everyone] and the events on its own cohort. The filter limits the largest total charge of any
-// record. Under replace-one this also holds for cohorts that are drawn adaptively, because a drawn
-// cohort consists of records that no other cohort has.
+// Disjoint cohorts (groups of records) compose in parallel: a record is charged the events on [Everyone] and the events
+// on its own cohort. The filter limits the largest total charge of any record. Under replace-one this also holds for
+// cohorts that are drawn adaptively, because a drawn cohort consists of records that no other cohort has.
 //
-// A Ledger is safe for concurrent use. The zero Ledger admits nothing. Code that holds a pointer to
-// a Ledger can overwrite the Ledger by an assignment. A session therefore shows its ledger only as
-// a [View].
+// A Ledger is safe for concurrent use. The zero Ledger admits nothing. Code that holds a pointer to a Ledger can
+// overwrite the Ledger by an assignment. A session therefore shows its ledger only as a [View].
 type Ledger struct {
 	mu     sync.Mutex
 	budget Budget
@@ -71,11 +68,10 @@ func OpenLedger(b Budget, r Records) (*Ledger, error) {
 	return l, nil
 }
 
-// Follow binds an empty ledger to a schedule. The ledger then admits the sampled events of the
-// schedule, each once and in order, and other events only as long as their charges to any record
-// sum to at most the square of the mu that the schedule reserves for them. It is an error if the
-// schedule has no steps or was made for another budget, if the ledger has events, or if it already
-// follows a schedule. A later assignment to *s does not change the ledger.
+// Follow binds an empty ledger to a schedule. The ledger then admits the sampled events of the schedule, each once and
+// in order, and other events only as long as their charges to any record sum to at most the square of the mu that the
+// schedule reserves for them. It is an error if the schedule has no steps or was made for another budget, if the ledger
+// has events, or if it already follows a schedule. A later assignment to *s does not change the ledger.
 func (l *Ledger) Follow(schedule *Schedule) error {
 	s := schedule.content()
 	l.mu.Lock()
@@ -92,11 +88,10 @@ func (l *Ledger) Follow(schedule *Schedule) error {
 	return nil
 }
 
-// Reserve appends the event to the ledger and sets its Index. If the event states no relation,
-// Reserve sets the budget's relation. It returns an error and appends nothing if the event is
-// invalid, if the privacy filter or the schedule refuses the event, or if the ledger has ended.
-// Reserve is called before anything is computed from records. An event stays in the ledger,
-// whatever happens to its release.
+// Reserve appends the event to the ledger and sets its Index. If the event states no relation, Reserve sets the
+// budget's relation. It returns an error and appends nothing if the event is invalid, if the privacy filter or the
+// schedule refuses the event, or if the ledger has ended. Reserve is called before anything is computed from records.
+// An event stays in the ledger, whatever happens to its release.
 func (l *Ledger) Reserve(e Event) error {
 	if err := e.Check(); err != nil {
 		return err
@@ -131,10 +126,9 @@ func (l *Ledger) Reserve(e Event) error {
 	return nil
 }
 
-// covers returns an error unless the schedule admits e as sampled event number i, counted from 0.
-// It does if i is less than the schedule's number of releases, the event's sampling probability
-// equals the schedule's at i, and Sigma is at least the schedule's noise multiplier at i times
-// Sensitivity.
+// covers returns an error unless the schedule admits e as sampled event number i, counted from 0. It does if i is less
+// than the schedule's number of releases, the event's sampling probability equals the schedule's at i, and Sigma is at
+// least the schedule's noise multiplier at i times Sensitivity.
 func (s *fixed) covers(i int, e Event) error {
 	if s == nil {
 		return fmt.Errorf("account: kind = %q: needs a schedule", e.Kind)
@@ -207,9 +201,8 @@ func (l *Ledger) left(cohort uint64) float64 {
 	return l.filter.left(cohort, l.limit)
 }
 
-// filter is the state of the privacy filter. everyone is the sum of the charges of the events on
-// all records. cohorts holds, for each cohort, the sum of the charges of the events on this cohort
-// alone. Every addition is rounded up.
+// filter is the state of the privacy filter. everyone is the sum of the charges of the events on all records. cohorts
+// holds, for each cohort, the sum of the charges of the events on this cohort alone. Every addition is rounded up.
 type filter struct {
 	everyone float64
 	cohorts  map[uint64]float64
@@ -254,12 +247,11 @@ func (f *filter) admit(e Event, limit float64) error {
 	return nil
 }
 
-// Total recomputes, from events alone, the largest total charged to any record, rounded up, in
-// units of mu^2. It adds the charges that the events' noise requires, not the charges that the
-// events state. It is an error if an event is invalid, if it states a smaller charge than its noise
-// requires, if an event's Index is not its position, or if the total exceeds 1e300. Sampled events
-// add nothing to the total, because a [Schedule] accounts for them. Total is for a verifier, who
-// needs neither the table nor the ledger that wrote the events.
+// Total recomputes, from events alone, the largest total charged to any record, rounded up, in units of mu^2. It adds
+// the charges that the events' noise requires, not the charges that the events state. It is an error if an event is
+// invalid, if it states a smaller charge than its noise requires, if an event's Index is not its position, or if the
+// total exceeds 1e300. Sampled events add nothing to the total, because a [Schedule] accounts for them. Total is for a
+// verifier, who needs neither the table nor the ledger that wrote the events.
 func Total(events []Event) (float64, error) {
 	var f filter
 	for i, e := range events {
@@ -320,9 +312,8 @@ func (v View) Ended() bool { return v.source().hasEnded() }
 // Events returns a copy of the events so far.
 func (v View) Events() []Event { return v.source().Events() }
 
-// Since returns a copy of the events with index n or larger. The copy is empty if there are at most
-// n events. A negative n is read as 0. The time taken is proportional to the number of events
-// returned.
+// Since returns a copy of the events with index n or larger. The copy is empty if there are at most n events. A
+// negative n is read as 0. The time taken is proportional to the number of events returned.
 func (v View) Since(n int) []Event {
 	l := v.source()
 	l.mu.Lock()
@@ -366,10 +357,9 @@ func (v View) Journal() Journal {
 	return Journal{Budget: v.Budget(), Records: r, Schedule: v.Schedule(), Events: v.Events()}
 }
 
-// Replay makes a new ledger admit the events of a journal again, one after the other. It returns a
-// view of that ledger, which admits no further events. It is an error if the budget's privacy
-// filter or the schedule refuses an event, if an event's Index is not its position in Events
-// (counted from 0), or if an event does not state the budget's relation.
+// Replay makes a new ledger admit the events of a journal again, one after the other. It returns a view of that ledger,
+// which admits no further events. It is an error if the budget's privacy filter or the schedule refuses an event, if an
+// event's Index is not its position in Events (counted from 0), or if an event does not state the budget's relation.
 //
 // A journal can be written by hand. Replay proves that its events are consistent and within the
 // budget. It does not prove that these events took place.

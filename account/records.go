@@ -23,9 +23,8 @@ type Records struct {
 	Simulated bool
 }
 
-// Unit describes which rows make up one record: all rows with the same value in Column. At most Rows
-// of them are used. The field Count says how the rows are weighted. With the zero Unit each row is a
-// record.
+// Unit describes which rows make up one record: all rows with the same value in Column. At most Rows of them are used.
+// The field Count says how the rows are weighted. With the zero Unit each row is a record.
 type Unit struct {
 	Column string   `json:"column"`
 	Rows   int      `json:"rows"`
@@ -74,10 +73,9 @@ func (r Records) check() error {
 	return nil
 }
 
-// Reservation identifies the charge of a run in a store of budgets (package budget). The charge is
-// a row of the dataset's hash chain and was made before the run's first release. Row is the number
-// of this row and Head is its hash. If the store later has another hash at this row, or has no such
-// row, the store was set back to an earlier copy.
+// Reservation identifies the charge of a run in a store of budgets (package budget). The charge is a row of the
+// dataset's hash chain and was made before the run's first release. Row is the number of this row and Head is its hash.
+// If the store later has another hash at this row, or has no such row, the store was set back to an earlier copy.
 type Reservation struct {
 	Dataset string `json:"dataset"`
 	Run     string `json:"run"`
@@ -135,9 +133,8 @@ func (u Unit) Neighbour(f Filter, r Relation) string {
 		with)
 }
 
-// Note states in words three facts that Neighbour leaves out: the largest number of rows used of
-// each unit, their weighting, and that rows without a readable unit were not used. It is "" if each
-// row was a record.
+// Note states in words three facts that Neighbour leaves out: the largest number of rows used of each unit, their
+// weighting, and that rows without a readable unit were not used. It is "" if each row was a record.
 func (u Unit) Note() string {
 	if u == (Unit{}) {
 		return ""

@@ -16,9 +16,8 @@ type SampledSteps = mechanism.SampledSteps
 // session draws its samples with the probabilities of the schedule, and its ledger admits events by
 // the same schedule. The sampler and the accountant can therefore not disagree.
 //
-// A Schedule is one pointer to immutable content. A copy of a Schedule keeps its content, even if
-// another Schedule is assigned to the original later or at the same time. The zero Schedule has no
-// steps.
+// A Schedule is one pointer to immutable content. A copy of a Schedule keeps its content, even if another Schedule is
+// assigned to the original later or at the same time. The zero Schedule has no steps.
 type Schedule struct {
 	fixed *fixed
 }
@@ -32,10 +31,9 @@ type fixed struct {
 	epsilon float64
 }
 
-// NewSchedule returns the steps as a schedule, if it can prove that they are within the budget
-// together with Gaussian releases. mu is the mu of all Gaussian releases together, or 0 if there
-// are no Gaussian releases. The proof uses privacy-loss distributions. It is an error if the proof
-// fails within the work allowed.
+// NewSchedule returns the steps as a schedule, if it can prove that they are within the budget together with Gaussian
+// releases. mu is the mu of all Gaussian releases together, or 0 if there are no Gaussian releases. The proof uses
+// privacy-loss distributions. It is an error if the proof fails within the work allowed.
 func NewSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledSteps) (*Schedule, error) {
 	p := mechanism.SampledPlan{Steps: append([]SampledSteps(nil), steps...), Mu: mu, Relation: b.relation}
 	return search(ctx, question{budget: b, mu: mu}, steps, func() (mechanism.SampledPlan, float64, error) {
@@ -44,11 +42,10 @@ func NewSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledStep
 	})
 }
 
-// CalibrateSchedule multiplies the noise multipliers of all steps by one factor and returns the
-// steps as a schedule. The factor is the smallest with which the steps, together with Gaussian
-// releases whose joint mu is the argument mu, are within the budget. The factor exceeds the true
-// minimum by a few parts in a thousand, or by more if a search this precise would take more than a
-// few seconds.
+// CalibrateSchedule multiplies the noise multipliers of all steps by one factor and returns the steps as a schedule.
+// The factor is the smallest with which the steps, together with Gaussian releases whose joint mu is the argument mu,
+// are within the budget. The factor exceeds the true minimum by a few parts in a thousand, or by more if a search this
+// precise would take more than a few seconds.
 func CalibrateSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledSteps) (*Schedule, error) {
 	p := mechanism.SampledPlan{Steps: steps, Mu: mu, Relation: b.relation}
 	return search(ctx, question{calibrate: true, budget: b, mu: mu}, steps,

@@ -15,9 +15,8 @@ import (
 // Book reads and writes a [Store] by the rules of this package. It is safe for concurrent use. Any
 // number of processes may have a Book on the same store.
 //
-// A Book remembers the number and the hash of the last row that it has read of each dataset's chain. If a
-// store later lacks that row, for example because a backup was restored, the Book refuses the store with
-// [ErrChain].
+// A Book remembers the number and the hash of the last row that it has read of each dataset's chain. If a store later
+// lacks that row, for example because a backup was restored, the Book refuses the store with [ErrChain].
 type Book struct {
 	store Store
 
@@ -72,12 +71,11 @@ func (b *Book) chain(name string) *guarded {
 // attempts is the largest number of times that a transaction is tried if the store fails.
 const attempts = 3
 
-// update runs a transaction on a dataset's chain. In the transaction it reads new rows, calls next
-// and appends the entry that next returns. If next returns a nil entry, update appends nothing. If
-// the store fails, it is not known whether the row was appended. update then tries again, and next
-// must return nil if it finds its entry in the chain. After the last attempt, or once the context
-// has ended, update returns [ErrStore]. An error of next, or of the rules for rows, is returned at
-// once.
+// update runs a transaction on a dataset's chain. In the transaction it reads new rows, calls next and appends the
+// entry that next returns. If next returns a nil entry, update appends nothing. If the store fails, it is not known
+// whether the row was appended. update then tries again, and next must return nil if it finds its entry in the chain.
+// After the last attempt, or once the context has ended, update returns [ErrStore]. An error of next, or of the rules
+// for rows, is returned at once.
 func (b *Book) update(ctx context.Context, name string, next func(c *chain, now string) (*entry, error)) error {
 	g := b.chain(name)
 	g.mu.Lock()
@@ -175,11 +173,10 @@ func (b *Book) Names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// reserve charges the cost of a run to a dataset and returns the reservation, which names the row
-// of the charge. run is the id of the run, and limit bounds the run's releases. lease, if not nil, is
-// the run's lease, which the store keeps from then on. A run that is
-// reserved already is not charged again. It is an error if the cap does not cover the cost or the
-// dataset is closed.
+// reserve charges the cost of a run to a dataset and returns the reservation, which names the row of the charge. run is
+// the id of the run, and limit bounds the run's releases. lease, if not nil, is the run's lease, which the store keeps
+// from then on. A run that is reserved already is not charged again. It is an error if the cap does not cover the cost
+// or the dataset is closed.
 func (b *Book) reserve(ctx context.Context, dataset, run, label string, limit Limit, lease *Lease) (
 	r account.Reservation, err error,
 ) {
@@ -262,9 +259,8 @@ type Dataset struct {
 	heads []string
 }
 
-// Dataset reads the state of a dataset. It returns [ErrNoDataset] if the store has no dataset with
-// this name, [ErrChain] if the dataset's chain is damaged, and [ErrStore] if the store cannot be
-// read.
+// Dataset reads the state of a dataset. It returns [ErrNoDataset] if the store has no dataset with this name,
+// [ErrChain] if the dataset's chain is damaged, and [ErrStore] if the store cannot be read.
 func (b *Book) Dataset(ctx context.Context, name string) (d *Dataset, err error) {
 	err = b.read(ctx, name, func(c *chain) error {
 		d, err = c.dataset()
@@ -343,9 +339,8 @@ func (d *Dataset) Has(r account.Reservation) error {
 	return nil
 }
 
-// Holds verifies the certificate of a run. It returns an error unless the dataset's chain has the
-// run in the row that the certificate names, with the relation, privacy unit, epsilon, delta and
-// schedule of the certificate.
+// Holds verifies the certificate of a run. It returns an error unless the dataset's chain has the run in the row that
+// the certificate names, with the relation, privacy unit, epsilon, delta and schedule of the certificate.
 func (d *Dataset) Holds(ctx context.Context, c Certificate) error {
 	r, reserved := c.Budget()
 	if !reserved {
@@ -370,11 +365,10 @@ func (d *Dataset) Holds(ctx context.Context, c Certificate) error {
 	return otherLaw(r)
 }
 
-// Mark stores a fingerprint of the table of dataset name, and returns the other datasets that were
-// marked with the same fingerprint. The function fingerprint reads the table and returns its
-// fingerprint, keyed with a secret key of the store. Suppose that a person may mark a table of
-// their own choice and sees the result. They can then find out whether this table is equal to a
-// dataset's table. Mark is therefore for the owner of the table, and no fit calls it.
+// Mark stores a fingerprint of the table of dataset name, and returns the other datasets that were marked with the same
+// fingerprint. The function fingerprint reads the table and returns its fingerprint, keyed with a secret key of the
+// store. Suppose that a person may mark a table of their own choice and sees the result. They can then find out whether
+// this table is equal to a dataset's table. Mark is therefore for the owner of the table, and no fit calls it.
 func (b *Book) Mark(ctx context.Context, name string, fingerprint func(key string) (string, error)) (others []string,
 	err error) {
 	key, err := b.store.Key(ctx)

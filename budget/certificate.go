@@ -57,12 +57,11 @@ func (b *Book) Certificate(ctx context.Context, name string) ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// Verify verifies a dataset's certificate and returns the dataset's state. It recomputes every
-// row's hash from the first row on. It tests three things: the rules allow each row after the rows
-// before it, each run's cost covers its releases, and the sum of the costs never exceeds the cap.
-// For a run with sampling, Verify composes the schedule again. If a test fails or the text is
-// malformed, the error is [ErrChain]. If the context ends before the verification, Verify returns
-// the context's error.
+// Verify verifies a dataset's certificate and returns the dataset's state. It recomputes every row's hash from the
+// first row on. It tests three things: the rules allow each row after the rows before it, each run's cost covers its
+// releases, and the sum of the costs never exceeds the cap. For a run with sampling, Verify composes the schedule
+// again. If a test fails or the text is malformed, the error is [ErrChain]. If the context ends before the
+// verification, Verify returns the context's error.
 func Verify(ctx context.Context, text []byte) (*Dataset, error) {
 	var f certificate
 	d := json.NewDecoder(bytes.NewReader(text))

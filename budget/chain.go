@@ -102,9 +102,8 @@ func (c *chain) follow(t Tail) error {
 	return nil
 }
 
-// take checks the next row and appends it to the chain's state. It returns [ErrChain] if the row's
-// hash is not the hash of its text and the hash of the row before, or if the rules do not allow the
-// row's entry.
+// take checks the next row and appends it to the chain's state. It returns [ErrChain] if the row's hash is not the hash
+// of its text and the hash of the row before, or if the rules do not allow the row's entry.
 func (c *chain) take(r Row) error {
 	if r.Hash != chained(c.head, r.Text) {
 		return c.broken("row %d: its hash is not that of its text and the row before", c.number+1)
@@ -210,12 +209,11 @@ func (c *chain) admitEnd(e entry) error {
 	return err
 }
 
-// end returns a run's cost, under the cap c, after the run's ledger has ended. odometer is the sum
-// of mu^2 that this ledger has charged. The run's cost is then odometer times the factor for the
-// relations (see factor), and the rest of the reservation is free again. This is valid because the
-// charges of a ledger add up even if they were chosen after earlier releases. A run that releases
-// on Poisson samples keeps its reserved cost, since no such rule is known for a schedule that stops
-// early. It is an error if odometer exceeds the mu^2 of the reservation.
+// end returns a run's cost, under the cap c, after the run's ledger has ended. odometer is the sum of mu^2 that this
+// ledger has charged. The run's cost is then odometer times the factor for the relations (see factor), and the rest of
+// the reservation is free again. This is valid because the charges of a ledger add up even if they were chosen after
+// earlier releases. A run that releases on Poisson samples keeps its reserved cost, since no such rule is known for a
+// schedule that stops early. It is an error if odometer exceeds the mu^2 of the reservation.
 func (r RunState) end(c Cap, odometer float64) (Cost, error) {
 	f, err := factor(r.Limit.Relation, c.Relation)
 	if err != nil {
@@ -305,9 +303,8 @@ type entry struct {
 	Cost *Cost `json:"cost,omitempty"`
 	// Held is true in a reservation whose run has a [Lease] in the store.
 	Held bool `json:"held,omitempty"`
-	// Charged is set in a settlement only. It bounds the sum of the charges of all that the run
-	// released, in units of mu^2 under the run's own relation. Further settlements of a run correct
-	// it, each upwards.
+	// Charged is set in a settlement only. It bounds the sum of the charges of all that the run released, in units of
+	// mu^2 under the run's own relation. Further settlements of a run correct it, each upwards.
 	Charged *float64 `json:"charged,omitempty"`
 
 	// lease is the lease that is stored together with the row. It is no part of the row.

@@ -15,9 +15,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
-// Limit is the limit on a run's releases: a guarantee and possibly a schedule of Poisson samples.
-// It is fixed before the first release and determines the run's cost. In the rows of a chain it is
-// the value of the key "law".
+// Limit is the limit on a run's releases: a guarantee and possibly a schedule of Poisson samples. It is fixed before
+// the first release and determines the run's cost. In the rows of a chain it is the value of the key "law".
 type Limit struct {
 	// Guarantee is the guarantee of the run alone. Its Mu bounds the run's Gaussian releases and
 	// selections together. Mu is 0 if all releases are on Poisson samples.
@@ -40,10 +39,9 @@ func (l Limit) MarshalJSON() ([]byte, error) {
 	}{l.Relation, l.Epsilon, l.Delta, l.Mu, l.Schedule, l.Unit})
 }
 
-// LimitOf returns the limit on the releases of a session with this ledger. Relation, epsilon and
-// delta are from the ledger's budget, and the unit is from the ledger's records. Mu is from the
-// schedule if the ledger follows one, and from the budget otherwise. LimitOf returns an error for a
-// ledger without records.
+// LimitOf returns the limit on the releases of a session with this ledger. Relation, epsilon and delta are from the
+// ledger's budget, and the unit is from the ledger's records. Mu is from the schedule if the ledger follows one, and
+// from the budget otherwise. LimitOf returns an error for a ledger without records.
 func LimitOf(v account.View) (Limit, error) {
 	records, opened := v.Records()
 	if !opened {
@@ -78,12 +76,11 @@ func (l Limit) check() error {
 	return nil
 }
 
-// factor returns the number by which a run's charges are multiplied under a cap's relation. It is 1
-// if the relations are equal. A run under add-or-remove has the factor 4 under a cap for
-// replace-one. Replacing a record means to remove one record and to add another. If releases are
-// mu-GDP for each of these two changes, they are 2 mu-GDP for the two changes together, so their
-// charge is 4 mu^2. This holds whether or not the two records take part in the same releases. A run
-// under replace-one is refused under a cap for add-or-remove: its guarantee holds for tables of one
+// factor returns the number by which a run's charges are multiplied under a cap's relation. It is 1 if the relations
+// are equal. A run under add-or-remove has the factor 4 under a cap for replace-one. Replacing a record means to remove
+// one record and to add another. If releases are mu-GDP for each of these two changes, they are 2 mu-GDP for the two
+// changes together, so their charge is 4 mu^2. This holds whether or not the two records take part in the same
+// releases. A run under replace-one is refused under a cap for add-or-remove: its guarantee holds for tables of one
 // size only.
 func factor(run, dataset account.Relation) (float64, error) {
 	switch {
@@ -96,10 +93,9 @@ func factor(run, dataset account.Relation) (float64, error) {
 		"and not in this run", run, dataset)
 }
 
-// sameUnit returns an error if a run's privacy unit is not the dataset's unit. A guarantee for
-// people does not imply a guarantee for rows: if a row is replaced by a row of another person, the
-// records of two people change. Conversely, a guarantee for single rows does not cover all rows of
-// a person.
+// sameUnit returns an error if a run's privacy unit is not the dataset's unit. A guarantee for people does not imply a
+// guarantee for rows: if a row is replaced by a row of another person, the records of two people change. Conversely, a
+// guarantee for single rows does not cover all rows of a person.
 func sameUnit(run, dataset string) error {
 	if run == dataset {
 		return nil
@@ -121,10 +117,9 @@ type Cost struct {
 	Delta  float64 `json:"delta,omitempty"`
 }
 
-// cost returns the cost, under a cap, of a run whose releases have this limit. For a schedule of
-// Poisson samples it composes privacy-loss distributions, which may take a second. It returns an
-// error if the limit is invalid, or if the cap does not permit such a run because of its relation,
-// its unit or its sampling.
+// cost returns the cost, under a cap, of a run whose releases have this limit. For a schedule of Poisson samples it
+// composes privacy-loss distributions, which may take a second. It returns an error if the limit is invalid, or if the
+// cap does not permit such a run because of its relation, its unit or its sampling.
 func (l Limit) cost(ctx context.Context, c Cap) (Cost, error) {
 	if err := l.check(); err != nil {
 		return Cost{}, err
@@ -144,9 +139,8 @@ func (l Limit) cost(ctx context.Context, c Cap) (Cost, error) {
 				"runs = 0), for which a part of delta must be set aside beforehand")
 		}
 		cost.Delta = c.sampledDelta()
-		// The steps are composed under the cap's relation, even if the run's relation is another. This is
-		// valid because a sampled sum clips each record's contribution, whether the record is added or
-		// replaced.
+		// The steps are composed under the cap's relation, even if the run's relation is another. This is valid because
+		// a sampled sum clips each record's contribution, whether the record is added or replaced.
 		mu, err := mechanism.ApproximateMu(ctx, l.Schedule, c.Relation, cost.Delta)
 		if err != nil {
 			return Cost{}, err
@@ -198,9 +192,8 @@ func (l Limit) checkCost(ctx context.Context, c Cap, cost Cost, sampled bool) er
 	return mechanism.CheckApproximateMu(ctx, l.Schedule, c.Relation, cost.Delta, mu)
 }
 
-// gaussian returns the charge of the releases without sampling, in units of mu^2. It is the limit
-// of a session's ledger, mu^2 rounded down, multiplied by f, the factor for the relations (see
-// factor).
+// gaussian returns the charge of the releases without sampling, in units of mu^2. It is the limit of a session's
+// ledger, mu^2 rounded down, multiplied by f, the factor for the relations (see factor).
 func (l Limit) gaussian(f float64) *big.Float {
 	c := exact(downward(square(l.Mu)))
 	return c.Mul(c, exact(f))
@@ -244,16 +237,14 @@ func (b *Book) Covers(ctx context.Context, dataset string, limit Limit) (Cost, e
 // Cap is an upper limit on the privacy loss of everything ever released of a dataset, under one
 // relation. The zero Cap permits nothing.
 type Cap struct {
-	// Guarantee covers all releases together. [NewCap] computes its Mu: the mu of Gaussian DP for
-	// Epsilon and the part of Delta that is not set aside for runs with sampling. The Unit of the
-	// guarantee is fixed when the dataset is registered, since guarantees for different kinds of
-	// record do not add up.
+	// Guarantee covers all releases together. [NewCap] computes its Mu: the mu of Gaussian DP for Epsilon and the part
+	// of Delta that is not set aside for runs with sampling. The Unit of the guarantee is fixed when the dataset is
+	// registered, since guarantees for different kinds of record do not add up.
 	account.Guarantee
-	// SampledRuns is the number of runs with sampling that the dataset permits in its whole life.
-	// If it is not 0, a tenth of Delta is set aside and divided equally among these runs. A run
-	// with sampling is counted as mu-GDP up to a small delta, and its part of Delta covers this
-	// small delta. SampledRuns is fixed when the dataset is registered, since no privacy filter is
-	// known that divides a delta adaptively.
+	// SampledRuns is the number of runs with sampling that the dataset permits in its whole life. If it is not 0, a
+	// tenth of Delta is set aside and divided equally among these runs. A run with sampling is counted as mu-GDP up to
+	// a small delta, and its part of Delta covers this small delta. SampledRuns is fixed when the dataset is
+	// registered, since no privacy filter is known that divides a delta adaptively.
 	SampledRuns int `json:"sampled_runs"`
 }
 
@@ -317,10 +308,9 @@ func (c Cap) sampledDelta() float64 {
 	return c.Delta * setAside / float64(c.SampledRuns) * (1 - 0x1p-50)
 }
 
-// check returns an error unless the cap is valid: mu-GDP must imply (epsilon, delta)-DP, where
-// delta is the part of Delta that is not set aside. The cap's mu may be smaller than the mu that
-// NewCap computes. It may also be larger by rounding errors, since a later version may round
-// differently.
+// check returns an error unless the cap is valid: mu-GDP must imply (epsilon, delta)-DP, where delta is the part of
+// Delta that is not set aside. The cap's mu may be smaller than the mu that NewCap computes. It may also be larger by
+// rounding errors, since a later version may round differently.
 func (c Cap) check() error {
 	again, err := NewCap(c.Epsilon, c.Delta, c.Relation, c.SampledRuns)
 	if err != nil {
@@ -351,9 +341,8 @@ func (c Cap) charge() *big.Float { return square(c.Mu) }
 // String states the cap's epsilon, delta, relation and unit in words.
 func (c Cap) String() string { return c.Text() }
 
-// sumBits is the precision, in bits, of sums of charges. The sums are rounded upwards. A charge is
-// a product of at most two float64, so a sum of charges is exact if their ratios are at most
-// 10^100.
+// sumBits is the precision, in bits, of sums of charges. The sums are rounded upwards. A charge is a product of at most
+// two float64, so a sum of charges is exact if their ratios are at most 10^100.
 const sumBits = 512
 
 // exact returns x as a big.Float of high precision, whose sums and products are rounded upwards.

@@ -30,9 +30,8 @@ type Run struct {
 	marks *marks
 }
 
-// Run returns the [Run] with which a session that is about to begin reserves its budget. label
-// describes the purpose of the run in public words and may be empty. Nothing is charged before
-// [Run.Reserve] is called.
+// Run returns the [Run] with which a session that is about to begin reserves its budget. label describes the purpose of
+// the run in public words and may be empty. Nothing is charged before [Run.Reserve] is called.
 func (b *Book) Run(dataset, label string) *Run { return &Run{book: b, dataset: dataset, label: label} }
 
 // errShared is the error for a ledger that does not own the run.

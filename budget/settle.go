@@ -20,12 +20,11 @@ type Session interface {
 	Close() error
 }
 
-// Settle closes the run's session s, so that its charge is final, and frees the budget that the
-// session did not use. If nothing was reserved, it only closes s. If the reservation failed, so that
-// nobody knows whether it was made, Settle withdraws it. A run that does not settle stays
-// charged in full. If s is not the session that owns the run, Settle returns an error and does not
-// close s. If somebody else has settled the run, Settle raises the charge to what the session released,
-// if that is more, even past the cap.
+// Settle closes the run's session s, so that its charge is final, and frees the budget that the session did not use. If
+// nothing was reserved, it only closes s. If the reservation failed, so that nobody knows whether it was made, Settle
+// withdraws it. A run that does not settle stays charged in full. If s is not the session that owns the run, Settle
+// returns an error and does not close s. If somebody else has settled the run, Settle raises the charge to what the
+// session released, if that is more, even past the cap.
 func (r *Run) Settle(ctx context.Context, s Session) error {
 	own := s.Ledger()
 	r.mu.Lock()
@@ -177,16 +176,14 @@ func (r *Run) draw(ctx context.Context) (string, error) {
 	return r.id, nil
 }
 
-// Withdraw settles a run with a charge of zero. If the run was not reserved, Withdraw does nothing
-// and returns false. It returns an error if the run has settled with a charge, if it is held by a process
-// that may be alive ([ErrHeld]), or if its lease allowed a release. Of a run without a [Lease], a caller must
-// be sure that nothing was released under the run and that nothing can be released any more: the run's
-// process has ended, or its session is closed. A run that was withdrawn may be withdrawn again,
-// which changes nothing.
+// Withdraw settles a run with a charge of zero. If the run was not reserved, Withdraw does nothing and returns false.
+// It returns an error if the run has settled with a charge, if it is held by a process that may be alive ([ErrHeld]),
+// or if its lease allowed a release. Of a run without a [Lease], a caller must be sure that nothing was released under
+// the run and that nothing can be released any more: the run's process has ended, or its session is closed. A run that
+// was withdrawn may be withdrawn again, which changes nothing.
 //
-// If a transaction is reserving the run at the same time, Withdraw waits until this transaction has
-// ended. The result of Withdraw is therefore right even if the process that reserved the run has
-// not received the reply.
+// If a transaction is reserving the run at the same time, Withdraw waits until this transaction has ended. The result
+// of Withdraw is therefore right even if the process that reserved the run has not received the reply.
 func (b *Book) Withdraw(ctx context.Context, dataset, run string) (reserved bool, err error) {
 	return b.withdraw(ctx, dataset, run, false)
 }
@@ -221,9 +218,8 @@ func (b *Book) withdraw(ctx context.Context, dataset, run string, own bool) (res
 // ErrReleased reports that a run is not withdrawn, since its [Lease] allowed a release.
 var ErrReleased = errors.New("budget: the run may have released answers")
 
-// Lease says which process holds a run, and how much the run may have released. The store keeps it beside the
-// chain of rows, since the holder replaces it every few moments: it raises Charge before it releases more
-// ([Run.Cover]).
+// Lease says which process holds a run, and how much the run may have released. The store keeps it beside the chain of
+// rows, since the holder replaces it every few moments: it raises Charge before it releases more ([Run.Cover]).
 //
 // A lease has two uses. While its holder may be alive, nobody else settles the run ([ErrHeld]). And whoever
 // settles the run later settles it at Charge or more, whatever a folder of files says. The second use does not

@@ -14,20 +14,18 @@ import (
 // The packages sqlite and postgres below internal/budgetstore implement it and pass the suite in
 // budgettest.
 type Store interface {
-	// Update runs one serializable transaction on a dataset's chain: no other transaction appends
-	// to the chain before it ends. Update calls next with the rows of the chain whose number,
-	// counted from 1, is larger than from. next returns the row to append, or nil to append none,
-	// or an error. If next returns an error, nothing is appended, and Update returns this error. If
-	// Update returns nil, the row is on stable storage. If the store itself fails, Update returns
-	// an error, and the row may or may not be stored. If the row has a Lease, the same transaction
-	// stores the lease in place of the run's earlier one. No call of Renew on a lease in Tail.Leases
-	// ends between the call of next and the end of the transaction.
+	// Update runs one serializable transaction on a dataset's chain: no other transaction appends to the chain before
+	// it ends. Update calls next with the rows of the chain whose number, counted from 1, is larger than from. next
+	// returns the row to append, or nil to append none, or an error. If next returns an error, nothing is appended, and
+	// Update returns this error. If Update returns nil, the row is on stable storage. If the store itself fails, Update
+	// returns an error, and the row may or may not be stored. If the row has a Lease, the same transaction stores the
+	// lease in place of the run's earlier one. No call of Renew on a lease in Tail.Leases ends between the call of next
+	// and the end of the transaction.
 	Update(ctx context.Context, dataset string, from int, next func(Tail) (*Row, error)) error
-	// Renew replaces the lease before, which a run of the dataset has in the store, by after, with the
-	// present time by the store's clock as Renewed. It returns false and changes nothing unless the
-	// store has a lease of this run that has not ended and has the Holder of before, and its Events
-	// and Charge are those of before or those of after. If Renew returns true, the lease is on stable
-	// storage. An error means what it means for Update.
+	// Renew replaces the lease before, which a run of the dataset has in the store, by after, with the present time by
+	// the store's clock as Renewed. It returns false and changes nothing unless the store has a lease of this run that
+	// has not ended and has the Holder of before, and its Events and Charge are those of before or those of after. If
+	// Renew returns true, the lease is on stable storage. An error means what it means for Update.
 	Renew(ctx context.Context, dataset string, before, after Lease) (renewed bool, err error)
 	// View returns those rows of a dataset's chain whose number is larger than from, in one
 	// consistent snapshot.
@@ -87,10 +85,9 @@ type Address struct {
 
 const filePrefix = "sqlite:"
 
-// ParseAddress reads sqlite:FILE or postgres://USER@HOST/DATABASE (postgresql:// is accepted, too).
-// It returns an error for any other form and for an address with a password, since addresses are
-// written to the files of a run. The PostgreSQL driver takes passwords from the environment
-// variable PGPASSWORD and from password files.
+// ParseAddress reads sqlite:FILE or postgres://USER@HOST/DATABASE (postgresql:// is accepted, too). It returns an error
+// for any other form and for an address with a password, since addresses are written to the files of a run. The
+// PostgreSQL driver takes passwords from the environment variable PGPASSWORD and from password files.
 func ParseAddress(text string) (Address, error) {
 	if path, ok := strings.CutPrefix(text, filePrefix); ok && path != "" {
 		return Address{File: path}, nil

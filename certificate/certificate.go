@@ -285,9 +285,8 @@ type Params struct {
 	Algorithm Algorithm
 	// Complete is true if the run ended as planned, and false if it was interrupted.
 	Complete bool
-	// Trusted lists the assumptions that the guarantee needs and the program does not enforce. New adds the
-	// assumptions of releases whose basis is stability (gradient steps that do not move two points further
-	// apart).
+	// Trusted lists the assumptions that the guarantee needs and the program does not enforce. New adds the assumptions
+	// of releases whose basis is stability (gradient steps that do not move two points further apart).
 	Trusted []string
 	// ModelSHA256 is the SHA-256 of the model file's bytes, in lower-case hexadecimal. It may be empty for an
 	// interrupted run that wrote no model.
@@ -299,11 +298,10 @@ type Session interface {
 	Ledger() account.View
 }
 
-// New makes the certificate of a closed session. It returns [ErrUnsound] for an open session, because an
-// open session may release more than the certificate covers, and for a session whose ledger does not state
-// the records. New also returns an error if [Certificate.Verify] would fail for a reason other than
-// simulated random bits. The certificate of a session with simulated random bits states them, and never
-// verifies.
+// New makes the certificate of a closed session. It returns [ErrUnsound] for an open session, because an open session
+// may release more than the certificate covers, and for a session whose ledger does not state the records. New also
+// returns an error if [Certificate.Verify] would fail for a reason other than simulated random bits. The certificate of
+// a session with simulated random bits states them, and never verifies.
 func New(s Session, p Params) (*Certificate, error) {
 	v := s.Ledger()
 	if _, opened := v.Records(); !opened {
@@ -315,11 +313,10 @@ func New(s Session, p Params) (*Certificate, error) {
 	return certify(v.Journal(), p)
 }
 
-// FromJournal makes the certificate of a session that no longer exists, from the journal that its program
-// kept of the ledger. It admits the journal's events again, one by one, to a new ledger. It returns an
-// error for an event without a relation, for an event whose index is not the number of events before it,
-// and for an event that the budget does not cover. The caller must know that no event is missing at the
-// end, and that the events happened.
+// FromJournal makes the certificate of a session that no longer exists, from the journal that its program kept of the
+// ledger. It admits the journal's events again, one by one, to a new ledger. It returns an error for an event without a
+// relation, for an event whose index is not the number of events before it, and for an event that the budget does not
+// cover. The caller must know that no event is missing at the end, and that the events happened.
 func FromJournal(j account.Journal, p Params) (*Certificate, error) {
 	v, err := account.Replay(j)
 	if err != nil {

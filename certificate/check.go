@@ -55,10 +55,9 @@ func (d *document) check(ctx context.Context) (epsilon float64, err error) {
 	return epsilon, d.checkStability()
 }
 
-// check recomputes epsilon from mu and delta, and returns an error if the recomputed epsilon is above the
-// claimed epsilon or if a number of the claim is out of range. No tolerance is needed: a budget has the
-// largest mu for which the recomputed epsilon is at most the budget's epsilon, and every machine computes
-// the same bits.
+// check recomputes epsilon from mu and delta, and returns an error if the recomputed epsilon is above the claimed
+// epsilon or if a number of the claim is out of range. No tolerance is needed: a budget has the largest mu for which
+// the recomputed epsilon is at most the budget's epsilon, and every machine computes the same bits.
 func (c claim) check() (epsilon float64, err error) {
 	switch {
 	case !(c.Epsilon > 0) || math.IsInf(c.Epsilon, 0):
@@ -177,9 +176,8 @@ func checkDigest(field, digest string) error {
 	return nil
 }
 
-// checkEvents recomputes the charge of each event and the largest total charge to any record. It returns an
-// error if an event states less than its charge, or if the largest total differs from the stated total or
-// exceeds mu^2.
+// checkEvents recomputes the charge of each event and the largest total charge to any record. It returns an error if an
+// event states less than its charge, or if the largest total differs from the stated total or exceeds mu^2.
 func (d *document) checkEvents() error {
 	for i, e := range d.Events {
 		if err := d.checkEvent(strictjson.Item("events", i), e); err != nil {
@@ -199,10 +197,9 @@ func (d *document) checkEvents() error {
 	return nil
 }
 
-// checkEvent returns an error if an event's source of random bits or relation differs from the
-// certificate's, if its cohort has a number above the number of records, or if it has no question. Cohorts
-// (disjoint random subsets of the records) are numbered in the order in which they are drawn. There are at
-// most as many cohorts as records.
+// checkEvent returns an error if an event's source of random bits or relation differs from the certificate's, if its
+// cohort has a number above the number of records, or if it has no question. Cohorts (disjoint random subsets of the
+// records) are numbered in the order in which they are drawn. There are at most as many cohorts as records.
 func (d *document) checkEvent(field string, e account.Event) error {
 	switch {
 	case e.Simulated != (d.Coins == Simulated):
@@ -269,10 +266,9 @@ func (d *document) untold() []string {
 	return list
 }
 
-// checkStability tests releases whose basis is stability (gradient steps that do not move two points
-// further apart). It returns an error if the assumption about a loss is not listed as trusted, or if the
-// claim's relation is not replace-one. Under add-or-remove, an added record would shift the order of the
-// other records.
+// checkStability tests releases whose basis is stability (gradient steps that do not move two points further apart). It
+// returns an error if the assumption about a loss is not listed as trusted, or if the claim's relation is not
+// replace-one. Under add-or-remove, an added record would shift the order of the other records.
 func (d *document) checkStability() error {
 	if n := d.stable(); n > 0 && d.Claim.Relation != account.ReplaceOne {
 		return unsound("claim.relation", d.Claim.Relation, "must be replace-one for releases with basis %q",

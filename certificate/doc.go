@@ -1,6 +1,5 @@
-// Package certificate writes, reads and verifies the public record of one run. The record states the
-// claimed guarantee and the noise distribution of every release. Anybody can recompute the claim from the
-// record, without the data.
+// Package certificate writes, reads and verifies the public record of one run. The record states the claimed guarantee
+// and the noise distribution of every release. Anybody can recompute the claim from the record, without the data.
 //
 // # What a certificate claims
 //
@@ -10,14 +9,13 @@
 // the claim is based on a schedule instead ([BasisSchedule]). The total charged at the end of the run (in
 // the literature a privacy odometer) is recorded for information. It is not the guarantee.
 //
-// [Certificate.Verify] recomputes epsilon from mu and delta or from the schedule, and each event's charge
-// from the event's sensitivity and noise. For a privacy filter it verifies that mu is the greatest mu for
-// the claimed epsilon and delta. It verifies that the largest total charged to any record is at most mu^2.
-// Each event states the relation under which its sensitivity holds, and this relation must equal the
-// claim's. The certificate lists trusted assumptions. Except for the stability of a loss, these are
-// statements of the writer, and nothing in the file shows whether the list is complete. A run with
-// simulated random bits protects nobody. Its certificate can be written and read, but Verify always returns
-// an error for it.
+// [Certificate.Verify] recomputes epsilon from mu and delta or from the schedule, and each event's charge from the
+// event's sensitivity and noise. For a privacy filter it verifies that mu is the greatest mu for the claimed epsilon
+// and delta. It verifies that the largest total charged to any record is at most mu^2. Each event states the relation
+// under which its sensitivity holds, and this relation must equal the claim's. The certificate lists trusted
+// assumptions. Except for the stability of a loss, these are statements of the writer, and nothing in the file shows
+// whether the list is complete. A run with simulated random bits protects nobody. Its certificate can be written and
+// read, but Verify always returns an error for it.
 //
 // The sensitivity of a release is enforced by clipping, unless its event has the basis "stability". The
 // sensitivity of a release with this basis depends on the convexity and the declared smoothness of the loss
@@ -42,19 +40,17 @@
 //
 // # What a certificate does not prove
 //
-// THE CHECKSUM IS NOT A SIGNATURE. It detects accidents and careless editing. Whoever can edit the file can
-// recompute the checksum. Whoever writes a consistent list of events for a run that never happened obtains
-// a certificate that verifies. Verification shows that the claim follows from the recorded events. It does
-// not show that these events happened: the reader must trust whoever ran the program, and the way by which
-// the file arrived. If this trust is not enough, sign the file by other means. Code in the writer's process
-// can open a second ledger and make a certificate from it. The rule that certificates come from sessions
-// prevents mistakes, but does not stop a forger.
+// THE CHECKSUM IS NOT A SIGNATURE. It detects accidents and careless editing. Whoever can edit the file can recompute
+// the checksum. Whoever writes a consistent list of events for a run that never happened obtains a certificate that
+// verifies. Verification shows that the claim follows from the recorded events. It does not show that these events
+// happened: the reader must trust whoever ran the program, and the way by which the file arrived. If this trust is not
+// enough, sign the file by other means. Code in the writer's process can open a second ledger and make a certificate
+// from it. The rule that certificates come from sessions prevents mistakes, but does not stop a forger.
 //
 // # The file
 //
-// The file is a JSON object, indented by two spaces, with one newline at the end. Its members are always in
-// the same order, and the checksum is last. The checksum is the SHA-256 of the file without the checksum's
-// line, byte for byte:
+// The file is a JSON object, indented by two spaces, with one newline at the end. Its members are always in the same
+// order, and the checksum is last. The checksum is the SHA-256 of the file without the checksum's line, byte for byte:
 //
 //	grep -v '^  "checksum":' certificate.json | sha256sum
 //

@@ -217,9 +217,8 @@ func shorten(value string) string {
 // releases.
 const mostBytes = 512 << 20
 
-// Read reads a certificate file as [Parse] does. If the file cannot be read, it returns the file system's
-// error. If the first character after white space is not {, it returns an error without reading the rest of
-// the file.
+// Read reads a certificate file as [Parse] does. If the file cannot be read, it returns the file system's error. If the
+// first character after white space is not {, it returns an error without reading the rest of the file.
 func Read(path string) (*Certificate, error) {
 	file, err := regularfile.Open(path)
 	if err != nil {

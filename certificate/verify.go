@@ -64,9 +64,8 @@ func (c *Certificate) Verify(ctx context.Context) (*Report, error) {
 	}, nil
 }
 
-// VerifyModel compares the SHA-256 of the model file at path with the SHA-256 that the certificate states.
-// It returns [ErrModel] if they differ or if the run wrote no model. It does not verify the certificate
-// itself.
+// VerifyModel compares the SHA-256 of the model file at path with the SHA-256 that the certificate states. It returns
+// [ErrModel] if they differ or if the run wrote no model. It does not verify the certificate itself.
 func VerifyModel(c *Certificate, path string) error {
 	if c.doc.ModelSHA256 == "" {
 		return &fault{ErrModel, "model_sha256", `""`, "the run wrote no model"}

@@ -13,9 +13,8 @@ type Ball struct {
 	radius float64
 }
 
-// NewBall returns the ball with the given radius and centre. It copies centre. A nil centre means the
-// origin, of any dimension. NewBall returns an error unless the radius is finite and > 0 and every
-// coordinate of the centre is finite.
+// NewBall returns the ball with the given radius and centre. It copies centre. A nil centre means the origin, of any
+// dimension. NewBall returns an error unless the radius is finite and > 0 and every coordinate of the centre is finite.
 func NewBall(centre []float64, radius float64) (Ball, error) {
 	if !(radius > 0) || math.IsInf(radius, 1) {
 		return Ball{}, fmt.Errorf("convex: ball: radius = %v: must be finite and > 0", radius)
@@ -50,15 +49,13 @@ func (b Ball) Contains(w []float64) bool {
 	return b.distance(w).within(b.radius)
 }
 
-// Project changes w to the nearest point of the ball, up to rounding: it moves w along the line to the
-// centre until the distance to the centre is at most the radius. It leaves w unchanged if w is in the ball
-// or if a coordinate of w - centre is not finite. It panics if w and a centre that is not nil have
-// different dimensions.
+// Project changes w to the nearest point of the ball, up to rounding: it moves w along the line to the centre until the
+// distance to the centre is at most the radius. It leaves w unchanged if w is in the ball or if a coordinate of w -
+// centre is not finite. It panics if w and a centre that is not nil have different dimensions.
 //
-// Rounding may leave the moved point outside the ball by a few units in the last place. Project then moves
-// the point inwards by a small share of its distance, and doubles the share until the point is inside. If
-// the centre's coordinates are so large that neighbouring floats are farther apart than the radius, the
-// result is the centre.
+// Rounding may leave the moved point outside the ball by a few units in the last place. Project then moves the point
+// inwards by a small share of its distance, and doubles the share until the point is inside. If the centre's
+// coordinates are so large that neighbouring floats are farther apart than the radius, the result is the centre.
 func (b Ball) Project(w []float64) {
 	d := b.distance(w)
 	if d.within(b.radius) || d.largest-d.largest != 0 {

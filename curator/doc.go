@@ -14,11 +14,10 @@
 //
 // # Guarantee
 //
-// All answers of a session together are mu-GDP for the mu of its budget, hence (epsilon, delta)-DP.
-// This holds whatever queries an optimizer makes, in any order and number, adaptively, and from any
-// number of goroutines. Neighbouring tables differ in one row or, if the schema has a unit, in all
-// rows of one unit. A session that follows a schedule of Poisson samples is (epsilon, delta)-DP for the
-// schedule's epsilon and delta.
+// All answers of a session together are mu-GDP for the mu of its budget, hence (epsilon, delta)-DP. This holds whatever
+// queries an optimizer makes, in any order and number, adaptively, and from any number of goroutines. Neighbouring
+// tables differ in one row or, if the schema has a unit, in all rows of one unit. A session that follows a schedule of
+// Poisson samples is (epsilon, delta)-DP for the schedule's epsilon and delta.
 //
 // Except for Stable, the guarantee does not depend on the constants that a loss declares, because each
 // record's contribution is clipped. The guarantee is exact in floating point: contributions are rounded to a
@@ -32,13 +31,12 @@
 //
 // # Sources of rows
 //
-// [Config] names files, or gives a stream, [Rows] that the caller holds, or [Shards] held by other
-// processes. The rows of every source pass the schema's row map. The same table gives the same bits from
-// every source, since the same rules decide which rows count and which are faulty. Rows are copied, so that
-// later changes by the caller have no effect. They are kept in memory, and beyond Config.Memory in a
-// private file. If a row cannot be read back from the file, the query fails with an error that does not
-// name the row, and stays charged. A process that holds a shard ([Serve]) sends exact sums, but only to its
-// session, and encrypted.
+// [Config] names files, or gives a stream, [Rows] that the caller holds, or [Shards] held by other processes. The rows
+// of every source pass the schema's row map. The same table gives the same bits from every source, since the same rules
+// decide which rows count and which are faulty. Rows are copied, so that later changes by the caller have no effect.
+// They are kept in memory, and beyond Config.Memory in a private file. If a row cannot be read back from the file, the
+// query fails with an error that does not name the row, and stays charged. A process that holds a shard ([Serve]) sends
+// exact sums, but only to its session, and encrypted.
 //
 // # Limits
 //

@@ -225,9 +225,8 @@ type part interface{ read() int }
 // pageShare. This memory is in addition to Config.Memory.
 const pageShare = 16
 
-// eachPart reads a table in chunks. It calls declare first, which tells the table's reader which columns are
-// read. Several goroutines call work on the chunks. One goroutine calls take on work's results, in the order
-// of the rows.
+// eachPart reads a table in chunks. It calls declare first, which tells the table's reader which columns are read.
+// Several goroutines call work on the chunks. One goroutine calls take on work's results, in the order of the rows.
 func eachPart[T part](ctx context.Context, c Config, declare func(*table.Reader, *dataset.Map) error,
 	work func(*dataset.Map, table.Chunk, func(T) bool) error, take func(T) error) error {
 	r, err := c.open()

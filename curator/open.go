@@ -65,10 +65,9 @@ type Config struct {
 	// speed, never an answer. If the schema has a unit, the session uses memory in addition to this limit:
 	// an entry for each unit and some bytes for each row that the unit keeps.
 	Memory int64
-	// Folder is the folder of the private file; empty means the system's folder for temporary files.
-	// Nobody else may read the file. Where the system allows it, the file has no name, and it is
-	// gone when the session is closed or the process ends. The file is not encrypted: the folder's
-	// disk must be allowed to hold records.
+	// Folder is the folder of the private file; empty means the system's folder for temporary files. Nobody else may
+	// read the file. Where the system allows it, the file has no name, and it is gone when the session is closed or the
+	// process ends. The file is not encrypted: the folder's disk must be allowed to hold records.
 	//
 	// The number of rows is secret under add-or-remove and if the schema has a unit. If Memory sets a
 	// limit, the file is in these cases made before the first row is read. The disk must have room for all
@@ -180,11 +179,10 @@ func (c Config) over(e engine.Engine, coins *coin.Secret, refine refining) (*Ses
 	return &Session{wall: &wall{session: func() *session.Session { return k }, refine: refine}}, nil
 }
 
-// Count returns the number of records in the configuration's files or Rows. This is the number of rows that
-// the schema's public filter keeps or, if the schema has a unit, the number of units that have such a row.
-// Count uses nothing else of the rows. The number is public under replace-one. Two tables that differ in
-// one record have the same number, if the record passes the filter in both tables. Count returns an error
-// for a Reader and for Shards.
+// Count returns the number of records in the configuration's files or Rows. This is the number of rows that the
+// schema's public filter keeps or, if the schema has a unit, the number of units that have such a row. Count uses
+// nothing else of the rows. The number is public under replace-one. Two tables that differ in one record have the same
+// number, if the record passes the filter in both tables. Count returns an error for a Reader and for Shards.
 func Count(ctx context.Context, c Config) (int, error) { return c.count(ctx) }
 
 // workers returns the number of goroutines that work on rows.

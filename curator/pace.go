@@ -312,10 +312,9 @@ func try(l loss.Loss, what string, w []float64, x []float32, y float64) error {
 	return <-verdict
 }
 
-// evaluate evaluates a loss at one row. If what is "gradient", it returns the gradient or, for a
-// loss.Margins or loss.RankOne, the slopes. Slopes are the derivatives of the loss with respect to the
-// margins. For other texts, evaluate returns the value of the loss. Elements that the loss does not write
-// are NaN.
+// evaluate evaluates a loss at one row. If what is "gradient", it returns the gradient or, for a loss.Margins or
+// loss.RankOne, the slopes. Slopes are the derivatives of the loss with respect to the margins. For other texts,
+// evaluate returns the value of the loss. Elements that the loss does not write are NaN.
 func evaluate(l loss.Loss, what string, w []float64, x []float32, y float64) []float64 {
 	value := func(f func(dst, z, y []float64), n int) []float64 {
 		dst := unwritten(n)

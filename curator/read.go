@@ -349,15 +349,13 @@ func (*rowsError) Error() string { return "curator: rows: what yields them faile
 // Unwrap returns the caller's error.
 func (e *rowsError) Unwrap() error { return e.cause() }
 
-// Rows is a table that its caller holds, such as the results of a query in a service. Its rows pass
-// the schema's row map as the rows of a file do: cells are trimmed and read by the same rules. Only
-// the encoded rows are kept, so that changes to the caller's data after Open returned have no
-// effect.
+// Rows is a table that its caller holds, such as the results of a query in a service. Its rows pass the schema's row
+// map as the rows of a file do: cells are trimmed and read by the same rules. Only the encoded rows are kept, so that
+// changes to the caller's data after Open returned have no effect.
 //
-// The caller is responsible for two things. First, two sessions over the same people have two budgets that
-// add up, and this package cannot know whether the people are the same. Second, a change of one person's
-// record must change exactly one row, and neither the number of rows nor other rows: the guarantee holds for
-// such changes only.
+// The caller is responsible for two things. First, two sessions over the same people have two budgets that add up, and
+// this package cannot know whether the people are the same. Second, a change of one person's record must change exactly
+// one row, and neither the number of rows nor other rows: the guarantee holds for such changes only.
 type Rows struct {
 	// Header lists the names of the columns, in the order of a row's cells. It is public. The
 	// schema must name the same columns, in any order.
@@ -379,9 +377,8 @@ type Column[T any] struct {
 // Text returns a column of categories, labels or other text. Its function argument returns a record's cell.
 func Text[T any](name string, of func(T) string) Column[T] { return Column[T]{name, of} }
 
-// Number returns a column of numbers. Its function argument returns a record's number. NaN counts as
-// missing. So does a number whose shortest decimal text, such as -99 or 1e+21, is one of the schema's
-// missing markers.
+// Number returns a column of numbers. Its function argument returns a record's number. NaN counts as missing. So does a
+// number whose shortest decimal text, such as -99 or 1e+21, is one of the schema's missing markers.
 func Number[T any](name string, of func(T) float64) Column[T] {
 	return Column[T]{name, func(r T) string { return strconv.FormatFloat(of(r), 'g', -1, 64) }}
 }

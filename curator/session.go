@@ -64,24 +64,20 @@ func (s *Session) Select(ctx context.Context, sel query.Selection) (int, error) 
 // All returns the handle of the cohort that consists of all records.
 func (s *Session) All() query.Cohort { return s.wall.session().All() }
 
-// Draw returns a cohort of size records that were in no cohort before, chosen uniformly by secret
-// random bits. It returns an error under add-or-remove, after a call of DrawEach, and if fewer than
-// size records are left.
+// Draw returns a cohort of size records that were in no cohort before, chosen uniformly by secret random bits. It
+// returns an error under add-or-remove, after a call of DrawEach, and if fewer than size records are left.
 func (s *Session) Draw(size int) (query.Cohort, error) { return s.wall.session().Draw(size) }
 
-// DrawEach returns a cohort that each record not yet in a cohort joins with probability p, by its
-// own secret random bits. Only the expected size is public. It works for both relations, and is the
-// only way to draw under add-or-remove.
+// DrawEach returns a cohort that each record not yet in a cohort joins with probability p, by its own secret random
+// bits. Only the expected size is public. It works for both relations, and is the only way to draw under add-or-remove.
 func (s *Session) DrawEach(p float64) (query.Cohort, error) { return s.wall.session().DrawEach(p) }
 
-// Follow makes the session draw Poisson samples by a schedule, and replaces the session's budget by the
-// schedule's. It must be called before the first query, since no lossless privacy filter for amplification by
-// sampling is known.
+// Follow makes the session draw Poisson samples by a schedule, and replaces the session's budget by the schedule's. It
+// must be called before the first query, since no lossless privacy filter for amplification by sampling is known.
 func (s *Session) Follow(schedule *account.Schedule) error { return s.wall.session().Follow(schedule) }
 
-// Sample draws the next Poisson sample of the session's schedule. Each record joins the sample by its own
-// secret random bits. Only the sample's expected size is public. One query may be made on the sample, with
-// the schedule's noise.
+// Sample draws the next Poisson sample of the session's schedule. Each record joins the sample by its own secret random
+// bits. Only the sample's expected size is public. One query may be made on the sample, with the schedule's noise.
 func (s *Session) Sample() (query.Cohort, error) { return s.wall.session().Sample() }
 
 // Dim returns the number of features of a record, which follows from the schema. With a unit, a record has
@@ -126,10 +122,9 @@ func (Session) LogValue() slog.Value { return slog.StringValue(redacted) }
 // ErrClosed reports a query to a closed session.
 var ErrClosed = session.ErrClosed
 
-// PrefixSum is a sequence of noisy prefix sums that a session has opened: each item is a mean over a
-// cohort of the session's records, and after each item the sum of all items so far is released. It is
-// safe for concurrent use. Like a Session it is one pointer, and printing or encoding it shows
-// nothing about records.
+// PrefixSum is a sequence of noisy prefix sums that a session has opened: each item is a mean over a cohort of the
+// session's records, and after each item the sum of all items so far is released. It is safe for concurrent use. Like a
+// Session it is one pointer, and printing or encoding it shows nothing about records.
 type PrefixSum struct {
 	wall *prefixWall
 }
@@ -173,12 +168,11 @@ func (PrefixSum) LogValue() slog.Value { return slog.StringValue(redactedPrefix)
 // Stable answers with the noisy average of the iterates of one pass of projected SGD over a cohort.
 // Charges and errors are as for Ask.
 //
-// Clipping enforces the sensitivity of every other answer, but not of this one. The sensitivity of this
-// answer depends on the convexity and the declared smoothness of the loss. Stable therefore accepts only
-// losses of the library for which both are proven. It returns an error for other losses, for steps longer
-// than 2/(L1 + Lambda), with the loss's smoothness L1 and the query's L2 regularization Lambda, and under
-// add-or-remove. The event in the ledger has the basis account.Stability and names the loss, and so does
-// the certificate.
+// Clipping enforces the sensitivity of every other answer, but not of this one. The sensitivity of this answer depends
+// on the convexity and the declared smoothness of the loss. Stable therefore accepts only losses of the library for
+// which both are proven. It returns an error for other losses, for steps longer than 2/(L1 + Lambda), with the loss's
+// smoothness L1 and the query's L2 regularization Lambda, and under add-or-remove. The event in the ledger has the
+// basis account.Stability and names the loss, and so does the certificate.
 func (s *Session) Stable(ctx context.Context, q query.Stable) (query.Release, error) {
 	return s.wall.session().Stable(ctx, q)
 }

@@ -32,10 +32,9 @@ import (
 // A query waits for all partitions. If a worker is lost, the query waits for another worker of that
 // partition, which must hold the same rows in the same order.
 //
-// If the schema has a unit, all rows of a unit must be in one partition. This must hold for every table
-// that could have been given, not only for the given one. It holds if the unit's cell alone determines the
-// partition of a row. Open compares keyed tags of the units, and refuses a table of which a unit has rows
-// in two partitions.
+// If the schema has a unit, all rows of a unit must be in one partition. This must hold for every table that could have
+// been given, not only for the given one. It holds if the unit's cell alone determines the partition of a row. Open
+// compares keyed tags of the units, and refuses a table of which a unit has rows in two partitions.
 type Shards struct {
 	// Count is the number of partitions, at least one. They are numbered from zero.
 	Count int

@@ -62,14 +62,12 @@ func (in *input) level(cell string, missing []string) int {
 	return in.hashed.bucket(cell, in.other)
 }
 
-// Bind finds the columns of the schema in a table's header. It returns an error unless the header names
-// every column of the schema, its target, the target's weight or exposure and the unit's column, each
-// once, and nothing else.
+// Bind finds the columns of the schema in a table's header. It returns an error unless the header names every column of
+// the schema, its target, the target's weight or exposure and the unit's column, each once, and nothing else.
 //
-// Bind looks up the columns of the schema first. Only if it finds all of them may an error mention a
-// column of the table. The error quotes the column's name only if the name looks like a name
-// (package internal/columnname). A table without a header row, whose first row is a record, is therefore refused
-// without quoting the record.
+// Bind looks up the columns of the schema first. Only if it finds all of them may an error mention a column of the
+// table. The error quotes the column's name only if the name looks like a name (package internal/columnname). A table
+// without a header row, whose first row is a record, is therefore refused without quoting the record.
 func (s *Schema) Bind(header []string) (*Map, error) { return s.bind(header, true) }
 
 // BindUnlabelled finds the columns of the schema in the header of a table for prediction. The header must
@@ -245,9 +243,8 @@ func (m *Map) base() int {
 // Dim returns the number of features that Encode writes.
 func (m *Map) Dim() int { return m.dim }
 
-// Keep reports whether a row is a record: the schema has no filter, or the trimmed cell of the filter's
-// public column equals the filter's value, or the row has the wrong number of cells. [Filter] gives the
-// reasons.
+// Keep reports whether a row is a record: the schema has no filter, or the trimmed cell of the filter's public column
+// equals the filter's value, or the row has the wrong number of cells. [Filter] gives the reasons.
 func (m *Map) Keep(cells []string) bool {
 	if m.schema == nil || m.where < 0 || len(cells) != m.cells {
 		return true

@@ -19,13 +19,12 @@ const (
 // pairKnots is the number of knots that a number or date has in an interaction.
 const pairKnots = 5
 
-// The constants of the rule by which [Schema.Resolve] chooses numbers of knots. N = n mu is the size
-// of a fit: the number n of records times the mu of its budget under replace-one. A curve gets
-// knotsOfSize N^(1/3) knots, rounded, twice as many from N = leastFine on, and at most mostAuto. A column gets no
-// curve if this number is below leastAuto. The exponent balances the variance of the privacy noise, which
-// increases with the number of knots, and the bias of a piecewise linear function, which decreases with it.
-// Interactions with numbers are used if N is at least leastPairs. leastFine and leastPairs were measured
-// (lab/results/accuracy.md).
+// The constants of the rule by which [Schema.Resolve] chooses numbers of knots. N = n mu is the size of a fit: the
+// number n of records times the mu of its budget under replace-one. A curve gets knotsOfSize N^(1/3) knots, rounded,
+// twice as many from N = leastFine on, and at most mostAuto. A column gets no curve if this number is below leastAuto.
+// The exponent balances the variance of the privacy noise, which increases with the number of knots, and the bias of a
+// piecewise linear function, which decreases with it. Interactions with numbers are used if N is at least leastPairs.
+// leastFine and leastPairs were measured (lab/results/accuracy.md).
 const (
 	knotsOfSize = .42
 	leastAuto   = 3
@@ -94,9 +93,8 @@ type Resolved struct {
 	Curves, Linear []string
 	// Without are the interactions with numbers that Resolve left out because the fit is too small.
 	Without []Interaction
-	// Needed is the least size N = n mu (records times the mu of the budget) at which every column in
-	// Linear would have a curve and every interaction in Without would be used. It is 0 if Linear and
-	// Without are empty.
+	// Needed is the least size N = n mu (records times the mu of the budget) at which every column in Linear would have
+	// a curve and every interaction in Without would be used. It is 0 if Linear and Without are empty.
 	Needed float64
 }
 
@@ -164,9 +162,8 @@ func (s *Schema) Resolve(size float64) (*Schema, Resolved, error) {
 	return resolved, r, err
 }
 
-// knotsFor returns the number of knots of a column with curve: auto, for a fit of the given size
-// (records times the mu of the budget). It returns 0, for no curve, if the size is too small for
-// leastAuto knots.
+// knotsFor returns the number of knots of a column with curve: auto, for a fit of the given size (records times the mu
+// of the budget). It returns 0, for no curve, if the size is too small for leastAuto knots.
 func knotsFor(size float64) int {
 	k := knotsOfSize * math.Cbrt(size)
 	if size >= leastFine {
@@ -210,10 +207,9 @@ func (c Column) places() []float64 {
 	return list
 }
 
-// pairKnots returns the pairKnots knots that the column has in interactions, in [-1, 1]. Without listed
-// knots they are equally spaced. If the schema lists knots for the column, the pairKnots knots are equally
-// spaced in the index of the listed knots. A knot at a fractional index is interpolated linearly between two
-// listed knots.
+// pairKnots returns the pairKnots knots that the column has in interactions, in [-1, 1]. Without listed knots they are
+// equally spaced. If the schema lists knots for the column, the pairKnots knots are equally spaced in the index of the
+// listed knots. A knot at a fractional index is interpolated linearly between two listed knots.
 func (c Column) pairKnots() spline.Knots {
 	if c.Curve <= 0 || c.Knots == nil {
 		return spline.Equal(pairKnots)
@@ -335,9 +331,8 @@ func (c Column) knotNames(k spline.Knots) []string {
 	}
 }
 
-// normalise turns on the indicator, a feature that is 1 if the number is missing, of every number or
-// date from which hats are computed. A row in which the number is missing has no nonzero hat, so only
-// the indicator can represent it.
+// normalise turns on the indicator, a feature that is 1 if the number is missing, of every number or date from which
+// hats are computed. A row in which the number is missing has no nonzero hat, so only the indicator can represent it.
 func (s *Schema) normalise() {
 	numbers := make(map[string]bool)
 	for _, pair := range s.interactions {

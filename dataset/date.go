@@ -75,9 +75,8 @@ func parseLayout(s string) (layout dateLayout, rule string) {
 const layoutRule = "must be made of %Y (four digits), %m, %d, %H, %M, %S and what stands between them: two digits " +
 	"of a year, names of months and zones are read differently by different programs"
 
-// days parses a trimmed cell. It returns the number of days since 1970-01-01, 00:00 UTC, in the proleptic
-// Gregorian calendar, with the time of day as a fraction. ok is false if the cell is not a date in the
-// layout.
+// days parses a trimmed cell. It returns the number of days since 1970-01-01, 00:00 UTC, in the proleptic Gregorian
+// calendar, with the time of day as a fraction. ok is false if the cell is not a date in the layout.
 func (l dateLayout) days(cell string) (x float64, ok bool) {
 	if l == nil {
 		return isoDays(cell)

@@ -1,10 +1,9 @@
 // Package dataset describes a table in public terms and maps its cells to the rows that a model is
 // trained on.
 //
-// A [Schema] names every column of a table and states public knowledge about it: the bounds of a
-// number, the values of a category, the target. Nothing in a schema, and nothing about scaling, is
-// ever read from records. Bounds taken from the table itself would be a release without accounting.
-// A schema is written as a section of a YAML file:
+// A [Schema] names every column of a table and states public knowledge about it: the bounds of a number, the values of
+// a category, the target. Nothing in a schema, and nothing about scaling, is ever read from records. Bounds taken from
+// the table itself would be a release without accounting. A schema is written as a section of a YAML file:
 //
 //	schema:
 //	  columns:                        # their order is the order of the features
@@ -28,9 +27,8 @@
 //	  norm: 10                        # optional: longer rows are cut to this norm
 //	  unit: {column: person, rows: 8} # optional: all rows of a person are one record
 //
-// or, for regression, target: {column: delay, number: [-60, 240]}. A scalar is read as it is
-// written: classes: [0, 1] and classes: ["0", "1"] are the same. Every column of the table appears
-// in columns or in target. In
+// or, for regression, target: {column: delay, number: [-60, 240]}. A scalar is read as it is written: classes: [0, 1]
+// and classes: ["0", "1"] are the same. Every column of the table appears in columns or in target. In
 //
 //	target: {column: claims, number: [0, 20], exposure: {column: years, number: [0.1, 1]}}
 //	target: {column: income, classes: ["0", "1"], weight: w}
@@ -48,9 +46,8 @@
 //
 // # The row map
 //
-// [Schema.Bind] finds the columns of a schema in a header. [Map.Encode] maps the cells of one row
-// to a float32 row of [Schema.Dim] features and a target. It is a pure function of the schema and
-// of the cells of that row:
+// [Schema.Bind] finds the columns of a schema in a header. [Map.Encode] maps the cells of one row to a float32 row of
+// [Schema.Dim] features and a target. It is a pure function of the schema and of the cells of that row:
 //
 //  1. White space around a cell is dropped. A cell equal to one of the missing
 //     markers is missing. (An empty cell is missing in effect even if it is
@@ -100,9 +97,8 @@
 //     A row longer than norm is scaled down to norm and keeps its direction. The norm must be public
 //     knowledge, and rows may be longer.
 //
-// A target of two classes is -1 or +1. The negative class is listed first. A target of more classes
-// is the index of the class in the list, from 0. A target that is a number is clamped to its bounds and
-// mapped to [-1, 1].
+// A target of two classes is -1 or +1. The negative class is listed first. A target of more classes is the index of the
+// class in the list, from 0. A target that is a number is clamped to its bounds and mapped to [-1, 1].
 //
 // A row is malformed if it has the wrong number of cells, or if its target, weight or exposure is
 // missing or invalid. A malformed row is encoded as zeros, and Encode returns false for it. It is still a
@@ -111,30 +107,26 @@
 //
 // # Norms
 //
-// The squared norm of a row before step 5 is a sum over its columns and interactions. Each number or
-// date and the intercept contribute at most 1. (With an indicator, a number contributes u^2 + 0 if the
-// cell is read and 0 + 1 if it is not.) Each category, hash or interaction of categories contributes
-// exactly 1. A curve contributes at most 2, because the squares of 1-f and f add up to at most 1. An
-// interaction with one number contributes at most 2, an interaction of two numbers at most 4. S^2 is the
-// sum of these bounds. It does not depend on the number of knots. For hats, step 5 uses the bound and
-// not the value, so that a row's divisor does not depend on where the knots are.
+// The squared norm of a row before step 5 is a sum over its columns and interactions. Each number or date and the
+// intercept contribute at most 1. (With an indicator, a number contributes u^2 + 0 if the cell is read and 0 + 1 if it
+// is not.) Each category, hash or interaction of categories contributes exactly 1. A curve contributes at most 2,
+// because the squares of 1-f and f add up to at most 1. An interaction with one number contributes at most 2, an
+// interaction of two numbers at most 4. S^2 is the sum of these bounds. It does not depend on the number of knots. For
+// hats, step 5 uses the bound and not the value, so that a row's divisor does not depend on where the knots are.
 //
-// Hats are computed from rounded features and rounded again. The factor of hats is therefore not sqrt 2 but
-// sqrt 2 (1 - 2^-20). The difference is more than the rounding to float32 of the number, of the intercept
-// and of the hat can add.
+// Hats are computed from rounded features and rounded again. The factor of hats is therefore not sqrt 2 but sqrt 2 (1 -
+// 2^-20). The difference is more than the rounding to float32 of the number, of the intercept and of the hat can add.
 //
-// Therefore ||x|| <= S for all cells unless the schema states norm, and the division by max(1, ||x||) changes
-// nothing in exact arithmetic. In float64, the sum of squares has at most K = S^2 terms (without a stated
-// norm), with a relative error of about 2^-53 each. If rounding makes the sum exceed 1, the division by
-// max(1, ||x||) brings it back to 1. With K <= 2^20 (a rule of [New]) the norm then is at most
-// 1 + (K/2+3) 2^-53 < 1 + 2^-33. Rounding to float32 multiplies each feature by at most 1 + 2^-24 or,
-// below the normal range, changes it by at most 2^-150. The norm of every encoded row is therefore below
-// [NormBound] = 1 + 2^-23.
+// Therefore ||x|| <= S for all cells unless the schema states norm, and the division by max(1, ||x||) changes nothing
+// in exact arithmetic. In float64, the sum of squares has at most K = S^2 terms (without a stated norm), with a
+// relative error of about 2^-53 each. If rounding makes the sum exceed 1, the division by max(1, ||x||) brings it back
+// to 1. With K <= 2^20 (a rule of [New]) the norm then is at most 1 + (K/2+3) 2^-53 < 1 + 2^-33. Rounding to float32
+// multiplies each feature by at most 1 + 2^-24 or, below the normal range, changes it by at most 2^-150. The norm of
+// every encoded row is therefore below [NormBound] = 1 + 2^-23.
 //
 // # Agreement across machines
 //
-// Every step uses correctly rounded operations in a fixed order, with no product and sum that a compiler
-// may fuse, and the log1p of internal/repromath. (The log1p of package math is assembly on some machines
-// and may be compiled with fused operations on others.) The same cells give the same bits on every
-// machine.
+// Every step uses correctly rounded operations in a fixed order, with no product and sum that a compiler may fuse, and
+// the log1p of internal/repromath. (The log1p of package math is assembly on some machines and may be compiled with
+// fused operations on others.) The same cells give the same bits on every machine.
 package dataset

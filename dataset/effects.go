@@ -196,9 +196,8 @@ func (s *Schema) EffectFactors() (amplitude, ratio float64) {
 // the row of the schema without effects, for base features; the rest is overwritten.
 //
 // The norm of the result is at most NormBound. Let r be the quotient of the two Scales. The row of the schema without
-// effects has a norm below 1 + 2^-23, so the row times the ratio, rounded again, has a norm below
-// r (1 - 2^-22) (1 + 2^-23) (1 + 2^-24) < r. The features of effects have a norm of at most
-// sqrt(1 - r^2) (1 + 2^-24) (1 + 2^-48).
+// effects has a norm below 1 + 2^-23, so the row times the ratio, rounded again, has a norm below r (1 - 2^-22) (1 +
+// 2^-23) (1 + 2^-24) < r. The features of effects have a norm of at most sqrt(1 - r^2) (1 + 2^-24) (1 + 2^-48).
 func (f *found) extend(x []float32, base int) {
 	sums := make([]float64, f.basis.Columns())
 	for j, v := range x[:base-1] {

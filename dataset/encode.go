@@ -50,13 +50,12 @@ func (m *Map) encodeWhole(dst []float32, cells row) (target float64, ok bool) {
 	return target, ok
 }
 
-// EncodeCoded encodes a row as [Map.Encode] does, but in a shorter form. It writes to x, in order, the
-// features that are neither in a group ([Schema.Groups]) nor hats ([Schema.Hats]). For each group it writes
-// to codes the index, within the group, of the one feature that is not zero. level is the value of this
-// feature, which is the same in every group. All values have the bits that Encode writes. Hats are left
-// out, because they can be computed from x and codes. So are features of [Effects]; the values are those of the
-// schema without them. If ok is false, all results are zero. EncodeCoded panics if the length of x or codes is
-// wrong.
+// EncodeCoded encodes a row as [Map.Encode] does, but in a shorter form. It writes to x, in order, the features that
+// are neither in a group ([Schema.Groups]) nor hats ([Schema.Hats]). For each group it writes to codes the index,
+// within the group, of the one feature that is not zero. level is the value of this feature, which is the same in every
+// group. All values have the bits that Encode writes. Hats are left out, because they can be computed from x and codes.
+// So are features of [Effects]; the values are those of the schema without them. If ok is false, all results are zero.
+// EncodeCoded panics if the length of x or codes is wrong.
 func (m *Map) EncodeCoded(x []float32, codes []uint32, cells []string) (level float32, target float64, ok bool) {
 	return m.encodeCoded(x, codes, row{texts: cells})
 }
@@ -166,11 +165,10 @@ func (m *Map) encode(dst *features, cells row) (target float64, ok bool) {
 }
 
 // fill writes the features of a row except hats and those of effects, divided by S ([Schema.Scale] of the schema
-// without effects) and then by norm. It
-// may overwrite an earlier fill of the same row. It returns the sum of the squared features before
-// rounding to float32. For hats, the values of basis functions, the sum uses the largest possible sum of
-// squares, before the division: 2 for a curve or an interaction with one number, 4 for an interaction of two
-// numbers.
+// without effects) and then by norm. It may overwrite an earlier fill of the same row. It returns the sum of the
+// squared features before rounding to float32. For hats, the values of basis functions, the sum uses the largest
+// possible sum of squares, before the division: 2 for a curve or an interaction with one number, 4 for an interaction
+// of two numbers.
 func (m *Map) fill(dst *features, cells *row, norm float64) (sum float64) {
 	scaled := func(u float64) float32 {
 		v := u / m.scale

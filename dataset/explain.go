@@ -35,9 +35,8 @@ const interacting = "(interactions)"
 // (transformed) bounds, and has no offsets of knots. With a regression target, values are in the target's
 // units and the sum is the prediction. With two classes, values are in units of the score.
 //
-// The sum leaves out the rounding to float32 and the division by max(1, ||x||). Except for rounding, this
-// division changes a row only if the schema states norm and the row is longer than norm. Explain panics
-// unless len(w) is Dim.
+// The sum leaves out the rounding to float32 and the division by max(1, ||x||). Except for rounding, this division
+// changes a row only if the schema states norm and the row is longer than norm. Explain panics unless len(w) is Dim.
 //
 // If rate is true, the score is the logarithm of a rate, as in a loss for counts. The sum of the values is then the
 // natural logarithm of the predicted count per unit of exposure (see [Target.Rate]).

@@ -30,10 +30,9 @@ import (
 // with a quote that is never closed is therefore not a table with one row replaced, because the
 // following rows become cells of the row with the quote.
 //
-// The filter does not hide whether a row with another value has a wrong number of cells. No rule can hide
-// this in addition: the number of records would have to stay the same when a row with a wrong number of
-// cells replaces a row with Value and when it replaces a row without Value. It could then not depend on the
-// filter at all.
+// The filter does not hide whether a row with another value has a wrong number of cells. No rule can hide this in
+// addition: the number of records would have to stay the same when a row with a wrong number of cells replaces a row
+// with Value and when it replaces a row without Value. It could then not depend on the filter at all.
 type Filter struct {
 	Column, Value string
 }
@@ -106,15 +105,13 @@ func (s *Schema) parseFilter(filter string) (Filter, error) {
 	}
 }
 
-// Unit is the privacy unit: it says which rows make up one record. All rows with the same cell in
-// Column, such as a person's number, are one record. At most Rows of them are used. With the zero
-// Unit each row is a record.
+// Unit is the privacy unit: it says which rows make up one record. All rows with the same cell in Column, such as a
+// person's number, are one record. At most Rows of them are used. With the zero Unit each row is a record.
 //
-// Cells are compared as trimmed text: 7 and 7.0 are two units. A row whose cell is missing belongs
-// to no unit and to no record. The same holds for a row with a wrong number of cells, because its cell
-// cannot be identified. Nobody therefore gets a second record by omitting the cell. The number of records is
-// the number of distinct cells in Column among the rows that pass the filter. It does not depend on the
-// cells of other columns.
+// Cells are compared as trimmed text: 7 and 7.0 are two units. A row whose cell is missing belongs to no unit and to no
+// record. The same holds for a row with a wrong number of cells, because its cell cannot be identified. Nobody
+// therefore gets a second record by omitting the cell. The number of records is the number of distinct cells in Column
+// among the rows that pass the filter. It does not depend on the cells of other columns.
 //
 // Neighbouring tables may differ in all rows of one unit: in the number of these rows and in their cells. In
 // each of the two tables the unit has at least one row that passes the filter. The numbers of records are

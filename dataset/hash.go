@@ -16,9 +16,8 @@ const (
 	hashPlace = 1_597_334_677 // factor of a character's position, from 1
 )
 
-// Hashing is the public function that assigns the cells of a hash column to buckets. Let p, q, a
-// and b be Prime, Other, Point and Place, let c_1 c_2 ... be the code points of the trimmed cell,
-// and u_i = (a c_i + b i + Salt) mod p. Then
+// Hashing is the public function that assigns the cells of a hash column to buckets. Let p, q, a and b be Prime, Other,
+// Point and Place, let c_1 c_2 ... be the code points of the trimmed cell, and u_i = (a c_i + b i + Salt) mod p. Then
 //
 //	s = (Salt + sum_i ((u_i^2 mod q)^2 mod p)) mod q
 //

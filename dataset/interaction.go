@@ -20,9 +20,8 @@ type cross struct {
 	numbers int // how many of the two columns are numbers or dates
 }
 
-// crossed holds the two columns of an interaction in the order of its features, which are sorted by the
-// first column and then by the second. If one column is a category and the other column a number, the
-// category comes first.
+// crossed holds the two columns of an interaction in the order of its features, which are sorted by the first column
+// and then by the second. If one column is a category and the other column a number, the category comes first.
 type crossed [2]Column
 
 func (s *Schema) crossed(pair Interaction) crossed {
@@ -68,9 +67,8 @@ func (c Column) inPairs() []string {
 // width returns the number of features of a category or hash column, "other" included.
 func (in *input) width() int { return in.other + 1 }
 
-// checkInteractions validates the interactions. It appends the names of their features to s.features and
-// their hats to s.hats, and adds the bounds of their squared norms to s.terms. taken holds the names of all
-// features so far.
+// checkInteractions validates the interactions. It appends the names of their features to s.features and their hats to
+// s.hats, and adds the bounds of their squared norms to s.terms. taken holds the names of all features so far.
 func (s *Schema) checkInteractions(taken map[string]bool) error {
 	for i, pair := range s.interactions {
 		field := itemField("interactions", i)

@@ -27,9 +27,8 @@ const mostBytes = 1000
 // span matches a range of whole numbers, such as 1..12, as YAML writes it without quotes.
 var span = regexp.MustCompile(`^(-?[0-9]{1,9})\.\.(-?[0-9]{1,9})$`)
 
-// values decodes a list of values. An item 1..12 without quotes means each whole number from 1 to 12, and
-// 01..12 means these numbers with two digits. A quoted "1..12" is an ordinary value. A single item 1..12 may
-// replace the list.
+// values decodes a list of values. An item 1..12 without quotes means each whole number from 1 to 12, and 01..12 means
+// these numbers with two digits. A quoted "1..12" is an ordinary value. A single item 1..12 may replace the list.
 func (d *yamlDecoder) values(field string, node ast.Node, todo string) (values []string, err error) {
 	items := []ast.Node{node}
 	if list, isList := node.(*ast.SequenceNode); isList {

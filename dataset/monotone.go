@@ -73,12 +73,11 @@ type Projected struct {
 	Moved float64
 }
 
-// ProjectMonotone returns weights of one margin at which the score is monotone in every column for
-// which the schema requires it. w are the weights to be changed. For a column with a curve, the curve's
-// values at the knots become the nearest monotone values in weighted mean square (isotonic regression).
-// The slope of a column without a curve is set to 0 if it has the wrong sign. All other weights stay as
-// given. means are the means of the features over the rows. The weight of each knot in the mean square is
-// computed from them. If means is nil, all knots have the same weight.
+// ProjectMonotone returns weights of one margin at which the score is monotone in every column for which the schema
+// requires it. w are the weights to be changed. For a column with a curve, the curve's values at the knots become the
+// nearest monotone values in weighted mean square (isotonic regression). The slope of a column without a curve is set
+// to 0 if it has the wrong sign. All other weights stay as given. means are the means of the features over the rows.
+// The weight of each knot in the mean square is computed from them. If means is nil, all knots have the same weight.
 func (s *Schema) ProjectMonotone(w, means []float64) ([]float64, []Projected) {
 	out := append([]float64(nil), w...)
 	var list []Projected

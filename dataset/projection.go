@@ -12,9 +12,8 @@ import (
 // the inner products of rows to within about 1/sqrt(k), and therefore, approximately, the functions that a
 // generalised linear model can represent. The matrix does not depend on data.
 //
-// A mapped row longer than 1 is scaled down to length 1, so the constants of a loss remain valid.
-// Arora et al. (2023, Algorithm 4) allow mapped rows of length 2, and rely on longer rows being
-// improbable. Here no bound relies on chance.
+// A mapped row longer than 1 is scaled down to length 1, so the constants of a loss remain valid. Arora et al. (2023,
+// Algorithm 4) allow mapped rows of length 2, and rely on longer rows being improbable. Here no bound relies on chance.
 type Projection struct {
 	dim, size int
 	seed      uint64
@@ -105,9 +104,8 @@ func (p *Projection) Map(dst []float32, scratch []float64, x []float32) {
 	}
 }
 
-// Lift returns the coefficients of the original features that give the same margins as the weights w
-// of mapped rows: it applies the transposed matrix to the weights of each margin. It panics unless
-// len(w) is a multiple of Size.
+// Lift returns the coefficients of the original features that give the same margins as the weights w of mapped rows: it
+// applies the transposed matrix to the weights of each margin. It panics unless len(w) is a multiple of Size.
 func (p *Projection) Lift(w []float64) []float64 {
 	if len(w)%p.size != 0 {
 		panic(fmt.Sprintf("dataset: %d weights of rows mapped to %d", len(w), p.size))

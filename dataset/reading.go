@@ -19,9 +19,8 @@ import (
 //     malformed;
 //   - the filter's public column is 1 if the row passes, and 0 if it does not.
 //
-// The second step, [Map.EncodeReadings], computes a row from the readings of its cells.
-// [Map.EncodeCoded] does both steps. A table therefore encodes to the same rows whether its cells
-// are texts or typed values.
+// The second step, [Map.EncodeReadings], computes a row from the readings of its cells. [Map.EncodeCoded] does both
+// steps. A table therefore encodes to the same rows whether its cells are texts or typed values.
 type ColumnMap struct {
 	use      use
 	interval        // of a number or date, and of a target that is a number
@@ -105,9 +104,8 @@ func (m *Map) Column(i int) *ColumnMap { return &m.columns[i] }
 // selected by the texts of all their cells. Rows must therefore be given as texts, and not as readings.
 func (m *Map) ByUnit() bool { return m.unit >= 0 }
 
-// EncodeReadings encodes, as [Map.EncodeCoded] does, row i of a table that is given by columns of
-// readings, the numbers to which a [ColumnMap] maps the cells. Columns that the map does not read may
-// be nil.
+// EncodeReadings encodes, as [Map.EncodeCoded] does, row i of a table that is given by columns of readings, the numbers
+// to which a [ColumnMap] maps the cells. Columns that the map does not read may be nil.
 func (m *Map) EncodeReadings(x []float32, codes []uint32, columns [][]float64, i int) (level float32, target float64,
 	ok bool) {
 	return m.encodeCoded(x, codes, row{readings: columns, at: i})

@@ -31,9 +31,8 @@ type Definition struct {
 
 	Where   string   // row filter column=value, on a public column; empty: every row is a record
 	Missing []string // cells that mean missing; nil: only the empty cell
-	// Norm, if not 0, is the divisor of rows in place of the largest norm that a row could have.
-	// Rows longer than Norm are scaled down to this norm. Norm must be public knowledge. Few rows should
-	// be longer.
+	// Norm, if not 0, is the divisor of rows in place of the largest norm that a row could have. Rows longer than Norm
+	// are scaled down to this norm. Norm must be public knowledge. Few rows should be longer.
 	Norm float64
 	// Unit says which rows make up one record. With the zero Unit each row is a record.
 	Unit Unit
@@ -254,9 +253,8 @@ func (s *Schema) Missing() []string { return slices.Clone(s.missing) }
 // Norm returns the norm that the schema states, or 0 if it states none.
 func (s *Schema) Norm() float64 { return s.norm }
 
-// Scale returns S, the divisor of every row: the root of the largest squared norm that a row could have
-// (see Norms in the package comment), or the schema's norm if it states one. With [Effects] S^2 is larger by
-// their squared Weight.
+// Scale returns S, the divisor of every row: the root of the largest squared norm that a row could have (see Norms in
+// the package comment), or the schema's norm if it states one. With [Effects] S^2 is larger by their squared Weight.
 func (s *Schema) Scale() float64 {
 	scale := math.Sqrt(float64(s.terms))
 	if s.norm > 0 {
@@ -268,9 +266,8 @@ func (s *Schema) Scale() float64 {
 	return scale
 }
 
-// TargetFromUnit maps u in [-1, 1], the scale of [Map.Encode], back to the target's units. Values outside
-// of [-1, 1] are mapped by the same linear function and not clamped. If the target has classes, it returns
-// u.
+// TargetFromUnit maps u in [-1, 1], the scale of [Map.Encode], back to the target's units. Values outside of [-1, 1]
+// are mapped by the same linear function and not clamped. If the target has classes, it returns u.
 func (s *Schema) TargetFromUnit(u float64) float64 {
 	if s.target.Kind != Number {
 		return u

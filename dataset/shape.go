@@ -13,9 +13,8 @@ type Shape struct {
 	// Axes are the column of a curve, or the two columns of an interaction. In an interaction with a
 	// category, the category comes first.
 	Axes []ShapeAxis
-	// Places has an entry for each knot of a curve, or for each pair of knots or levels of an
-	// interaction. The entries of an interaction that belong to the same knot or level of the first
-	// column are adjacent.
+	// Places has an entry for each knot of a curve, or for each pair of knots or levels of an interaction. The entries
+	// of an interaction that belong to the same knot or level of the first column are adjacent.
 	Places []Place
 }
 
@@ -39,9 +38,8 @@ type ShapeAxis struct {
 	knots  spline.Knots
 }
 
-// Evenly returns one share for each knot: the fraction of the column's range that is nearer to this knot
-// than to any other knot. The range is from bound to bound, after the column's transform. The shares sum to
-// 1.
+// Evenly returns one share for each knot: the fraction of the column's range that is nearer to this knot than to any
+// other knot. The range is from bound to bound, after the column's transform. The shares sum to 1.
 func (a ShapeAxis) Evenly() []float64 {
 	n := a.knots.Len()
 	shares := make([]float64, n)
@@ -51,9 +49,8 @@ func (a ShapeAxis) Evenly() []float64 {
 	return shares
 }
 
-// Between returns the cell (the number in the column's own units) at a share, from 0 to 1, of the way
-// from one knot to the next knot, in the transformed range. The values of a Shape are linear in this
-// share.
+// Between returns the cell (the number in the column's own units) at a share, from 0 to 1, of the way from one knot to
+// the next knot, in the transformed range. The values of a Shape are linear in this share.
 func (a ShapeAxis) Between(knot int, share float64) float64 {
 	if share <= 0 || knot == len(a.Knots)-1 {
 		return a.Knots[knot]

@@ -6,9 +6,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/spline"
 )
 
-// Term is one quantity of a linear score in the user's units: a slope, a difference between two
-// levels of a category, or the intercept. Its value is a constant plus a linear combination of
-// weights.
+// Term is one quantity of a linear score in the user's units: a slope, a difference between two levels of a category,
+// or the intercept. Its value is a constant plus a linear combination of weights.
 //
 // The weight of a single level of a category has no meaning of its own: adding a number to the
 // weights of all levels and subtracting it from the intercept changes no prediction. Each level is

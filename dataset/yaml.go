@@ -22,9 +22,8 @@ const placeholder = "???"
 // rule of [New]. Unknown and repeated keys, anchors and aliases are errors. Errors are [yaml.Error]
 // and carry the position. On error s is unchanged.
 //
-// A file that does not have the form of a schema may be a table, or contain one. Errors about the
-// form therefore give the position and the rule, and quote nothing. Errors about a schema that has
-// the right form quote names and values.
+// A file that does not have the form of a schema may be a table, or contain one. Errors about the form therefore give
+// the position and the rule, and quote nothing. Errors about a schema that has the right form quote names and values.
 func (s *Schema) UnmarshalYAML(node ast.Node) error {
 	d := yamlDecoder{at: make(map[string]*token.Token)}
 	decoded, err := d.schema(node)

@@ -15,10 +15,9 @@ type dialect struct {
 	// text returns an expression that reads a cell as text without leading and trailing white space; white
 	// is an expression for all white-space characters.
 	number, text func(cell, white string) string
-	// points returns an expression for a sum over the characters of a text. The term of a character is the
-	// expression of(point, place), an integer >= 0. point is the character's code point, and place its
-	// position, counted from 1. mod returns an expression for the remainder of the integer x divided by the
-	// number by.
+	// points returns an expression for a sum over the characters of a text. The term of a character is the expression
+	// of(point, place), an integer >= 0. point is the character's code point, and place its position, counted from 1.
+	// mod returns an expression for the remainder of the integer x divided by the number by.
 	points func(cell string, of func(point, place string) string) string
 	mod    func(x string, by int64) string
 	// days returns an expression that reads a cell, which is a date, a time or an ISO 8601 text, as days

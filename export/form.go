@@ -187,9 +187,8 @@ func indicated(columns []column) []column {
 // of a network's first layer.
 func (f *form) weight(sum, feature int) float64 { return f.weights[sum*f.dim+feature] }
 
-// layers returns the weights above each hidden layer. above[l][u] are the weights from unit u of hidden
-// layer l, one for each unit of the next layer or each margin. The last entry of above[l] belongs to the
-// constant unit.
+// layers returns the weights above each hidden layer. above[l][u] are the weights from unit u of hidden layer l, one
+// for each unit of the next layer or each margin. The last entry of above[l] belongs to the constant unit.
 func (f *form) layers() (above [][][]float64) {
 	rest := f.weights[f.sums*f.dim:]
 	for l, units := range f.hidden {

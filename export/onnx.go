@@ -32,11 +32,10 @@ type Graph struct {
 	Single bool
 }
 
-// ONNX returns the model as an ONNX file. Each column with features is an input with the column's name and
-// the shape [rows, 1], if form does not say otherwise. A number is a float64. A date is a float64, in days since
-// 1970-01-01, 00:00 UTC. A missing number or date is NaN. A category is a string. ONNX returns an error if the model
-// has a hash column, and with form.Single if a bound of a column or a weight is beyond the range of float32. The
-// outputs are
+// ONNX returns the model as an ONNX file. Each column with features is an input with the column's name and the shape
+// [rows, 1], if form does not say otherwise. A number is a float64. A date is a float64, in days since 1970-01-01,
+// 00:00 UTC. A missing number or date is NaN. A category is a string. ONNX returns an error if the model has a hash
+// column, and with form.Single if a bound of a column or a weight is beyond the range of float32. The outputs are
 //
 //	probability  [rows, 1] for two classes; [rows, K] for K > 2 classes
 //	score        [rows, 1], in place of probability if the loss of two classes has no probability
@@ -234,10 +233,9 @@ func (g *graph) pick(columns []column, x string, list []column) string {
 	return g.op("Gather", []string{x, g.index(places...)}, "axis", 1)
 }
 
-// numbers adds the M inputs of the number and date columns, and the nodes that compute two values of shape
-// [rows, M]. The value u holds the features before the division by the row's norm: the number scaled to
-// [-1, 1], or 0 for a missing cell, divided by the schema's scale S. The value missing is true for missing
-// cells.
+// numbers adds the M inputs of the number and date columns, and the nodes that compute two values of shape [rows, M].
+// The value u holds the features before the division by the row's norm: the number scaled to [-1, 1], or 0 for a
+// missing cell, divided by the schema's scale S. The value missing is true for missing cells.
 func (g *graph) numbers(columns []column) (u, missing string) {
 	var names []string
 	var low, high, from, to, width, logs []float64
@@ -369,11 +367,10 @@ func (g *graph) neverLong(squares int) bool {
 	return sum <= 1+n*0x1p-50 && float32(least/math.Sqrt(sum)) == float32(g.share)
 }
 
-// norm adds the nodes that compute max(1, ||x||) for each row x, of shape [rows, 1]. The row's features are
-// divided by this number. v names the features of the number and date columns, and missing the mask of
-// missing cells. The squares are added in the given order of [graph.squares]. The operator CumSum adds them in that
-// order. The square of a category, of an interaction
-// of categories and of the intercept is 1/S^2, with S the schema's scale.
+// norm adds the nodes that compute max(1, ||x||) for each row x, of shape [rows, 1]. The row's features are divided by
+// this number. v names the features of the number and date columns, and missing the mask of missing cells. The squares
+// are added in the given order of [graph.squares]. The operator CumSum adds them in that order. The square of a
+// category, of an interaction of categories and of the intercept is 1/S^2, with S the schema's scale.
 func (g *graph) norm(columns []column, v, missing string, order []int64) string {
 	squares := g.op("Mul", []string{v, v})
 	if len(indicated(columns)) > 0 { // a missing cell has u = 0 and the square of its indicator

@@ -11,10 +11,9 @@ import (
 // other knots. Both exports compute the hats of a row as the row map of package dataset does. They start
 // from the float32 values of the number and of the constant, and round the hats to float32.
 
-// way is a numeric column together with the knots of one curve or interaction. number is the index of the
-// column among the numeric columns. own is true if the knots have unequal distances. The position of a
-// number among the knots is then its scaled value u in [-1, 1]. If own is false, the position is counted in
-// knots, from 0.
+// way is a numeric column together with the knots of one curve or interaction. number is the index of the column among
+// the numeric columns. own is true if the knots have unequal distances. The position of a number among the knots is
+// then its scaled value u in [-1, 1]. If own is false, the position is counted in knots, from 0.
 type way struct {
 	number int
 	knots  spline.Knots
@@ -31,9 +30,8 @@ func (w way) ends() (left, width []float64) {
 	return left, width
 }
 
-// ways returns the list of the distinct ways (pairs of a numeric column and its knots) of the model's
-// curves and interactions. of[i] are the indices in this list of the ways of f.hats[i], one for each
-// numeric column.
+// ways returns the list of the distinct ways (pairs of a numeric column and its knots) of the model's curves and
+// interactions. of[i] are the indices in this list of the ways of f.hats[i], one for each numeric column.
 func (f *form) ways() (list []way, of [][]int) {
 	numbers, _ := f.kinds()
 	for _, h := range f.hats {
@@ -52,10 +50,9 @@ func (f *form) ways() (list []way, of [][]int) {
 	return list, of
 }
 
-// hang adds to the query the steps that compute the values of hats, the basis functions of curves and
-// interactions. A number between two knots has two hats that are not zero. A pair of numbers has four
-// products of two hats that are not zero. It adds nothing if the model has no hats. Each step is a table of
-// the query. Its columns are:
+// hang adds to the query the steps that compute the values of hats, the basis functions of curves and interactions. A
+// number between two knots has two hats that are not zero. A pair of numbers has four products of two hats that are not
+// zero. It adds nothing if the model has no hats. Each step is a table of the query. Its columns are:
 //
 //	ratio  the quotient u of each number and the constant, both rounded to float32
 //	way    the position of each number, counted in knots or, if these have unequal distances, u
@@ -216,10 +213,9 @@ func (g *graph) between(w way, u string) (knot, share string) {
 	return knot, g.op("Div", []string{g.op("Sub", []string{u, of(from)}), of(width)})
 }
 
-// hang returns the contribution of the hats (basis functions of curves and interactions) to the model's K
-// weighted sums: weights times hats, a value of shape [rows, K]. It returns "" if there are no hats. x
-// names the float32 values of the numbers, one the float32 value of the constant, and missing the mask of
-// missing cells.
+// hang returns the contribution of the hats (basis functions of curves and interactions) to the model's K weighted
+// sums: weights times hats, a value of shape [rows, K]. It returns "" if there are no hats. x names the float32 values
+// of the numbers, one the float32 value of the constant, and missing the mask of missing cells.
 func (g *graph) hang(x, one, missing string) (z string) {
 	list, of := g.ways()
 	var knots, shares []string

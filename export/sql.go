@@ -93,9 +93,8 @@ type query struct {
 	numbers, categories []column
 }
 
-// check sets s.numbers and s.categories. It returns an error if a date column has a layout that is not ISO
-// 8601, if a name has a character that is not graphic, or if a kept column has the name of a prediction
-// column.
+// check sets s.numbers and s.categories. It returns an error if a date column has a layout that is not ISO 8601, if a
+// name has a character that is not graphic, or if a kept column has the name of a prediction column.
 func (s *query) check(keep []string) error {
 	s.numbers, s.categories = s.kinds()
 	for _, c := range s.numbers {
@@ -525,10 +524,9 @@ func (s *query) positive(z string) string {
 
 func (s *query) class(k int) string { return s.quote(s.target.Classes[k]) }
 
-// probabilities adds the steps for a model of several classes and returns the prediction columns. The first
-// columns are the probabilities of the classes, e^(z_k - max z) divided by the sum of this number over all
-// classes. The last column is the predicted class, the first class with the largest margin. names are the
-// names of the columns.
+// probabilities adds the steps for a model of several classes and returns the prediction columns. The first columns are
+// the probabilities of the classes, e^(z_k - max z) divided by the sum of this number over all classes. The last column
+// is the predicted class, the first class with the largest margin. names are the names of the columns.
 func (s *query) probabilities(names []string) (items []item) {
 	var margins, powers []string
 	var carried, raised []item

@@ -2,11 +2,10 @@ package loss
 
 import "math"
 
-// ConstantWeights returns the parameters with which a model of loss l gives every row the same
-// margins z. All weights are zero, except the weights of the intercept or, in a network, the constant
-// terms of the outputs. features is the number of features of a row. The last feature is the
-// intercept, and has the value intercept. For a network, len(z) must be the number of outputs. For any
-// other loss, ok is false unless l is a loss of len(z) margins.
+// ConstantWeights returns the parameters with which a model of loss l gives every row the same margins z. All weights
+// are zero, except the weights of the intercept or, in a network, the constant terms of the outputs. features is the
+// number of features of a row. The last feature is the intercept, and has the value intercept. For a network, len(z)
+// must be the number of outputs. For any other loss, ok is false unless l is a loss of len(z) margins.
 func ConstantWeights(l Loss, features int, intercept float64, z []float64) (w []float64, ok bool) {
 	w = make([]float64, Parameters(l, features))
 	if o, is := l.(ordered); is {

@@ -6,10 +6,9 @@
 // have any number of parameters ([Shaped]). Each loss declares its [Constants]. The caller that
 // evaluates a loss enforces them by clipping, so a wrong constant costs accuracy and never privacy.
 //
-// Slopes, Curvatures, Gradient and Constants have the same bits on every machine: they use this
-// package's own exponential, correctly rounded operations, and math.FMA or a forced rounding
-// wherever a compiler could fuse a multiplication and an addition. Values may differ in their last
-// bits between machines, and are meant for evaluation.
+// Slopes, Curvatures, Gradient and Constants have the same bits on every machine: they use this package's own
+// exponential, correctly rounded operations, and math.FMA or a forced rounding wherever a compiler could fuse a
+// multiplication and an addition. Values may differ in their last bits between machines, and are meant for evaluation.
 //
 // Losses are trusted code: they see rows. Losses have no state that affects results, allocate nothing in
 // the methods that work on a block of records, and are safe for concurrent use.

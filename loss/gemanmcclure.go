@@ -4,10 +4,9 @@ import "math"
 
 type gemanMcClure struct{ c float64 }
 
-// GemanMcClure is (c^2/2) u/(1+u) for u = t^2 and t = (z - y)/c. It is about (z-y)^2/2
-// for small |t| and nearly constant for large |t|, the outliers. Its tails are heavier
-// than the tails of Welsch (Geman & McClure 1985). y lies in [-1, 1], c between 1e-6 and
-// 1e6. It is not convex.
+// GemanMcClure is (c^2/2) u/(1+u) for u = t^2 and t = (z - y)/c. It is about (z-y)^2/2 for small |t| and nearly
+// constant for large |t|, the outliers. Its tails are heavier than the tails of Welsch (Geman & McClure 1985). y lies
+// in [-1, 1], c between 1e-6 and 1e6. It is not convex.
 //
 //	d/dz = c t/(1+u)^2, greatest at u = 1/3: 3 sqrt(3) c/16
 //	d2/dz2 = (1-3u)/(1+u)^3, from 1 at u = 0 down to -1/4 at u = 1

@@ -25,10 +25,9 @@ type Kinked interface {
 // kinked is a loss phi(z, y) = g(t) with a piecewise linear g. t is y z for binary targets and z -
 // y for real targets.
 //
-// Its constants follow from the kinks. Lipschitz is the largest absolute slope on the intervals
-// between kinks. The slope at a kink is the mean of two of these slopes, and is not larger. Curvature
-// is unbounded above if the slope increases at some kink, and unbounded below if the slope decreases at
-// some kink.
+// Its constants follow from the kinks. Lipschitz is the largest absolute slope on the intervals between kinks. The
+// slope at a kink is the mean of two of these slopes, and is not larger. Curvature is unbounded above if the slope
+// increases at some kink, and unbounded below if the slope decreases at some kink.
 type kinked struct {
 	base   string
 	params [1]float64

@@ -74,9 +74,8 @@ func (logistic) Curvatures(dst, z, y []float64) {
 
 const sqrt3 = 1.732050807568877293527446341505872366942805253810380628
 
-// bell returns s(1-s) = e/(1+e)^2 for e = e^-|m|: the second derivative of the logistic loss in its
-// margin m, where s = 1/(1+e^m). It is even in m, at most 1/4, and free of cancellation for large and
-// small m.
+// bell returns s(1-s) = e/(1+e)^2 for e = e^-|m|: the second derivative of the logistic loss in its margin m, where s =
+// 1/(1+e^m). It is even in m, at most 1/4, and free of cancellation for large and small m.
 func bell(e float64) float64 {
 	d := 1 + e
 	return e / float64(d*d)

@@ -22,10 +22,9 @@ type Constants struct {
 	// because the mean of the records' infima is at most the infimum of F.
 	InitialGap float64
 
-	// Clipped says that Lipschitz is a chosen clip and not a bound on the derivative of Values.
-	// Slopes and Gradient then return the derivative of Values scaled down to length at most
-	// Lipschitz, and an optimizer follows the scaled derivative. For a network, Curvature bounds the
-	// second derivative before scaling.
+	// Clipped says that Lipschitz is a chosen clip and not a bound on the derivative of Values. Slopes and Gradient
+	// then return the derivative of Values scaled down to length at most Lipschitz, and an optimizer follows the scaled
+	// derivative. For a network, Curvature bounds the second derivative before scaling.
 	Clipped bool
 	// ZeroMean says that InitialGap holds only for tables whose rows sum to zero.
 	ZeroMean bool

@@ -48,9 +48,8 @@ func Names() []string { return losses.names() }
 // its value and the allowed values, and, for an unknown identifier or parameter, the known ones.
 func New(name string, params map[string]float64) (Loss, error) { return losses.new(name, params) }
 
-// Parse makes the loss whose Name method returns name. It accepts the losses of New and the
-// [Network], weighted and [Units] losses made of them. Numbers may be written in other forms,
-// such as 0.10 for 0.1.
+// Parse makes the loss whose Name method returns name. It accepts the losses of New and the [Network], weighted and
+// [Units] losses made of them. Numbers may be written in other forms, such as 0.10 for 0.1.
 func Parse(name string) (Loss, error) { return ParseFor(name, 0) }
 
 // ParseFor makes the loss whose Name method returns name, as [Parse] does. It also accepts the name

@@ -24,11 +24,10 @@ type Margins interface {
 	CurvaturesAlong(dst, z, u, y []float64)
 }
 
-// Twice is a General loss that can also multiply its Hessian by a vector. HessianVector writes the
-// product of the Hessian at w and v to dst. len(dst), len(w) and len(v) must be Parameters(l, len(x)) for
-// the loss l. Where the second derivative jumps, either of its one-sided values may be used. Queries that
-// need Hessian products, such as curvature along a direction, are available only for losses of margins and
-// for Twice losses.
+// Twice is a General loss that can also multiply its Hessian by a vector. HessianVector writes the product of the
+// Hessian at w and v to dst. len(dst), len(w) and len(v) must be Parameters(l, len(x)) for the loss l. Where the second
+// derivative jumps, either of its one-sided values may be used. Queries that need Hessian products, such as curvature
+// along a direction, are available only for losses of margins and for Twice losses.
 type Twice interface {
 	General
 	HessianVector(dst, w, v []float64, x []float32, y float64)
@@ -83,9 +82,8 @@ func Count(l Loss) int {
 	return 0
 }
 
-// Check returns the number of parameters of a loss for rows of the given number of features. It
-// returns an error unless the loss has exactly one form (RankOne, Margins or General) and an
-// allowed number of margins and parameters.
+// Check returns the number of parameters of a loss for rows of the given number of features. It returns an error unless
+// the loss has exactly one form (RankOne, Margins or General) and an allowed number of margins and parameters.
 func Check(l Loss, features int) (parameters int, err error) {
 	forms := 0
 	if _, ok := l.(RankOne); ok {
@@ -176,9 +174,8 @@ func ClassCount(l Loss) int {
 	return 0
 }
 
-// Joint returns a loss of several margins W x as a General loss of all entries of W. The General loss
-// allocates memory for each record, and is meant for measurements. Sessions evaluate the Margins loss
-// directly.
+// Joint returns a loss of several margins W x as a General loss of all entries of W. The General loss allocates memory
+// for each record, and is meant for measurements. Sessions evaluate the Margins loss directly.
 func Joint(m Margins) Shaped { return joint{m} }
 
 type joint struct{ of Margins }

@@ -27,10 +27,9 @@ type Composed interface {
 	Start(features int) []float64
 }
 
-// Network is a multilayer perceptron: one or two layers of hidden units between the row and the
-// margins, and a loss of these margins. With the activation tanh, the network's loss is a [Twice]. With
-// relu it is not: relu has no second derivative at 0, and the Hessian of its linear pieces would not
-// include the kinks between the pieces.
+// Network is a multilayer perceptron: one or two layers of hidden units between the row and the margins, and a loss of
+// these margins. With the activation tanh, the network's loss is a [Twice]. With relu it is not: relu has no second
+// derivative at 0, and the Hessian of its linear pieces would not include the kinks between the pieces.
 type Network struct {
 	// Hidden holds the number of units of each hidden layer.
 	Hidden []int
@@ -67,10 +66,9 @@ const mostUnits, mostSeed = 1 << 12, 1 << 53
 // At the start V is zero, so all outputs are zero, and InitialGap is the InitialGap of the output
 // loss. The other weights are normal variates from a public seed.
 //
-// No Lipschitz constant holds for all w. Gradient therefore returns the gradient scaled down to
-// norm at most Clip, and an optimizer follows the scaled gradient. If the output loss clips its
-// slopes, they are clipped first. Let L0 and L1 bound the slopes s and the curvature of the output
-// loss. At the start:
+// No Lipschitz constant holds for all w. Gradient therefore returns the gradient scaled down to norm at most Clip, and
+// an optimizer follows the scaled gradient. If the output loss clips its slopes, they are clipped first. Let L0 and L1
+// bound the slopes s and the curvature of the output loss. At the start:
 //
 //	gradient: s [h; 1]'/sqrt(m+1) for V and 0 for the other weights, at most L0
 //	Hessian: the Hessian of phi for V, at most L1, and a block of V and the layer below it

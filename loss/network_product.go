@@ -86,9 +86,8 @@ func (n *smoothNetwork) HessianVector(dst, w, v []float64, x []float32, y float6
 	}
 }
 
-// moveForward computes, for the row x, the derivatives along the direction v of all weights: of the
-// units' arguments, outputs and slopes, and of the network's outputs. theta holds the weights above the
-// first layer.
+// moveForward computes, for the row x, the derivatives along the direction v of all weights: of the units' arguments,
+// outputs and slopes, and of the network's outputs. theta holds the weights above the first layer.
 func (n *network) moveForward(m *motion, theta, v []float64, x []float32) {
 	for j := range m.moved[0] {
 		sum := 0.0
@@ -113,9 +112,8 @@ func (n *network) moveForward(m *motion, theta, v []float64, x []float32) {
 	}
 }
 
-// moveUnits computes the derivatives along a direction (R) of the outputs and slopes of layer l's
-// units, from R of the units' arguments. The second derivative of tanh is -2 tanh tanh'. R of the
-// layer's constant output is 0.
+// moveUnits computes the derivatives along a direction (R) of the outputs and slopes of layer l's units, from R of the
+// units' arguments. The second derivative of tanh is -2 tanh tanh'. R of the layer's constant output is 0.
 func (n *network) moveUnits(m *motion, l int) {
 	in, bends, moved := m.inputs[l], m.bends[l], m.moved[l]
 	root := math.Sqrt(float64(len(in)))

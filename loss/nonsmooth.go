@@ -68,10 +68,9 @@ func CappedAbsolute(c float64) (Kinked, error) {
 	}), nil
 }
 
-// Ramp is min(2, max(0, 1-m)) in the margin m = y z, y in {-1, +1}: the hinge loss, but constant for
-// m < -1, so that a mislabelled record has a bounded loss (Collobert et al. 2006). It is not convex. d/dm
-// is -1 for |m| < 1, 0 for |m| > 1 and -1/2 at m = -1 and 1. The least value is 0, and the value at z = 0
-// is 1, so InitialGap is 1.
+// Ramp is min(2, max(0, 1-m)) in the margin m = y z, y in {-1, +1}: the hinge loss, but constant for m < -1, so that a
+// mislabelled record has a bounded loss (Collobert et al. 2006). It is not convex. d/dm is -1 for |m| < 1, 0 for |m| >
+// 1 and -1/2 at m = -1 and 1. The least value is 0, and the value at z = 0 is 1, so InitialGap is 1.
 func Ramp() Kinked {
 	return newKinked(kinked{
 		base: "ramp", target: Binary, gap: 1,

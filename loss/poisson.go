@@ -15,11 +15,10 @@ type poisson struct {
 	odds        *odds // of newLogitHazard; nil for other losses
 }
 
-// Poisson is minus the log-likelihood of a count s at the rate e^z, without the terms that do not
-// depend on z: e^z - s z. Its derivative e^z - s is clipped to [-clip, clip]. Counts and rates are
-// fractions of the largest possible count: the target y in [-1, 1] encodes the count s = (1+y)/2.
-// clip must be between 1e-6 and 1e6. If clip is at least 1, only derivatives above clip are clipped, since
-// the derivative is never below -1.
+// Poisson is minus the log-likelihood of a count s at the rate e^z, without the terms that do not depend on z: e^z - s
+// z. Its derivative e^z - s is clipped to [-clip, clip]. Counts and rates are fractions of the largest possible count:
+// the target y in [-1, 1] encodes the count s = (1+y)/2. clip must be between 1e-6 and 1e6. If clip is at least 1, only
+// derivatives above clip are clipped, since the derivative is never below -1.
 //
 // The derivative is unbounded as z grows. As in [Squared], Values returns the likelihood (continued
 // linearly beyond z = 64, so that it stays finite), and Slopes and Curvatures are the derivatives

@@ -99,9 +99,8 @@ func format(base string, params ...float64) string {
 	return base + "(" + strings.Join(args, ",") + ")"
 }
 
-// minScale and maxScale bound the scale parameters of losses, such as the delta of huber. Margins are
-// of the order of 1, so a scale outside of this range is useless, and computations with its square and
-// cube could lose precision.
+// minScale and maxScale bound the scale parameters of losses, such as the delta of huber. Margins are of the order of
+// 1, so a scale outside of this range is useless, and computations with its square and cube could lose precision.
 const minScale, maxScale = 1e-6, 1e6
 
 // scaledBy returns the loss if its parameter v, named field, is a scale.

@@ -6,9 +6,8 @@ type sigmoid struct {
 	by   float64 // a power of two, so that products with its powers are exact
 }
 
-// Sigmoid is 1/(1 + e^m) in the margin m = y z, y in {-1, +1}: the predicted
-// probability of the class that is not the true one, a smooth count of errors. It
-// is not convex.
+// Sigmoid is 1/(1 + e^m) in the margin m = y z, y in {-1, +1}: the predicted probability of the class that is not the
+// true one, a smooth count of errors. It is not convex.
 //
 // With s the value and p = s(1-s) in (0, 1/4]:
 //

@@ -4,18 +4,16 @@ import "math"
 
 type smoothedHinge struct{ width float64 }
 
-// SmoothedHinge is the hinge max(0, 1-m) in the margin m = y z, y in {-1, +1},
-// with its corner rounded over the given width h below m = 1 (Rennie & Srebro
-// 2005 for h = 1):
+// SmoothedHinge is the hinge max(0, 1-m) in the margin m = y z, y in {-1, +1}, with its corner rounded over the given
+// width h below m = 1 (Rennie & Srebro 2005 for h = 1):
 //
 //	0                for a <= 0, where a = 1-m
 //	a^2/(2h)         for 0 <= a <= h
 //	a - h/2          for a >= h
 //
-// h must be between 1e-6 and 1e6. d/dm is -(a/h clamped to [0, 1]), of absolute value at
-// most 1. d2/dm2 is 1/h for 0 < a < h and 0 for a < 0 and a > h, with jumps, so there is
-// no bound on the third derivative. The least value is 0, and a = 1 at z = 0, so
-// InitialGap is the value at a = 1.
+// h must be between 1e-6 and 1e6. d/dm is -(a/h clamped to [0, 1]), of absolute value at most 1. d2/dm2 is 1/h for 0 <
+// a < h and 0 for a < 0 and a > h, with jumps, so there is no bound on the third derivative. The least value is 0, and
+// a = 1 at z = 0, so InitialGap is the value at a = 1.
 func SmoothedHinge(width float64) (RankOne, error) {
 	return scaledBy(smoothedHinge{width}, "smoothed-hinge", "width", width)
 }

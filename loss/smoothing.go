@@ -6,9 +6,8 @@ import (
 	"sync"
 )
 
-// Smoothing describes how a [Kinked] loss is smoothed as a function of the parameters w. The loss
-// of each record is smoothed by itself, in closed form, without sampling. The zero Smoothing does
-// not smooth.
+// Smoothing describes how a [Kinked] loss is smoothed as a function of the parameters w. The loss of each record is
+// smoothed by itself, in closed form, without sampling. The zero Smoothing does not smooth.
 type Smoothing struct {
 	radius float64
 	ball   *ball // the table for OverBall; nil for LasryLions
@@ -52,12 +51,11 @@ func OverBall(dim int, radius float64) (Smoothing, error) {
 //
 //	f~(w) = max_v min_u f(u) + ||v-u||^2/(4 lambda) - ||v-w||^2/(2 lambda)
 //
-// (Lasry and Lions 1986) with lambda = radius/L0 and L0 = 1. The smoothness constant of f~ does not
-// grow with the dimension. For f = phi(<w,x>, y), f~ is the envelope of phi with lambda ||x||^2 in
-// place of lambda. If phi is piecewise linear, a kink at a between slopes p and q becomes the
-// interval from a + lambda ||x||^2 min(p, q) to a + lambda ||x||^2 max(p, q), on which the slope
-// goes linearly from p to q. This holds if the intervals of different kinks do not overlap. If they
-// overlap, SmoothedConstants returns an error. The radius must be in [1e-9, 1e9].
+// (Lasry and Lions 1986) with lambda = radius/L0 and L0 = 1. The smoothness constant of f~ does not grow with the
+// dimension. For f = phi(<w,x>, y), f~ is the envelope of phi with lambda ||x||^2 in place of lambda. If phi is
+// piecewise linear, a kink at a between slopes p and q becomes the interval from a + lambda ||x||^2 min(p, q) to a +
+// lambda ||x||^2 max(p, q), on which the slope goes linearly from p to q. This holds if the intervals of different
+// kinks do not overlap. If they overlap, SmoothedConstants returns an error. The radius must be in [1e-9, 1e9].
 //
 // The gradient of the smoothed objective at w is a mean of gradients of the records' losses at
 // points within radius of w. Each record has its own point. A small norm of this gradient is therefore a

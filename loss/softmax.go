@@ -25,9 +25,8 @@ type softmax struct{ k int }
 //	For a given mean it is linear in p, so it is greatest for two numbers, at distance
 //	r <= sqrt 2: r^3 q(1-q)|1-2q| <= 2 sqrt 2/(6 sqrt 3) = sqrt(2/27)
 //
-// A symmetric tensor attains its norm on one direction (Banach 1938), so the bound on the third
-// derivative is the Hessian's Lipschitz constant. Values lie above 0 and are ln K at z = 0, so
-// InitialGap is ln K.
+// A symmetric tensor attains its norm on one direction (Banach 1938), so the bound on the third derivative is the
+// Hessian's Lipschitz constant. Values lie above 0 and are ln K at z = 0, so InitialGap is ln K.
 func Softmax(classes int) (Margins, error) {
 	if classes < 3 || classes > mostMargins {
 		return nil, fmt.Errorf("loss: softmax: classes = %d: must be between 3 and %d (logistic is for 2)", classes,

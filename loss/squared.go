@@ -11,9 +11,8 @@ type squared struct{ clip float64 }
 // records have residuals beyond the clip. The clip is a parameter of the loss, not of the engine, so
 // that slopes, differences of slopes and curvatures belong to one function.
 //
-// Curvature is 1 where |r| <= clip and 0 where |r| > clip. The least value is 0. Values at z = 0, where
-// |r| = |y| <= 1, are at most 1/2, so InitialGap is 1/2. This is also a bound for Huber(clip), which is
-// nowhere above r^2/2.
+// Curvature is 1 where |r| <= clip and 0 where |r| > clip. The least value is 0. Values at z = 0, where |r| = |y| <= 1,
+// are at most 1/2, so InitialGap is 1/2. This is also a bound for Huber(clip), which is nowhere above r^2/2.
 func Squared(clip float64) (RankOne, error) {
 	return scaledBy(squared{clip}, "squared", "clip", clip)
 }

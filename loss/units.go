@@ -28,9 +28,8 @@ type Units interface {
 //
 //	f = 1/m sum_j f_j, or if summed is true, f = 1/rows sum_j f_j
 //
-// Under the first formula every unit has the same weight. Under the second formula every row has the same
-// weight. The weights of a unit's rows sum to at most 1. The constants follow from the constants of the
-// row loss l:
+// Under the first formula every unit has the same weight. Under the second formula every row has the same weight. The
+// weights of a unit's rows sum to at most 1. The constants follow from the constants of the row loss l:
 //
 //	Lipschitz, InitialGap, HessianLipschitz: as for l, by the triangle inequality
 //	curvature: the interval of l. If summed is true, the hull of this interval and
@@ -94,11 +93,10 @@ func RowFeatures(l Loss, features int) int {
 	return packed.Features
 }
 
-// JoinRows makes the record of a unit from the unit's rows and their finite targets, in the form that a
-// Units loss reads. The record is one vector that holds all rows with their targets. The record's target
-// is the number of rows. JoinRows is for generated tables. The curator builds the records of real tables.
-// JoinRows panics unless there are between 1 and Rows rows with one target each. Targets are rounded to
-// multiples of 2^-89.
+// JoinRows makes the record of a unit from the unit's rows and their finite targets, in the form that a Units loss
+// reads. The record is one vector that holds all rows with their targets. The record's target is the number of rows.
+// JoinRows is for generated tables. The curator builds the records of real tables. JoinRows panics unless there are
+// between 1 and Rows rows with one target each. Targets are rounded to multiples of 2^-89.
 func JoinRows(u Units, x [][]float32, y []float64) (record []float32, target float64) {
 	if len(x) < 1 || len(x) > u.Rows() || len(y) != len(x) {
 		panic(fmt.Sprintf("loss: units: %d rows, %d targets: must be as many, between 1 and %d", len(x), len(y), u.Rows()))
@@ -184,10 +182,9 @@ func (l units) Parameters(features int) int {
 	return Parameters(l.of, packed.Features)
 }
 
-// layout returns the layout of a unit's record x, and the record's number n of rows, which is its target
-// y. ok is false if y is not a whole number from 1 to the largest number of rows. layout panics unless
-// len(x) is the length of a record, and dst and w, the lengths of two vectors, are the number of
-// parameters.
+// layout returns the layout of a unit's record x, and the record's number n of rows, which is its target y. ok is false
+// if y is not a whole number from 1 to the largest number of rows. layout panics unless len(x) is the length of a
+// record, and dst and w, the lengths of two vectors, are the number of parameters.
 func (l units) layout(dst, w int, x []float32, y float64) (packed targetpair.Rows, n int, ok bool) {
 	packed, ok = targetpair.RowsIn(len(x), l.rows)
 	if !ok {

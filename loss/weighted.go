@@ -29,11 +29,10 @@ type weighted interface {
 	Weights() Weights
 }
 
-// NewWeighted returns the loss l times the weights of records. l must be a RankOne, a Margins or a network.
-// For a network the output loss is weighted. The objective is the sum of the weighted losses divided by the
-// number of records, not by the sum of the weights: a class weight of 5 multiplies the loss and the
-// gradient of each record of that class by 5. Let M be the largest class weight, or 1 without class
-// weights. Then the constants are
+// NewWeighted returns the loss l times the weights of records. l must be a RankOne, a Margins or a network. For a
+// network the output loss is weighted. The objective is the sum of the weighted losses divided by the number of
+// records, not by the sum of the weights: a class weight of 5 multiplies the loss and the gradient of each record of
+// that class by 5. Let M be the largest class weight, or 1 without class weights. Then the constants are
 //
 //	Lipschitz, InitialGap, HessianLipschitz: M times the constants of l
 //	curvature: the hull of l's interval times every possible weight. Weights by
@@ -41,14 +40,12 @@ type weighted interface {
 //
 // The gradients of a network are clipped at M times the network's Clip.
 //
-// Predictions are the margins that minimise the weighted objective. With class weights, predicted
-// probabilities are therefore probabilities in a population where the frequency of each class is
-// multiplied by its weight.
+// Predictions are the margins that minimise the weighted objective. With class weights, predicted probabilities are
+// therefore probabilities in a population where the frequency of each class is multiplied by its weight.
 //
-// NewWeighted returns an error in these cases: l is Weighted already. l is neither a RankOne, a Margins
-// nor a network. w has neither class weights nor weights by row. The number of class weights is not the
-// number of classes. A class weight is not between 1e-6 and 1e6. w.Row is set although the targets encode
-// exposures already.
+// NewWeighted returns an error in these cases: l is Weighted already. l is neither a RankOne, a Margins nor a network.
+// w has neither class weights nor weights by row. The number of class weights is not the number of classes. A class
+// weight is not between 1e-6 and 1e6. w.Row is set although the targets encode exposures already.
 func NewWeighted(l Loss, w Weights) (Loss, error) {
 	if o, ok := l.(ordered); ok {
 		of, err := NewWeighted(o.output, w)
@@ -189,9 +186,8 @@ func (l weighing) Weights() Weights {
 }
 func (l weighing) Constants() Constants { return l.scaled(l.of.Constants()) }
 
-// Name returns, for example, weighted(logistic,1,5) for a loss with class weights, weighted(logistic,row)
-// for a loss with weights by row, and weighted(logistic,1,5,row) for a loss with class weights and weights
-// by row.
+// Name returns, for example, weighted(logistic,1,5) for a loss with class weights, weighted(logistic,row) for a loss
+// with weights by row, and weighted(logistic,1,5,row) for a loss with class weights and weights by row.
 func (l weighing) Name() string {
 	fields := []string{l.of.Name()}
 	for _, v := range l.weights.Classes {
@@ -233,9 +229,8 @@ func parseWeighted(name string, classes int) (Loss, error) {
 	return NewWeighted(l, w)
 }
 
-// scaled returns constants that hold for the constants c of a loss times every possible weight: they
-// are multiplied by the largest weight, and the curvature interval contains the intervals of all
-// weights.
+// scaled returns constants that hold for the constants c of a loss times every possible weight: they are multiplied by
+// the largest weight, and the curvature interval contains the intervals of all weights.
 func (l weighing) scaled(c Constants) Constants {
 	most, least := largest(l.weights), smallest(l.weights)
 	c.Lipschitz *= most
@@ -257,10 +252,9 @@ func scale(bound, weight float64) float64 {
 	return float64(bound * weight)
 }
 
-// weight decodes a target of a weighted loss, a float64 that encodes the target y and, with row
-// weights, the row's weight. It returns y and the weight of the record: the row's weight times the
-// weight of its class. With class weights for [Classes] targets, the weight is NaN if y is not a class
-// number.
+// weight decodes a target of a weighted loss, a float64 that encodes the target y and, with row weights, the row's
+// weight. It returns y and the weight of the record: the row's weight times the weight of its class. With class weights
+// for [Classes] targets, the weight is NaN if y is not a class number.
 func (l weighing) weight(joined float64) (y, weight float64) {
 	y, weight = joined, 1
 	if l.weights.Row {

@@ -8,9 +8,8 @@ import (
 
 type welsch struct{ c float64 }
 
-// Welsch is (c^2/2)(1 - e^(-t^2)) for t = (z - y)/c. It is about (z-y)^2/2 for small |t| and
-// nearly constant for large |t|, the outliers (Dennis & Welsch 1978). y lies in [-1, 1], c
-// between 1e-6 and 1e6. It is not convex.
+// Welsch is (c^2/2)(1 - e^(-t^2)) for t = (z - y)/c. It is about (z-y)^2/2 for small |t| and nearly constant for large
+// |t|, the outliers (Dennis & Welsch 1978). y lies in [-1, 1], c between 1e-6 and 1e6. It is not convex.
 //
 // With u = t^2:
 //

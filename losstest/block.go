@@ -95,9 +95,8 @@ func checkBlocks(fs *findings, g *glm) {
 	}
 }
 
-// checkFaults tests that a NaN margin or a NaN target gives NaN, and that an infinite margin gives the
-// limit of the method's result. It finds limits from the results at margins of absolute value 1e200 and
-// 1e250.
+// checkFaults tests that a NaN margin or a NaN target gives NaN, and that an infinite margin gives the limit of the
+// method's result. It finds limits from the results at margins of absolute value 1e200 and 1e250.
 func checkFaults(fs *findings, g *glm) {
 	nan := math.NaN()
 	for _, m := range blockMethods(g.l) {

@@ -170,10 +170,9 @@ func checkSpelling(fs *findings, name string) {
 	}
 }
 
-// checkBound compares a declared constant with the largest value found. It adds a finding if the value
-// exceeds the constant by more than rounding. It also adds a finding if the value stays below 99% of the
-// constant by more than rounding, unless loose gives a reason why the constant cannot be attained. at names
-// the point of the largest value.
+// checkBound compares a declared constant with the largest value found. It adds a finding if the value exceeds the
+// constant by more than rounding. It also adds a finding if the value stays below 99% of the constant by more than
+// rounding, unless loose gives a reason why the constant cannot be attained. at names the point of the largest value.
 func checkBound(fs *findings, rule, loose string, declared, found, rounding float64, at string) {
 	if !(found <= declared+rounding) {
 		fs.add(rule, "declared %v, found %v at %s", declared, found, at)

@@ -39,9 +39,8 @@ func (f field) gradient(w []float64, s site) []float64 {
 	return dst
 }
 
-// along returns the component in the direction v of the loss's gradient at the parameters w + t v.
-// It returns NaN where the gradient is clipped, because the derivative of a clipped gradient is not
-// a Hessian.
+// along returns the component in the direction v of the loss's gradient at the parameters w + t v. It returns NaN where
+// the gradient is clipped, because the derivative of a clipped gradient is not a Hessian.
 func (f field) along(s site, t float64) float64 {
 	g := f.gradient(shift(s.w, t, s.v), s)
 	if f.c.Clipped && norm(g) >= f.c.Lipschitz*(1-1e-9) {
@@ -142,10 +141,9 @@ func (s *site) setRow(row []float64) {
 	}
 }
 
-// checkGradientAt compares the gradient with the vector of central differences of values. If the loss clips
-// its gradient, this vector is clipped, too. The tolerance of each coordinate is the tolerance of
-// checkSlopeAt, scaled down by the factor of the clip and multiplied by the root of the number of
-// coordinates.
+// checkGradientAt compares the gradient with the vector of central differences of values. If the loss clips its
+// gradient, this vector is clipped, too. The tolerance of each coordinate is the tolerance of checkSlopeAt, scaled down
+// by the factor of the clip and multiplied by the root of the number of coordinates.
 func checkGradientAt(fs *findings, f field, s site) {
 	h := 1e-5 * f.unit * max(1, 1e-3*norm(s.w)/f.unit)
 	want := make([]float64, len(s.w))
@@ -258,10 +256,9 @@ func checkGeneralExtremes(fs *findings, f field, sites []site, rng *rand.Rand) {
 	}
 }
 
-// climb maximises score over parameters, rows, targets and directions. It starts from the 12 best of the
-// given sites and takes 600 random steps from each. The length of steps is doubled if the score increases,
-// and multiplied by .9 if it does not. A site with score NaN is never chosen. climb returns the largest
-// score and its site.
+// climb maximises score over parameters, rows, targets and directions. It starts from the 12 best of the given sites
+// and takes 600 random steps from each. The length of steps is doubled if the score increases, and multiplied by .9 if
+// it does not. A site with score NaN is never chosen. climb returns the largest score and its site.
 func (f field) climb(sites []site, rng *rand.Rand, score func(site) float64) (float64, site) {
 	valued := func(s site) float64 {
 		if v := score(s); v == v {

@@ -114,10 +114,9 @@ func (g *glm) points() []point {
 	return ps
 }
 
-// checkSlopeAt compares a loss's slope with a central difference of its values, of step h. The
-// error of the difference has two parts. The first part is at most the width of the curvature interval times
-// h/4, even where the second derivative jumps. The second part is rounding of the values, by a few parts in
-// 2^52, and of the margin.
+// checkSlopeAt compares a loss's slope with a central difference of its values, of step h. The error of the difference
+// has two parts. The first part is at most the width of the curvature interval times h/4, even where the second
+// derivative jumps. The second part is rounding of the values, by a few parts in 2^52, and of the margin.
 func checkSlopeAt(fs *findings, g *glm, p point) {
 	h := g.step(p.z)
 	lo, hi := p.z-h, p.z+h
@@ -136,10 +135,9 @@ func checkSlopeAt(fs *findings, g *glm, p point) {
 	}
 }
 
-// checkCurvatureAt compares a central difference of slopes, which is a mean of curvatures over the
-// step, with the least and the greatest of nine curvatures in the step. This allows for jumps of
-// the curvature. Between two of the nine points the curvature changes by at most the third
-// derivative times h/8.
+// checkCurvatureAt compares a central difference of slopes, which is a mean of curvatures over the step, with the least
+// and the greatest of nine curvatures in the step. This allows for jumps of the curvature. Between two of the nine
+// points the curvature changes by at most the third derivative times h/8.
 func checkCurvatureAt(fs *findings, g *glm, p point) {
 	h := g.step(p.z)
 	lo, hi := p.z-h, p.z+h
@@ -180,9 +178,8 @@ func checkChords(fs *findings, g *glm, points []point) {
 	}
 }
 
-// checkExtremes tests every constant that a rank-one loss declares. For each constant, it searches for the
-// margin and target at which the quantity that the constant bounds is largest. It compares this largest value
-// with the constant.
+// checkExtremes tests every constant that a rank-one loss declares. For each constant, it searches for the margin and
+// target at which the quantity that the constant bounds is largest. It compares this largest value with the constant.
 func checkExtremes(fs *findings, g *glm, points []point) {
 	c := g.c
 	steep, at := g.climb(points, func(z, y float64) float64 { return math.Abs(g.slope(z, y)) })

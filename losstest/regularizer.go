@@ -82,9 +82,8 @@ func gradientOf(r loss.Regularizer, w []float64) []float64 {
 	return dst
 }
 
-// checkRegularizerGradient compares the gradient with central differences of the value, of step h. The error
-// of a difference is at most the smoothness times h/4, plus rounding. The tolerance is twice the first part,
-// plus rounding.
+// checkRegularizerGradient compares the gradient with central differences of the value, of step h. The error of a
+// difference is at most the smoothness times h/4, plus rounding. The tolerance is twice the first part, plus rounding.
 func checkRegularizerGradient(fs *findings, r loss.Regularizer, w []float64) {
 	const h = 1e-5
 	got := gradientOf(r, w)

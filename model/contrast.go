@@ -93,10 +93,9 @@ func (m *Model) Joint(texts []string) (contrast.Joint, error) {
 	return out, err
 }
 
-// unjoined says in words why several contrasts have no joint confidence region. state is the state of the
-// joint region. If a contrast alone has no interval, or one that is wider by the error of the last step, unjoined returns the
-// reason of the first such contrast.
-// Otherwise it returns the reason why the method states no region.
+// unjoined says in words why several contrasts have no joint confidence region. state is the state of the joint region.
+// If a contrast alone has no interval, or one that is wider by the error of the last step, unjoined returns the reason
+// of the first such contrast. Otherwise it returns the reason why the method states no region.
 func (m *Model) unjoined(state inference.State, texts []string, contrasts [][]float64) string {
 	if state == inference.Dependent {
 		return "one of the contrasts follows from the others in the formula"

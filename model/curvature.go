@@ -99,10 +99,9 @@ type linked interface{ Rate(z float64) float64 }
 // target is a possible target y of a record. weight is proportional to its probability.
 type target struct{ y, weight float64 }
 
-// targets returns the possible targets of a record with margins z. For classes, the weight of a target is the
-// predicted probability of the class, divided by the class's weight if weights is not nil. For a count, the
-// only target is the expected count, mapped to [-1, 1]. For another numeric target, targets returns the residuals
-// around z[0].
+// targets returns the possible targets of a record with margins z. For classes, the weight of a target is the predicted
+// probability of the class, divided by the class's weight if weights is not nil. For a count, the only target is the
+// expected count, mapped to [-1, 1]. For another numeric target, targets returns the residuals around z[0].
 func targets(of loss.Loss, weights, z []float64, around []target) []target {
 	likely := func(class int, p float64) float64 {
 		if weights != nil {
@@ -213,10 +212,9 @@ func bisected(high float64, n int, holds func(v float64) bool) (low float64) {
 }
 
 // curvatureOfKinks returns the second derivative of the mean loss in a common shift of all predictions, for a loss
-// whose slope jumps and for Gaussian residuals. The standard deviation of the residuals, at most 4, is chosen
-// so that the least mean loss over all shifts is value. The derivative is taken at the shift with this least
-// loss. It follows from the density of the residuals at the jumps. curvatureOfKinks returns 0 if the standard
-// deviation is 0.
+// whose slope jumps and for Gaussian residuals. The standard deviation of the residuals, at most 4, is chosen so that
+// the least mean loss over all shifts is value. The derivative is taken at the shift with this least loss. It follows
+// from the density of the residuals at the jumps. curvatureOfKinks returns 0 if the standard deviation is 0.
 func curvatureOfKinks(l loss.Kinked, value float64) float64 {
 	mean := func(of func(dst, z, y []float64), shift, deviation float64) float64 {
 		dst, sum := []float64{0}, 0.

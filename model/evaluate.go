@@ -17,9 +17,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// Evaluate computes measures of the model's accuracy on the table at path. IT IS NOT PRIVATE: the measures
-// are computed from the table's records without noise, and publishing them voids any guarantee for these
-// records.
+// Evaluate computes measures of the model's accuracy on the table at path. IT IS NOT PRIVATE: the measures are computed
+// from the table's records without noise, and publishing them voids any guarantee for these records.
 //
 // The table must have the schema's columns and no others, as for training. where is a row filter,
 // column=value, and "" keeps every row; the schema's own filter is not applied. It is an error if
@@ -206,9 +205,8 @@ func (t *tally) predicted(r record, z []float64) error {
 	return nil
 }
 
-// deviance returns the Poisson deviance of a count for a predicted rate: 2 (log L(count) - log L(rate)). L(r)
-// is the likelihood of the count under a Poisson distribution with mean r (McCullagh and Nelder 1989, section
-// 2.3).
+// deviance returns the Poisson deviance of a count for a predicted rate: 2 (log L(count) - log L(rate)). L(r) is the
+// likelihood of the count under a Poisson distribution with mean r (McCullagh and Nelder 1989, section 2.3).
 func deviance(count, rate float64) float64 {
 	d := rate - count
 	if count > 0 {

@@ -324,9 +324,8 @@ func (m *Model) isLevel(feature int) bool {
 	return false
 }
 
-// formula describes the fit's formula; if f is nil, the formula that was requested. If only some levels of a
-// category have a coefficient of their own, the text states how many. The level for missing or unlisted cells
-// is not counted.
+// formula describes the fit's formula; if f is nil, the formula that was requested. If only some levels of a category
+// have a coefficient of their own, the text states how many. The level for missing or unlisted cells is not counted.
 func (m *Model) formula(f *inference.Fit) string {
 	kept := map[int]bool{}
 	if f != nil {

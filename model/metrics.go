@@ -47,11 +47,10 @@ type Metrics struct {
 	// ShareBelow is the fraction of rows whose target is below the prediction. It is set for the pinball
 	// loss. For a good fit of pinball(tau) it is near tau.
 	ShareBelow *float64 `json:"share_below,omitempty"`
-	// Deviance is the mean of 2 (k log(k/rate) - (k - rate)) over counts k, which are clamped to the public
-	// bounds, and for a gamma loss the mean of 2 (k/rate - 1 - log(k/rate)). rate is the predicted count or number.
-	// Deviance is set for losses of counts and for gamma. It is 0 if every count is
-	// predicted exactly. It is about 1 if the counts have a Poisson distribution with the predicted rates as
-	// means, and these are not too small.
+	// Deviance is the mean of 2 (k log(k/rate) - (k - rate)) over counts k, which are clamped to the public bounds, and
+	// for a gamma loss the mean of 2 (k/rate - 1 - log(k/rate)). rate is the predicted count or number. Deviance is set
+	// for losses of counts and for gamma. It is 0 if every count is predicted exactly. It is about 1 if the counts have
+	// a Poisson distribution with the predicted rates as means, and these are not too small.
 	Deviance *float64 `json:"deviance,omitempty"`
 	// Concordance is Harrell's index for the time to an event: of the pairs of rows of which one has the event while the
 	// other is still observed without it, the share in which the first has the larger predicted risk. A tie counts half.
@@ -77,9 +76,8 @@ type Metrics struct {
 	Slope     *float64 `json:"calibration_slope,omitempty"`
 	// Groups are the means by the values of a column; nil without one.
 	Groups []group `json:"groups,omitempty"`
-	// Objective is the mean loss over the rows scored plus the regularizer. GradientNorm is the Euclidean
-	// norm of the objective's gradient at the weights. Both are computed on encoded rows and targets, as in
-	// training.
+	// Objective is the mean loss over the rows scored plus the regularizer. GradientNorm is the Euclidean norm of the
+	// objective's gradient at the weights. Both are computed on encoded rows and targets, as in training.
 	Objective    *float64 `json:"objective,omitempty"`
 	GradientNorm *float64 `json:"gradient_norm,omitempty"`
 	// LeastEigenvalue is the least eigenvalue of the objective's Hessian at the weights, by Lanczos's method.
@@ -219,9 +217,8 @@ func accuracy(confusion [][]int64, n float64) float64 {
 	return float64(correct) / n
 }
 
-// macroF1 returns the mean of F1 = 2 tp/(2 tp + fp + fn) over the classes that occur as a true class or as a
-// predicted class. tp, fp and fn are the numbers of true positives, false positives and false negatives of
-// the class.
+// macroF1 returns the mean of F1 = 2 tp/(2 tp + fp + fn) over the classes that occur as a true class or as a predicted
+// class. tp, fp and fn are the numbers of true positives, false positives and false negatives of the class.
 func macroF1(confusion [][]int64) float64 {
 	var sum, present float64
 	for k := range confusion {

@@ -28,9 +28,8 @@ type PredictOptions struct {
 }
 
 // Predict reads the table at path and writes predictions as CSV, or in the format of the options: a header row, then
-// one row for each row of the table, in its order. The table needs the schema's feature columns and the
-// filter's column. Other columns, the target included, may be absent; if present they are not read.
-// The columns written are
+// one row for each row of the table, in its order. The table needs the schema's feature columns and the filter's
+// column. Other columns, the target included, may be absent; if present they are not read. The columns written are
 //
 //	probability, class   logistic loss: the probability of the second class
 //	probability=A, probability=B, ..., class   softmax loss: the probability of each class

@@ -53,9 +53,8 @@ type document struct {
 	Inference   json.RawMessage `json:"inference,omitempty"`
 }
 
-// Read reads a model file. It returns an error if the file does not have the form described in the package
-// comment, or if [New] returns an error for its content. Errors about the content name the file, the field,
-// its value and the rule.
+// Read reads a model file. It returns an error if the file does not have the form described in the package comment, or
+// if [New] returns an error for its content. Errors about the content name the file, the field, its value and the rule.
 func Read(path string) (*Model, error) {
 	data, err := regularfile.Read(path, regularfile.Document)
 	if err != nil {

@@ -123,9 +123,8 @@ func correlation(v float64) string {
 	return fmt.Sprintf("correlation %.2f", v)
 }
 
-// withheld says in words why the model withholds an interval: the error that may remain after the last Newton
-// step is too large in comparison with the interval. much is that error as a text, such as "130% of the
-// half-width".
+// withheld says in words why the model withholds an interval: the error that may remain after the last Newton step is
+// too large in comparison with the interval. much is that error as a text, such as "130% of the half-width".
 func (m *Model) withheld(much string) string {
 	where := "where that step begins, since the first curvature was too close to its noise to tell where the step ends"
 	if m.inference.Halfway {

@@ -53,17 +53,15 @@ type Compare struct {
 	Charge float64
 	// Loss is the loss of a record, for which both models are scored.
 	Loss loss.Loss
-	// Features is the number of features of a row. Intercept is the value of the last feature, which is
-	// the same in all rows. Intercept 0 means that rows have no intercept: the constant is then the
-	// model whose weights are all zero.
+	// Features is the number of features of a row. Intercept is the value of the last feature, which is the same in all
+	// rows. Intercept 0 means that rows have no intercept: the constant is then the model whose weights are all zero.
 	Features  int
 	Intercept float64
 	// Reach returns an interval that contains the product of a vector v and every legal row. If it is nil, rows are
 	// all vectors of norm at most 1 with the given intercept.
 	Reach func(v []float64) (low, high float64)
-	// Keep means that the model is published whatever the comparison finds. It is set for fits with
-	// confidence intervals, since the published weights must be the estimates to which the intervals
-	// belong.
+	// Keep means that the model is published whatever the comparison finds. It is set for fits with confidence
+	// intervals, since the published weights must be the estimates to which the intervals belong.
 	Keep bool
 }
 

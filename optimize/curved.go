@@ -106,11 +106,10 @@ func (p Problem) regularizerAlong(w, v []float64) (along float64) {
 	return along
 }
 
-// TowardsEachOther adds a direction to each candidate: the unit vector from the candidate to the candidate
-// with index hub, which may be the result of a run. The hub itself also gets a direction, the unit vector
-// to the hub from the candidate farthest from it. Candidates at the same point as the hub get no direction.
-// A run that left a saddle moved mostly along these directions, so negative curvature at the saddle is
-// likely to be found along them.
+// TowardsEachOther adds a direction to each candidate: the unit vector from the candidate to the candidate with index
+// hub, which may be the result of a run. The hub itself also gets a direction, the unit vector to the hub from the
+// candidate farthest from it. Candidates at the same point as the hub get no direction. A run that left a saddle moved
+// mostly along these directions, so negative curvature at the saddle is likely to be found along them.
 func TowardsEachOther(points []Candidate, hub int) {
 	centre, most := points[hub].W, 0.
 	var farthest []float64

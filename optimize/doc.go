@@ -1,10 +1,9 @@
 // Package optimize (not frozen) minimises a loss, or finds its stationary points, from noisy answers.
 //
-// Each algorithm consists of a plan and a loop. The plan is made before any record is read, from
-// public quantities only: the problem's constants, the declared number of records and the budget. It
-// states which queries the loop will make, the part of the privacy budget that each answer costs, and
-// the expected gradient norm of the result. The loop makes the queries to an [Oracle] and follows the
-// pseudocode of the paper.
+// Each algorithm consists of a plan and a loop. The plan is made before any record is read, from public quantities
+// only: the problem's constants, the declared number of records and the budget. It states which queries the loop will
+// make, the part of the privacy budget that each answer costs, and the expected gradient norm of the result. The loop
+// makes the queries to an [Oracle] and follows the pseudocode of the paper.
 //
 // An optimizer never sees a record. All its results are post-processing of noisy answers, so a
 // mistake in this package can cost accuracy but not privacy.

@@ -28,10 +28,9 @@ func newAnswer(a query.Release, gradients float64) Answer {
 	return Answer{Release: a, own: &given{mean: append([]float64(nil), a.Mean...), sigma: a.Sigma, gradients: gradients}}
 }
 
-// gradientsOf returns how many gradients a query with these terms adds up: the sum of the weights of its
-// gradient terms. A difference of gradients counts as 0, since adding it turns the gradient at one point
-// into the gradient at another. If a term is neither a gradient nor a difference, the number is not known
-// and gradientsOf returns NaN.
+// gradientsOf returns how many gradients a query with these terms adds up: the sum of the weights of its gradient
+// terms. A difference of gradients counts as 0, since adding it turns the gradient at one point into the gradient at
+// another. If a term is neither a gradient nor a difference, the number is not known and gradientsOf returns NaN.
 func gradientsOf(terms []query.Term) float64 {
 	sum := 0.
 	for _, t := range terms {
@@ -85,10 +84,9 @@ func (r *Run) Along(a Answer, share, shift float64, u []float64) *Estimate {
 	return next
 }
 
-// Mix returns the estimate keep*e + share*a. A nil e and the zero Answer add nothing. keep and share need
-// not add up to 1: the run counts the gradients that an estimate adds up, and multiplies the regularizer's
-// gradient by this number. Heavy-ball momentum, which is Mix(m, beta, a, 1), therefore converges to the
-// minimum of the regularized objective.
+// Mix returns the estimate keep*e + share*a. A nil e and the zero Answer add nothing. keep and share need not add up to
+// 1: the run counts the gradients that an estimate adds up, and multiplies the regularizer's gradient by this number.
+// Heavy-ball momentum, which is Mix(m, beta, a, 1), therefore converges to the minimum of the regularized objective.
 //
 // An answer may be used in one estimate only. An estimate that no step has used may be used in one other
 // estimate only. If either is used twice, two estimates share noise. The run's trace cannot express this
@@ -132,9 +130,8 @@ func (r *Run) mixed(e *Estimate) (keep float64, back int, noise float64) {
 	return e.keep, back, e.noise
 }
 
-// weight returns the factor by which the regularizer's gradient is multiplied before it is added to
-// the estimate. The factor is the number of gradients that the estimate adds up, or 1 if this number
-// is not known or is 1 up to rounding.
+// weight returns the factor by which the regularizer's gradient is multiplied before it is added to the estimate. The
+// factor is the number of gradients that the estimate adds up, or 1 if this number is not known or is 1 up to rounding.
 func (e *Estimate) weight() float64 {
 	if math.IsNaN(e.gradients) || math.Abs(e.gradients-1) < 1e-9 {
 		return 1
@@ -158,9 +155,8 @@ func (e *Estimate) shaken(u Use, noise float64) ([]float64, float64) {
 // two sums show whether the gradients at the end of the run still differ from noise.
 type quarters struct {
 	first, last quarter
-	// gradient is the norm of the mean estimate of the first k steps. noise is the root mean square norm of
-	// the noise in this mean. Of all powers of 2 within the first quarter, k is the one with the largest
-	// gradient/noise.
+	// gradient is the norm of the mean estimate of the first k steps. noise is the root mean square norm of the noise
+	// in this mean. Of all powers of 2 within the first quarter, k is the one with the largest gradient/noise.
 	gradient, noise float64
 }
 
@@ -171,9 +167,8 @@ type quarter struct {
 	variance float64 // noise variance of a coordinate of sum
 }
 
-// visit adds the gradient estimate g of the run's last step. g includes the regularizer's gradient,
-// keep is the share of the previous step's estimate in g, and variance is the noise variance of a
-// coordinate of g.
+// visit adds the gradient estimate g of the run's last step. g includes the regularizer's gradient, keep is the share
+// of the previous step's estimate in g, and variance is the noise variance of a coordinate of g.
 func (l *quarters) visit(r *Run, g []float64, keep, variance float64) {
 	if 4*(r.out.seen-1) < r.plan.summary.Steps {
 		l.first.add(g, variance, keep)

@@ -54,11 +54,10 @@ type Needs struct {
 	Seed bool
 }
 
-// dealer draws disjoint cohorts (subsets of records) of given expected sizes, for methods in which each
-// record takes part in one release only. Under replace-one a cohort has a fixed number of records.
-// Under add-or-remove the number of records is secret, so each record that is not yet in a cohort joins
-// the next cohort independently with probability size / (declared number of records not yet in a
-// cohort).
+// dealer draws disjoint cohorts (subsets of records) of given expected sizes, for methods in which each record takes
+// part in one release only. Under replace-one a cohort has a fixed number of records. Under add-or-remove the number of
+// records is secret, so each record that is not yet in a cohort joins the next cohort independently with probability
+// size / (declared number of records not yet in a cohort).
 //
 // Each cohort can be charged the whole budget, since releases on disjoint cohorts compose in parallel.
 type dealer struct {
@@ -126,11 +125,10 @@ func (s *PrefixSum) Add(terms ...query.Term) (query.Release, error) {
 // DifferenceBall selects the smallest ball that contains every difference that these bounds allow. The
 // centre of this ball is (l + L1)/2 times w - w'.
 type DifferenceBall struct {
-	// Fraction is c in (0, 1]. The difference between a record's gradients at two points w and w' is
-	// clipped to the ball of radius c max(|l|, L1) ||w - w'|| around zero, where l and L1 bound the
-	// eigenvalues of the Hessian of a record's loss. c = 1 is the bound of the textbook. With c below 1
-	// differences may be clipped, which adds bias and does not weaken privacy. Zero means the smallest ball
-	// that contains every difference that l and L1 allow.
+	// Fraction is c in (0, 1]. The difference between a record's gradients at two points w and w' is clipped to the
+	// ball of radius c max(|l|, L1) ||w - w'|| around zero, where l and L1 bound the eigenvalues of the Hessian of a
+	// record's loss. c = 1 is the bound of the textbook. With c below 1 differences may be clipped, which adds bias and
+	// does not weaken privacy. Zero means the smallest ball that contains every difference that l and L1 allow.
 	Fraction float64 `yaml:"ball_fraction"`
 }
 
@@ -160,10 +158,9 @@ func (b DifferenceBall) Slope(p Problem) float64 {
 	return (hi - lo) / 2
 }
 
-// Difference returns the query term that sums, over the records of the cohort c, the gradient at w
-// minus the gradient at prev. Each record's difference is clipped to the ball b, or to the ball of
-// radius 2 L0 around zero if that ball is smaller: the difference of two gradients clipped at norm L0
-// is never longer than 2 L0.
+// Difference returns the query term that sums, over the records of the cohort c, the gradient at w minus the gradient
+// at prev. Each record's difference is clipped to the ball b, or to the ball of radius 2 L0 around zero if that ball is
+// smaller: the difference of two gradients clipped at norm L0 is never longer than 2 L0.
 func (b DifferenceBall) Difference(p Problem, c query.Cohort, w, prev []float64) query.Term {
 	if b.Fraction == 0 {
 		lo, hi := p.Curvature()
@@ -175,9 +172,8 @@ func (b DifferenceBall) Difference(p Problem, c query.Cohort, w, prev []float64)
 	return query.DifferenceWithin(c, w, prev, min(b.Slope(p)*t.Distance(), 2*p.Constants.Lipschitz))
 }
 
-// Mix returns the terms of a query that releases K times the gradient term plus 1-K times the difference
-// term. It omits a term whose weight is at most 2^-100, and a difference term whose ball has a radius of at
-// most 2^-100.
+// Mix returns the terms of a query that releases K times the gradient term plus 1-K times the difference term. It omits
+// a term whose weight is at most 2^-100, and a difference term whose ball has a radius of at most 2^-100.
 func Mix(gradient, difference query.Term, K float64) []query.Term {
 	var terms []query.Term
 	// Queries reject weights and radii below 2^-200. A term with weight or radius 2^-100 is already
@@ -197,15 +193,13 @@ func Mix(gradient, difference query.Term, K float64) []query.Term {
 // function of the seed and of the noisy answers alone.
 type Coins = rand.Rand
 
-// PublicCoins returns a generator of public random bits that is seeded from the problem's public seed. The
-// numbers use and more identify the purpose of the bits: two different pairs (use, more) get independent
-// bits.
+// PublicCoins returns a generator of public random bits that is seeded from the problem's public seed. The numbers use
+// and more identify the purpose of the bits: two different pairs (use, more) get independent bits.
 func (p Problem) PublicCoins(use, more uint64) *Coins { return rand.New(rand.NewPCG(use^p.Seed, more)) }
 
-// rest is the oracle of the algorithm in a [Selected]. It answers queries about the records that were not
-// held out, and about no others. An algorithm that makes queries on all records gets the records that were
-// not held out as one cohort. An algorithm that draws cohorts draws them from the records that were not
-// held out.
+// rest is the oracle of the algorithm in a [Selected]. It answers queries about the records that were not held out, and
+// about no others. An algorithm that makes queries on all records gets the records that were not held out as one
+// cohort. An algorithm that draws cohorts draws them from the records that were not held out.
 type rest struct {
 	Oracle
 	all   query.Cohort

@@ -165,9 +165,8 @@ func (c choice) weights(charges []float64) []float64 {
 // begin returns a new collector for the iterates of a run.
 func (c choice) begin() *collector { return &collector{choice: c, smallest: math.Inf(1)} }
 
-// collector computes the result of a run by the output rule. It receives each iterate once, in order, with
-// the iterate's weight in an average (usually the charge of its answer) and the norm of the gradient
-// estimate.
+// collector computes the result of a run by the output rule. It receives each iterate once, in order, with the
+// iterate's weight in an average (usually the charge of its answer) and the norm of the gradient estimate.
 type collector struct {
 	choice
 	seen     int

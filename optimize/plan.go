@@ -57,15 +57,13 @@ type Properties struct {
 	Restarted bool
 }
 
-// Forecast is the expected accuracy of a plan's result. Its numbers are root mean squares over the
-// random bits of the run, on the quadratic objective that package forecast assumes. They are used
-// only to choose between plans.
+// Forecast is the expected accuracy of a plan's result. Its numbers are root mean squares over the random bits of the
+// run, on the quadratic objective that package forecast assumes. They are used only to choose between plans.
 type Forecast struct {
 	// Gradient is the norm of the gradient of the mean loss over the records.
 	Gradient float64 `json:"gradient_norm"`
-	// Population is the norm of the gradient of the expected loss over the distribution from which the
-	// records were drawn. The gradients of records are assumed to deviate from their mean by L0 (root
-	// mean square norm).
+	// Population is the norm of the gradient of the expected loss over the distribution from which the records were
+	// drawn. The gradients of records are assumed to deviate from their mean by L0 (root mean square norm).
 	Population float64 `json:"population_gradient_norm"`
 	// Excess is the mean loss minus its minimum.
 	Excess float64 `json:"excess_risk"`
@@ -307,22 +305,19 @@ type UpdateRule struct {
 	// points to which steps lead, not over the points at which answers are released. Forecasts assume that
 	// steps that overshoot are shortened (see [Pace]).
 	OnePass bool
-	// Guarded means that steps that overshoot are shortened, down to size 1/L1 (see [Pace]). 1/L1 is the
-	// longest step that is stable on every table. A default rule that chooses longer steps must set
-	// Guarded. If Guarded is set, the only earlier estimate that an estimate may contain is the previous
-	// step's.
+	// Guarded means that steps that overshoot are shortened, down to size 1/L1 (see [Pace]). 1/L1 is the longest step
+	// that is stable on every table. A default rule that chooses longer steps must set Guarded. If Guarded is set, the
+	// only earlier estimate that an estimate may contain is the previous step's.
 	Guarded bool
 	// Importance is the weight of each step's iterate if the result is an average of iterates. The weight
 	// is usually the step's charge.
 	Importance []float64
-	// A difference of gradients at two points is clipped to a ball. Slope is the radius of this ball
-	// if the points have distance 1, and MostRadius is the largest radius at any distance. Both are 0
-	// if no differences are released.
+	// A difference of gradients at two points is clipped to a ball. Slope is the radius of this ball if the points have
+	// distance 1, and MostRadius is the largest radius at any distance. Both are 0 if no differences are released.
 	Slope, MostRadius float64
-	// Back returns the number of steps from step t back to the step whose estimate step t corrects. nil
-	// means that Back is 1 for all steps. A difference of gradients is then between two points that are
-	// Back(t) steps apart, and the radius of its ball is Slope times the distance of these points, at most
-	// MostRadius.
+	// Back returns the number of steps from step t back to the step whose estimate step t corrects. nil means that Back
+	// is 1 for all steps. A difference of gradients is then between two points that are Back(t) steps apart, and the
+	// radius of its ball is Slope times the distance of these points, at most MostRadius.
 	Back func(t int) int
 	// Momentum returns the factor by which step t repeats the last move w_t - w_{t-1} before its release.
 	// It is 0 at t = 0, since there is no earlier move. nil means no momentum.
@@ -339,9 +334,8 @@ type UpdateRule struct {
 	weights []float64
 }
 
-// Variance is the variance of a noisy answer about the exact value, per coordinate. Noise is the
-// variance of the privacy noise. Sampling is an upper bound on the variance that comes from the
-// random choice of records.
+// Variance is the variance of a noisy answer about the exact value, per coordinate. Noise is the variance of the
+// privacy noise. Sampling is an upper bound on the variance that comes from the random choice of records.
 type Variance struct{ Noise, Sampling float64 }
 
 // Total returns Noise + Sampling.

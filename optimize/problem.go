@@ -40,17 +40,15 @@ type Problem struct {
 	Beside int
 	// Beyond is what the released base rate tells of their curvature; nil without a base rate.
 	Beyond *Beyond
-	// Kinked is the loss if it is a generalised linear model whose derivative jumps (such as a
-	// hinge); otherwise nil. The curvature of such a loss is unbounded, but the loss can be smoothed
-	// in closed form (see Smoothed).
+	// Kinked is the loss if it is a generalised linear model whose derivative jumps (such as a hinge); otherwise nil.
+	// The curvature of such a loss is unbounded, but the loss can be smoothed in closed form (see Smoothed).
 	Kinked loss.Kinked
 	// Jumps means that the derivative of the loss jumps and no closed-form smoothing exists. This
 	// holds for networks of relu units, and for networks or groups of rows whose output loss is a
 	// loss.Kinked. The curvature in Constants then holds between jumps only, or is infinite.
 	Jumps bool
-	// Filled is the largest number of features that are not zero in a row, if the layout of the table makes
-	// this number public. 0 means that all features of a row may be nonzero. The features of a category
-	// count as one.
+	// Filled is the largest number of features that are not zero in a row, if the layout of the table makes this number
+	// public. 0 means that all features of a row may be nonzero. The features of a category count as one.
 	Filled int
 	// Groups are ranges of features, each given by its first feature and its number of features. In every row exactly one
 	// feature of a range is not zero, as of a category. nil if no such ranges are known.
@@ -236,9 +234,8 @@ func (p Problem) Charge() float64 { return p.Mu * p.Mu * usable }
 
 const usable = 1 - 0x1p-30
 
-// Curvature returns an interval [l, L1] that contains every eigenvalue of the Hessian of a record's
-// loss. The interval always contains zero, since a row has directions along which its loss is
-// constant.
+// Curvature returns an interval [l, L1] that contains every eigenvalue of the Hessian of a record's loss. The interval
+// always contains zero, since a row has directions along which its loss is constant.
 func (p Problem) Curvature() (lo, hi float64) {
 	return min(0, p.Constants.Curvature.Lo), max(0, p.Constants.Curvature.Hi)
 }
@@ -271,10 +268,9 @@ func (p Problem) InitialGradient() float64 {
 	return math.Sqrt(2 * p.Smoothness() * p.Constants.InitialGap)
 }
 
-// StepSize returns the step size h/L1 for the smoothness L1 of the objective, but at most 1/s for a
-// regularizer of smoothness s. The curvature of the data may be smaller than its bound, so h above 1 can be
-// stable. The curvature of the regularizer may be s in every direction, so steps longer than 1/s may be
-// unstable.
+// StepSize returns the step size h/L1 for the smoothness L1 of the objective, but at most 1/s for a regularizer of
+// smoothness s. The curvature of the data may be smaller than its bound, so h above 1 can be stable. The curvature of
+// the regularizer may be s in every direction, so steps longer than 1/s may be unstable.
 func (p Problem) StepSize(h float64) float64 {
 	eta := h / p.Smoothness()
 	if p.Regularizer != nil {
@@ -285,9 +281,8 @@ func (p Problem) StepSize(h float64) float64 {
 	return eta
 }
 
-// LowRank reports whether a record's gradient is an outer product or the sum of a few outer products. The
-// mean loss then has large curvature in few directions only, and steps of several times 1/L1 are stable in
-// practice.
+// LowRank reports whether a record's gradient is an outer product or the sum of a few outer products. The mean loss
+// then has large curvature in few directions only, and steps of several times 1/L1 are stable in practice.
 func (p Problem) LowRank() bool { return p.RankOne || p.Layered || p.Grouped }
 
 // StepScale returns the default step size in units of 1/L1, the number h in eta = h/L1: 16 for networks, 4
@@ -317,10 +312,9 @@ func (p Problem) StepsUpTo(most int, multiplier, h float64) int {
 	return stepCount(most, multiplier*p.InitialGradient()*p.Effective()/(2*p.Constants.Lipschitz*h))
 }
 
-// layeredSteps is the factor by which neural networks need more steps than other models. The outputs
-// of a layer's units vary little between records compared with their size, so that the loss falls
-// slowly for longer. The factor was measured with steps of 16/L1 on the Adult table and on the
-// exclusive or of two numbers.
+// layeredSteps is the factor by which neural networks need more steps than other models. The outputs of a layer's units
+// vary little between records compared with their size, so that the loss falls slowly for longer. The factor was
+// measured with steps of 16/L1 on the Adult table and on the exclusive or of two numbers.
 const layeredSteps = 5
 
 // StartPoint returns a copy of w_0, projected onto the feasible set.
@@ -401,10 +395,9 @@ func (p Problem) AtBase() Problem {
 // reach in the worst case. On easier problems a smaller norm is possible.
 func (p Problem) Floor() float64 { return 2 * p.Constants.Lipschitz / p.Effective() }
 
-// LowerBound returns L0 min(1, sqrt(d log(1/delta))/(n epsilon)) for the problem's budget. Up to a
-// constant, no (epsilon, delta)-DP algorithm reaches a smaller gradient norm on every problem with
-// these constants (Arora et al. 2023, Theorem 2, for epsilon of order 1 at most). On a given problem a
-// smaller norm may be possible.
+// LowerBound returns L0 min(1, sqrt(d log(1/delta))/(n epsilon)) for the problem's budget. Up to a constant, no
+// (epsilon, delta)-DP algorithm reaches a smaller gradient norm on every problem with these constants (Arora et al.
+// 2023, Theorem 2, for epsilon of order 1 at most). On a given problem a smaller norm may be possible.
 func (p Problem) LowerBound() float64 {
 	b := p.Budget
 	return p.Constants.Lipschitz * min(1, math.Sqrt(float64(p.Dim())*math.Log(1/b.Delta()))/(p.Records*b.Epsilon()))
@@ -413,10 +406,9 @@ func (p Problem) LowerBound() float64 {
 // Positive reports whether x is finite and > 0.
 func Positive(x float64) bool { return x > 0 && !math.IsInf(x, 0) }
 
-// Smoothed returns the problem whose loss is smoothed by s: its constants belong to the smoothed loss, and
-// every answer that a Run releases is about the smoothed loss. Smoothing by random directions is possible
-// for any loss. The other smoothings are in closed form and are possible for a [loss.Kinked] only. For
-// other losses they are an error.
+// Smoothed returns the problem whose loss is smoothed by s: its constants belong to the smoothed loss, and every answer
+// that a Run releases is about the smoothed loss. Smoothing by random directions is possible for any loss. The other
+// smoothings are in closed form and are possible for a [loss.Kinked] only. For other losses they are an error.
 func (p Problem) Smoothed(s query.Smoothing) (Problem, error) {
 	if s.Sampled() {
 		return p.sampled(s)
@@ -445,13 +437,12 @@ func (p Problem) Smoothed(s query.Smoothing) (Problem, error) {
 	return p, p.Validate()
 }
 
-// sampled is Smoothed for smoothing by random directions. Let L0 be the Lipschitz constant of the loss, d
-// the number of parameters and r the smoothing radius. The gradient of the smoothed loss has the Lipschitz
-// constant query.Steepness(d) L0/r. The smoothed loss exceeds the loss by at most L0 r everywhere, and it
-// is convex if the loss is. If the loss itself has a curvature bound that holds everywhere, this bound
-// still holds. A record contributes an estimate of the gradient of its smoothed loss. Between two points
-// this estimate may change by more than the gradient of the smoothed loss does. Clipping then limits the
-// change of the estimate.
+// sampled is Smoothed for smoothing by random directions. Let L0 be the Lipschitz constant of the loss, d the number of
+// parameters and r the smoothing radius. The gradient of the smoothed loss has the Lipschitz constant
+// query.Steepness(d) L0/r. The smoothed loss exceeds the loss by at most L0 r everywhere, and it is convex if the loss
+// is. If the loss itself has a curvature bound that holds everywhere, this bound still holds. A record contributes an
+// estimate of the gradient of its smoothed loss. Between two points this estimate may change by more than the gradient
+// of the smoothed loss does. Clipping then limits the change of the estimate.
 func (p Problem) sampled(s query.Smoothing) (Problem, error) {
 	if !Positive(s.Radius) {
 		return p, fmt.Errorf("optimize: smoothing radius = %v: must be finite and > 0", s.Radius)

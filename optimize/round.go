@@ -31,9 +31,8 @@ type Round struct {
 type rounds struct {
 	now     Round
 	average []float64
-	// sum is the sum of the weights of the current round's points so far, with the weights of earlier
-	// points shrunk by Fade. fresh has, for each point, the share of its weight in this sum at the time
-	// when the point was added.
+	// sum is the sum of the weights of the current round's points so far, with the weights of earlier points shrunk by
+	// Fade. fresh has, for each point, the share of its weight in this sum at the time when the point was added.
 	sum   float64
 	fresh []float64
 	// weights has the weights of the points of all earlier rounds. ends has the number of the last
@@ -63,9 +62,8 @@ func (s *rounds) end(taken int) {
 	s.weights, s.ends = append(s.weights, parts(s.fresh)...), append(s.ends, taken)
 }
 
-// descend makes one step of the current round, along the gradient estimate plus the gradient of the
-// round's public function. It returns the step's size and the norm of the gradient estimate of the
-// problem's own objective.
+// descend makes one step of the current round, along the gradient estimate plus the gradient of the round's public
+// function. It returns the step's size and the norm of the gradient estimate of the problem's own objective.
 func (s *rounds) descend(r *Run, estimate []float64, weight float64, u Use, noise float64) (eta, length float64) {
 	g := r.regularized(estimate, r.at, weight)
 	if length = Norm(g) / scale(weight); length < s.least {
@@ -137,9 +135,8 @@ func (r *Run) RoundsResult(complete, smallest bool) Result {
 	return r.stated(res, s.weights, s.ends, chosen)
 }
 
-// lastAlone gives the whole weight of the last round to the last point of this round, in place. The
-// stated noise is then an upper bound, since no point of any round has more noise. ends has the
-// number of each round's last step.
+// lastAlone gives the whole weight of the last round to the last point of this round, in place. The stated noise is
+// then an upper bound, since no point of any round has more noise. ends has the number of each round's last step.
 func lastAlone(weights []float64, ends []int) {
 	start := 0
 	for _, end := range ends {
@@ -151,9 +148,8 @@ func lastAlone(weights []float64, ends []int) {
 	weights[len(weights)-1] = 1
 }
 
-// parts returns the final weights of the points in an average to which points were added one by one.
-// Adding point k gave it the weight fresh[k] and multiplied the weights of all earlier points by 1 -
-// fresh[k].
+// parts returns the final weights of the points in an average to which points were added one by one. Adding point k
+// gave it the weight fresh[k] and multiplied the weights of all earlier points by 1 - fresh[k].
 func parts(fresh []float64) []float64 {
 	weights, rest := make([]float64, len(fresh)), 1.
 	for k := len(fresh) - 1; k >= 0; k-- {
@@ -163,10 +159,9 @@ func parts(fresh []float64) []float64 {
 	return weights
 }
 
-// Pace shortens steps that overshoot. If a step goes far past the minimum along the steepest directions,
-// the next gradient estimate g points the opposite way of the last one. If the angle between the two
-// estimates exceeds 120 degrees, and noise does not explain the angle, Pace divides the size of this step
-// and of all later steps by
+// Pace shortens steps that overshoot. If a step goes far past the minimum along the steepest directions, the next
+// gradient estimate g points the opposite way of the last one. If the angle between the two estimates exceeds 120
+// degrees, and noise does not explain the angle, Pace divides the size of this step and of all later steps by
 //
 //	1 - <g, last>/||last||^2.
 //

@@ -9,24 +9,21 @@ import (
 // Rows describes how the rows x of a table vary, computed from the released second moment of the
 // rows.
 type Rows struct {
-	// Values are the eigenvalues of the released second moment. The columns of the matrix Vectors, which is
-	// stored row by row, are its eigenvectors. Edge is the largest eigenvalue that a matrix of noise alone
-	// would have.
+	// Values are the eigenvalues of the released second moment. The columns of the matrix Vectors, which is stored row
+	// by row, are its eigenvectors. Edge is the largest eigenvalue that a matrix of noise alone would have.
 	Values, Vectors []float64
 	Edge            float64
-	// Mean is the released mean row m. If Mean is not nil, the second moment is about 0 and contains
-	// MeanWeight times m m'. The method Square subtracts this part to get the second moment about the mean
-	// row.
+	// Mean is the released mean row m. If Mean is not nil, the second moment is about 0 and contains MeanWeight times m
+	// m'. The method Square subtracts this part to get the second moment about the mean row.
 	Mean       []float64
 	MeanWeight float64
 }
 
-// Square returns an estimate of the mean square of v'x over the rows x. If the mean row m is released, it
-// returns an estimate of the mean square of v'(x - m). Noise with the largest eigenvalue e raises
-// eigenvalues: a released eigenvalue a > e corresponds to about sqrt(a^2 - e^2) without noise
-// (Benaych-Georges and Nadakuditi 2011). Eigenvalues of at most e cannot be distinguished from noise, so
-// Square replaces each of them by their mean. Square returns 0 if r is nil or has another number of
-// features than v.
+// Square returns an estimate of the mean square of v'x over the rows x. If the mean row m is released, it returns an
+// estimate of the mean square of v'(x - m). Noise with the largest eigenvalue e raises eigenvalues: a released
+// eigenvalue a > e corresponds to about sqrt(a^2 - e^2) without noise (Benaych-Georges and Nadakuditi 2011).
+// Eigenvalues of at most e cannot be distinguished from noise, so Square replaces each of them by their mean. Square
+// returns 0 if r is nil or has another number of features than v.
 func (r *Rows) Square(v []float64) (square float64) {
 	if r == nil || len(v) != len(r.Values) {
 		return 0

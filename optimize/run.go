@@ -11,10 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Run is the state of one run of a plan. It makes queries, counts charges, moves the iterate, and passes
-// the iterate to the output rule and to the observer. It records the trace of what it did: how its noisy
-// answers became steps and a result. The loop of an algorithm therefore needs to contain the paper's
-// pseudocode only.
+// Run is the state of one run of a plan. It makes queries, counts charges, moves the iterate, and passes the iterate to
+// the output rule and to the observer. It records the trace of what it did: how its noisy answers became steps and a
+// result. The loop of an algorithm therefore needs to contain the paper's pseudocode only.
 type Run struct {
 	// W is a copy of the current iterate w_t, or, after a call of Extrapolate, of the extrapolated
 	// point y_t. Loops read it.
@@ -154,9 +153,8 @@ func (r *Run) Ask(charge float64, terms ...query.Term) (Answer, error) {
 	return newAnswer(a, gradientsOf(terms)), err
 }
 
-// smoothed returns the query terms smoothed as the problem's loss is. The terms are unchanged if the
-// problem has no smoothing. A term is unchanged if it already has a smoothing or is of a kind that
-// cannot be smoothed.
+// smoothed returns the query terms smoothed as the problem's loss is. The terms are unchanged if the problem has no
+// smoothing. A term is unchanged if it already has a smoothing or is of a kind that cannot be smoothed.
 func (r *Run) smoothed(terms []query.Term) []query.Term {
 	s := r.plan.problem.Smoothing
 	if !s.On() {
@@ -197,17 +195,15 @@ type Use struct {
 	// zero. The output rule Smallest compares iterates by Measured if it is above zero, and by the norm of
 	// the gradient estimate if it is zero.
 	Measured float64
-	// Coins, if not nil, are public random numbers. The run adds them, each multiplied by Deviation, to the
-	// estimate for this step only. They must have mean 0 and standard deviation 1 and be independent of all
-	// releases. The run's trace counts the variance of these numbers in later estimates too, which overstates
-	// the noise.
+	// Coins, if not nil, are public random numbers. The run adds them, each multiplied by Deviation, to the estimate
+	// for this step only. They must have mean 0 and standard deviation 1 and be independent of all releases. The run's
+	// trace counts the variance of these numbers in later estimates too, which overstates the noise.
 	Coins     []float64
 	Deviation float64
 }
 
-// Regularized returns the gradient estimate plus the regularizer's gradient at W. If the run has a
-// preconditioner (see In), the regularizer's gradient is multiplied by the preconditioner, as the estimate
-// already is.
+// Regularized returns the gradient estimate plus the regularizer's gradient at W. If the run has a preconditioner (see
+// In), the regularizer's gradient is multiplied by the preconditioner, as the estimate already is.
 func (r *Run) Regularized(estimate []float64) []float64 { return r.regularized(estimate, r.W, 1) }
 
 // regularized returns the gradient estimate plus weight times the regularizer's gradient at the point at.
@@ -255,11 +251,10 @@ func (r *Run) Extrapolate(t int) {
 	copy(r.W, r.at)
 }
 
-// Descend makes the step w_{t+1} = Proj(W - eta (estimate + k grad reg(W))), where reg is the regularizer.
-// k is the number of gradients that the estimate adds up: 1 for an answer about one gradient and for
-// averages of such answers. If the run has a preconditioner or is Bounded, the step goes along the
-// direction that the preconditioner or the function of Bounded gives. If the run has rounds, Descend makes
-// a step of the current round.
+// Descend makes the step w_{t+1} = Proj(W - eta (estimate + k grad reg(W))), where reg is the regularizer. k is the
+// number of gradients that the estimate adds up: 1 for an answer about one gradient and for averages of such answers.
+// If the run has a preconditioner or is Bounded, the step goes along the direction that the preconditioner or the
+// function of Bounded gives. If the run has rounds, Descend makes a step of the current round.
 func (r *Run) Descend(e *Estimate, u Use) {
 	keep, back, noise := r.mixed(e)
 	estimate, noise := e.shaken(u, noise)
@@ -293,9 +288,8 @@ func (r *Run) Descend(e *Estimate, u Use) {
 	r.show(r.out.seen, length)
 }
 
-// towards returns the direction and the size of the next step for the gradient estimate g, which
-// includes the regularizer's gradient. noise is the standard deviation of the noise in a coordinate
-// of g.
+// towards returns the direction and the size of the next step for the gradient estimate g, which includes the
+// regularizer's gradient. noise is the standard deviation of the noise in a coordinate of g.
 func (r *Run) towards(g []float64, noise float64) (direction []float64, eta float64) {
 	direction, eta = g, r.plan.rule.Eta(r.out.seen)
 	if r.StepSizes != nil {
@@ -365,9 +359,8 @@ func (r *Run) show(number int, gradientNorm float64) {
 // Taken returns the number of steps made.
 func (r *Run) Taken() int { return r.out.seen }
 
-// End makes the current iterate the result of a run that stops before its last step; output describes
-// this result in words. The loop's body must return the error that End returns, which stops the run
-// and is not reported as a failure.
+// End makes the current iterate the result of a run that stops before its last step; output describes this result in
+// words. The loop's body must return the error that End returns, which stops the run and is not reported as a failure.
 func (r *Run) End(gradientNorm float64, output string) error {
 	r.show(r.out.seen+1, gradientNorm)
 	r.out.ended = output

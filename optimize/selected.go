@@ -20,19 +20,17 @@ import (
 // The held-out records are drawn first. The algorithm uses the other records only. The selection and the
 // algorithm can each be charged the whole budget, since releases on disjoint cohorts compose in parallel.
 //
-// Guarantee: mu-GDP. Let n_held be the number of held-out records and epsilon the parameter of the
-// exponential mechanism. With probability 1-p the score of the drawn point exceeds the lowest of the K
-// scores by at most (4 L0/(n_held epsilon)) log(K/p), or half of it under add-or-remove (McSherry and
-// Talwar 2007, Theorem 6). A score differs from its value on all records by about L0/sqrt(n_held), since it
-// is computed on a sample.
+// Guarantee: mu-GDP. Let n_held be the number of held-out records and epsilon the parameter of the exponential
+// mechanism. With probability 1-p the score of the drawn point exceeds the lowest of the K scores by at most (4
+// L0/(n_held epsilon)) log(K/p), or half of it under add-or-remove (McSherry and Talwar 2007, Theorem 6). A score
+// differs from its value on all records by about L0/sqrt(n_held), since it is computed on a sample.
 //
-// The selection helps if some iterate of a run is better than the iterate that the algorithm's own output
-// rule chooses. Examples are algorithms whose theorem is about some iterate or a random iterate, and runs
-// that visit saddles or diverge at the end. The selection makes the result of a good output rule worse,
-// since the algorithm has fewer records and the scores are less precise than averages of released
-// gradients. It is therefore no default. The score ByGradient cannot distinguish a saddle from a minimum,
-// and the score ByValue can. The score BySecondOrder can if the run left the saddle in about the direction
-// of the run's result.
+// The selection helps if some iterate of a run is better than the iterate that the algorithm's own output rule chooses.
+// Examples are algorithms whose theorem is about some iterate or a random iterate, and runs that visit saddles or
+// diverge at the end. The selection makes the result of a good output rule worse, since the algorithm has fewer records
+// and the scores are less precise than averages of released gradients. It is therefore no default. The score ByGradient
+// cannot distinguish a saddle from a minimum, and the score ByValue can. The score BySecondOrder can if the run left
+// the saddle in about the direction of the run's result.
 //
 // The algorithm may either make queries on all its records or draw cohorts. Plan returns an error for
 // algorithms on Poisson samples, since samples are drawn from all records.
@@ -47,9 +45,8 @@ type Selected struct {
 	// Candidates is the number of evenly spaced points of the run that are scored, in addition to the
 	// run's result. Zero means 8.
 	Candidates int `yaml:"candidates"`
-	// By selects the score of a point. gradient is the norm of the mean gradient. value is the mean loss.
-	// second-order is the norm of the mean gradient, among points whose released curvature shows no saddle.
-	// Zero means gradient.
+	// By selects the score of a point. gradient is the norm of the mean gradient. value is the mean loss. second-order
+	// is the norm of the mean gradient, among points whose released curvature shows no saddle. Zero means gradient.
 	By Score `yaml:"score"`
 }
 
@@ -324,9 +321,8 @@ type collected struct {
 	most   int
 	points [][]float64
 	names  []string
-	// spare has the iterates after every stride-th step, for runs that end before the last step of their
-	// plan. last is the number of the last step made. whole means that the last step made was the plan's
-	// last step.
+	// spare has the iterates after every stride-th step, for runs that end before the last step of their plan. last is
+	// the number of the last step made. whole means that the last step made was the plan's last step.
 	spare  []numbered
 	stride int
 	last   int
@@ -378,10 +374,9 @@ func (c *collected) add(w []float64, name string) {
 	c.points, c.names = append(c.points, slices.Clone(w)), append(c.names, name)
 }
 
-// NormSelection chooses one of several released points and releases the norm of the mean gradient at the chosen
-// point. It prefers points where this norm is small. If the problem has a smoothing of radius r, the
-// gradient is the gradient of the smoothed loss. A point at which this gradient has norm b is (r,
-// b)-stationary in Goldstein's sense.
+// NormSelection chooses one of several released points and releases the norm of the mean gradient at the chosen point.
+// It prefers points where this norm is small. If the problem has a smoothing of radius r, the gradient is the gradient
+// of the smoothed loss. A point at which this gradient has norm b is (r, b)-stationary in Goldstein's sense.
 //
 // The point is drawn by the exponential mechanism, which takes half of the charge. The norm takes the other
 // half. With fewer than two points nothing is drawn, and the norm takes the whole charge. The norm is
@@ -404,9 +399,8 @@ func (l NormSelection) Epsilon() float64 { return l.epsilon }
 // Charge returns the most that a record is charged for a NormSelection, as a part of the budget mu^2.
 func (l NormSelection) Charge() float64 { return l.mu * l.mu }
 
-// Choose releases the index k of one of the points, and the norm of the mean gradient at this point over
-// the records of the cohort c, with the regularizer's gradient added. Each record's gradient is clipped at
-// the norm clip.
+// Choose releases the index k of one of the points, and the norm of the mean gradient at this point over the records of
+// the cohort c, with the regularizer's gradient added. Each record's gradient is clipped at the norm clip.
 func (l NormSelection) Choose(r *Run, c query.Cohort, clip float64, points [][]float64) (k int, found *SelectedNorm, err error) {
 	p := r.plan.problem
 	terms := make([]query.Term, len(points))

@@ -44,11 +44,10 @@ func margins(of loss.Loss) (lo, hi float64) {
 // sureSlope is the noise of a slope, as a share of that of a record at its mean, that bisect wants.
 const sureSlope = .1
 
-// bisect finds the margin of the best constant by bisection. Each step releases the mean change of
-// the loss between two nearby margins, divided by their distance, and follows the sign of this slope.
-// A record's slope is at most L0, whatever the distance. Near the optimum noise makes the sign of a
-// slope unsure. bisect therefore returns the root of a line through all released slopes (see root),
-// which averages the noise of the nearby slopes.
+// bisect finds the margin of the best constant by bisection. Each step releases the mean change of the loss between two
+// nearby margins, divided by their distance, and follows the sign of this slope. A record's slope is at most L0,
+// whatever the distance. Near the optimum noise makes the sign of a slope unsure. bisect therefore returns the root of
+// a line through all released slopes (see root), which averages the noise of the nearby slopes.
 //
 // Of a loss of relative residuals with a large cap, slopes are clipped so that one of them has noise of at most sureSlope,
 // or at usualCap if that is larger: the constant is then that of the loss with the smaller cap.

@@ -10,9 +10,8 @@ import (
 // gain little.
 const RuleSteps = 1000
 
-// MostSteps is the largest number of steps that a user may set. A certificate lists the charge of
-// every step, and up to this number of steps the upward rounding of the charges and of their sum
-// stays below 2^-30 of mu^2.
+// MostSteps is the largest number of steps that a user may set. A certificate lists the charge of every step, and up to
+// this number of steps the upward rounding of the charges and of their sum stays below 2^-30 of mu^2.
 const MostSteps = 1_000_000
 
 // StepCount returns the number of steps for the real number x that a default rule computed: x rounded

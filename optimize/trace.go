@@ -158,9 +158,8 @@ const (
 	NotArrived = runrecord.NotArrived
 )
 
-// NewMoment returns a released symmetric matrix of dim rows in the form that certificates store.
-// sigma is the standard deviation of the noise in a diagonal entry. ridge is the number that was
-// added to the eigenvalues.
+// NewMoment returns a released symmetric matrix of dim rows in the form that certificates store. sigma is the standard
+// deviation of the noise in a diagonal entry. ridge is the number that was added to the eigenvalues.
 func NewMoment(matrix []float64, dim int, sigma, ridge float64) *Moment {
 	return runrecord.NewMoment(matrix, dim, sigma, ridge)
 }

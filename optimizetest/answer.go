@@ -41,9 +41,8 @@ func (o *Oracle) mean(q query.Question, rows []int) (mean []float64, clipped int
 	return mean, clipped
 }
 
-// nothing returns the contribution of a faulty record, whose target or contribution is not finite.
-// For vectors it is zero, since all clip balls contain zero. For a number it is the point of the clip
-// interval that is nearest to zero.
+// nothing returns the contribution of a faulty record, whose target or contribution is not finite. For vectors it is
+// zero, since all clip balls contain zero. For a number it is the point of the clip interval that is nearest to zero.
 func nothing(terms []query.Term, dim int) []float64 {
 	sum := make([]float64, dim)
 	for _, t := range terms {

@@ -11,10 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Size has the parameters of a problem that tests vary: the number of records, the budget mu, and
-// Neighbours, the number of clip norms by which a sum of clipped contributions differs at most between
-// neighbouring tables. Neighbours is 1 under add-or-remove and 2 under replace-one. 0 also means
-// replace-one.
+// Size has the parameters of a problem that tests vary: the number of records, the budget mu, and Neighbours, the
+// number of clip norms by which a sum of clipped contributions differs at most between neighbouring tables. Neighbours
+// is 1 under add-or-remove and 2 under replace-one. 0 also means replace-one.
 type Size struct{ Records, Mu, Neighbours float64 }
 
 // Size returns the oracle's number of records, its budget mu, and Neighbours for its relation.
@@ -167,11 +166,10 @@ func AddUp(a, b float64) float64 {
 	return s
 }
 
-// Deviation returns a bound on the relative distance between a mean and its expectation. The bound fails
-// with probability at most 1e-6. The mean is over s independent draws of sum_j v_j (Z_j + m_j)^2, where v
-// is nonnegative, m arbitrary and Z standard normal. The bound is 2 sqrt(x/s) + 2x/s with x = ln(2e6). It
-// follows from Birgé's (2001) bound 2 sqrt(sum (v^2 + 2 v^2 m^2) x) + 2 max(v) x and from sum (v^2 + 2 v^2
-// m^2) <= (sum v (1 + m^2))^2.
+// Deviation returns a bound on the relative distance between a mean and its expectation. The bound fails with
+// probability at most 1e-6. The mean is over s independent draws of sum_j v_j (Z_j + m_j)^2, where v is nonnegative, m
+// arbitrary and Z standard normal. The bound is 2 sqrt(x/s) + 2x/s with x = ln(2e6). It follows from Birgé's (2001)
+// bound 2 sqrt(sum (v^2 + 2 v^2 m^2) x) + 2 max(v) x and from sum (v^2 + 2 v^2 m^2) <= (sum v (1 + m^2))^2.
 func Deviation(s float64) float64 {
 	x := math.Log(2e6)
 	return 2*math.Sqrt(x/s) + 2*x/s

@@ -70,10 +70,9 @@ func slopes(l loss.RankOne, t query.Term, x []float32) func(dst, z, y []float64)
 	}
 }
 
-// slopeChange defines one record's contribution to a query for gradient differences: the change of phi',
-// the loss's derivative in the margin, times the row x. If the term has a curvature interval [a, b], the
-// change is clipped to this interval times the change of the record's margin. Otherwise it is clipped to
-// [-r, r] for the term's radius r.
+// slopeChange defines one record's contribution to a query for gradient differences: the change of phi', the loss's
+// derivative in the margin, times the row x. If the term has a curvature interval [a, b], the change is clipped to this
+// interval times the change of the record's margin. Otherwise it is clipped to [-r, r] for the term's radius r.
 func slopeChange(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	v, s, lo, hi = slope(l, t, x, y)
 	if a, b, ok := t.Curvature(); ok {
@@ -163,9 +162,8 @@ func squaredDistance(_ loss.RankOne, t query.Term, x []float32, _ float64) (v []
 	return []float64{1}, n * n, 0, t.Ball().Centre + t.Ball().Radius
 }
 
-// centredMoment defines one record's contribution to the second moment about the public row m: z z' in svec
-// form (see svec), for z = x - m. If ||z||^2 exceeds the clip radius, z z' is scaled down to the norm of
-// the radius.
+// centredMoment defines one record's contribution to the second moment about the public row m: z z' in svec form (see
+// svec), for z = x - m. If ||z||^2 exceeds the clip radius, z z' is scaled down to the norm of the radius.
 func centredMoment(_ loss.RankOne, t query.Term, x []float32, _ float64) (v []float64, s, lo, hi float64) {
 	z := from(x, t.Point())
 	n := length(z)
@@ -233,9 +231,8 @@ func weightedRow(t query.Term, x []float32) (v []float64, u float64) {
 	return v, short * short
 }
 
-// weightedGradient defines one record's contribution to the weighted gradient: u phi' R x, where R and u
-// are as in weightedRow, and phi' is the loss's derivative in the margin, clipped to the term's slope
-// limit.
+// weightedGradient defines one record's contribution to the weighted gradient: u phi' R x, where R and u are as in
+// weightedRow, and phi' is the loss's derivative in the margin, clipped to the term's slope limit.
 func weightedGradient(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	v, u := weightedRow(t, x)
 	for j := range v {
@@ -244,17 +241,15 @@ func weightedGradient(l loss.RankOne, t query.Term, x []float32, y float64) (v [
 	return v, one(l.Slopes, t.Point(), x, y), -t.Slope(), t.Slope()
 }
 
-// weightedCurvature defines one record's contribution to the weighted Hessian: u times the loss's
-// second derivative in the margin times R x x' R, in svec form (see svec). R and u are as in
-// weightedRow.
+// weightedCurvature defines one record's contribution to the weighted Hessian: u times the loss's second derivative in
+// the margin times R x x' R, in svec form (see svec). R and u are as in weightedRow.
 func weightedCurvature(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	z, u := weightedRow(t, x)
 	return svec(u, z), one(l.Curvatures, t.Point(), x, y), 0, t.Slope()
 }
 
-// scoreMoment defines one record's contribution to the second moment of weighted gradients: u^2 phi'^2 R x
-// x' R, in svec form (see svec). R and u are as in weightedRow, and phi' is the loss's derivative in the
-// margin.
+// scoreMoment defines one record's contribution to the second moment of weighted gradients: u^2 phi'^2 R x x' R, in
+// svec form (see svec). R and u are as in weightedRow, and phi' is the loss's derivative in the margin.
 func scoreMoment(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	z, u := weightedRow(t, x)
 	s = one(l.Slopes, t.Point(), x, y)
@@ -334,9 +329,8 @@ func weightedMoment(_ loss.RankOne, t query.Term, x []float32, _ float64) (v []f
 	return svec(u, z), 1, 0, 1
 }
 
-// svec returns the symmetric matrix c z z' as a vector: the entries on and above the diagonal, line by
-// line. Entries above the diagonal are multiplied by sqrt 2. The vector's norm is then the matrix's
-// Frobenius norm.
+// svec returns the symmetric matrix c z z' as a vector: the entries on and above the diagonal, line by line. Entries
+// above the diagonal are multiplied by sqrt 2. The vector's norm is then the matrix's Frobenius norm.
 func svec(c float64, z []float64) (v []float64) {
 	for j := range z {
 		v = append(v, c*z[j]*z[j])

@@ -30,9 +30,8 @@ type Config struct {
 	// Noiseless makes answers exact. Answers still state the standard deviation of the noise that they would
 	// otherwise have.
 	Noiseless bool
-	// Script, if not nil, is called before each query is validated, with the number k of the query, counted
-	// from 0. If it returns an error, the query returns this error. Script may also cancel a context that the
-	// test has made.
+	// Script, if not nil, is called before each query is validated, with the number k of the query, counted from 0. If
+	// it returns an error, the query returns this error. Script may also cancel a context that the test has made.
 	Script func(k int) error
 }
 
@@ -118,9 +117,8 @@ func (o *Oracle) Problem(p optimize.Problem) optimize.Problem {
 // Charged returns the total charge so far, rounded up.
 func (o *Oracle) Charged() float64 { return o.ledger.Charged() }
 
-// Draw returns a cohort of size records that are in no earlier cohort. It returns an error under
-// add-or-remove, if each row stands for several records, if size is below 1, or if fewer than size records
-// are left.
+// Draw returns a cohort of size records that are in no earlier cohort. It returns an error under add-or-remove, if each
+// row stands for several records, if size is below 1, or if fewer than size records are left.
 func (o *Oracle) Draw(size int) (query.Cohort, error) {
 	start := o.used()
 	if o.config.Repeat > 1 || o.config.Budget.Relation() != account.ReplaceOne || size < 1 || start+size > len(o.order) {

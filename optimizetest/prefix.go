@@ -29,9 +29,8 @@ type prefix struct {
 	nodes map[[2]int][]float64
 }
 
-// Add adds the sum of the terms as the next item and returns the noisy sum of all items so far. It returns
-// an error if the prefix sum has all its items already, or if the item's sensitivity exceeds the declared
-// one.
+// Add adds the sum of the terms as the next item and returns the noisy sum of all items so far. It returns an error if
+// the prefix sum has all its items already, or if the item's sensitivity exceeds the declared one.
 func (s *prefix) Add(ctx context.Context, terms ...query.Term) (query.Release, error) {
 	o := s.oracle
 	if err := ctx.Err(); err != nil {

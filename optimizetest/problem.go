@@ -124,9 +124,8 @@ func axes() (rows [][]float32, targets []float64) {
 	return rows, targets
 }
 
-// logistic returns logistic regression on the rows of the function axes. A coordinate of its
-// minimiser is the logit of the share of positive targets on the coordinate's axis. The minimum is
-// the mean of the entropies of these shares.
+// logistic returns logistic regression on the rows of the function axes. A coordinate of its minimiser is the logit of
+// the share of positive targets on the coordinate's axis. The minimum is the mean of the entropies of these shares.
 func logistic() Problem {
 	l := loss.Logistic()
 	p := Problem{Name: "logistic", Loss: l}

@@ -21,9 +21,8 @@ func (o *Oracle) Follow(s *account.Schedule) error {
 	return nil
 }
 
-// Sample draws the schedule's next Poisson sample. One query may be made on it, and its answer has the
-// schedule's noise. Sample returns an error if the oracle follows no schedule or the schedule has no
-// further step.
+// Sample draws the schedule's next Poisson sample. One query may be made on it, and its answer has the schedule's
+// noise. Sample returns an error if the oracle follows no schedule or the schedule has no further step.
 func (o *Oracle) Sample() (query.Cohort, error) {
 	if o.schedule == nil {
 		return query.Cohort{}, errors.New("optimizetest: sample: the oracle follows no schedule")

@@ -7,9 +7,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// written returns the loss in the form that the query terms need. If l is rank-one and a term has a
-// smoothing by random directions, it returns l as a loss that computes its own gradient. Otherwise it
-// returns l itself.
+// written returns the loss in the form that the query terms need. If l is rank-one and a term has a smoothing by random
+// directions, it returns l as a loss that computes its own gradient. Otherwise it returns l itself.
 func written(l loss.Loss, terms []query.Term) loss.Loss {
 	r, ok := l.(loss.RankOne)
 	if ok && slices.ContainsFunc(terms, func(t query.Term) bool { return t.Smoothing().Sampled() }) {

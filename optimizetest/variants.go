@@ -54,9 +54,8 @@ func BudgetOf(t testing.TB, r account.Relation, epsilon float64) account.Budget 
 	return b
 }
 
-// Relations returns an oracle for the problem under each of the two neighbouring relations. The budget is
-// epsilon and delta = 1e-6. Under add-or-remove the declared number of records is 4.5 more than the true
-// number.
+// Relations returns an oracle for the problem under each of the two neighbouring relations. The budget is epsilon and
+// delta = 1e-6. Under add-or-remove the declared number of records is 4.5 more than the true number.
 func Relations(t testing.TB, p Problem, epsilon float64) map[account.Relation]*Oracle {
 	t.Helper()
 	list := map[account.Relation]*Oracle{}
@@ -72,12 +71,11 @@ func Relations(t testing.TB, p Problem, epsilon float64) map[account.Relation]*O
 	return list
 }
 
-// WantedBall returns the ball to which a gradient difference between points at the given distance must be
-// clipped. c is the setting Fraction of optimize.DifferenceBall. For c = 0 the centre of the ball is the
-// middle of the curvature interval times the displacement, and its radius is half the interval's length
-// times the distance. For c > 0 its centre is zero and its radius is c times the smoothness times the
-// distance. If the radius is at least 2 L0, twice the clip norm of gradients, the ball is instead the ball
-// of radius 2 L0 around zero.
+// WantedBall returns the ball to which a gradient difference between points at the given distance must be clipped. c is
+// the setting Fraction of optimize.DifferenceBall. For c = 0 the centre of the ball is the middle of the curvature
+// interval times the displacement, and its radius is half the interval's length times the distance. For c > 0 its
+// centre is zero and its radius is c times the smoothness times the distance. If the radius is at least 2 L0, twice the
+// clip norm of gradients, the ball is instead the ball of radius 2 L0 around zero.
 func WantedBall(p optimize.Problem, c, distance float64) query.ClipBall {
 	lo, hi := min(p.Constants.Curvature.Lo, 0), max(p.Constants.Curvature.Hi, 0)
 	b := query.ClipBall{Radius: (hi - lo) / 2 * distance, Centre: (lo + hi) / 2}
@@ -90,9 +88,8 @@ func WantedBall(p optimize.Problem, c, distance float64) query.ClipBall {
 	return b
 }
 
-// IsDifference fails the test unless the term of query number k is the gradient difference from prev
-// to w, clipped to [WantedBall]. The radius may deviate by a relative 1e-12, because distances are
-// rounded up.
+// IsDifference fails the test unless the term of query number k is the gradient difference from prev to w, clipped to
+// [WantedBall]. The radius may deviate by a relative 1e-12, because distances are rounded up.
 func IsDifference(t testing.TB, k int, p optimize.Problem, c float64, term query.Term, w, prev []float64) {
 	t.Helper()
 	want := WantedBall(p, c, length(Add(term.Point(), -1, term.Previous())))

@@ -176,12 +176,11 @@ var squaredFeaturesForms = []Form{
 // MaxDiagonal is the largest dimension of a diagonal metric.
 const MaxDiagonal = 1 << 24
 
-// NewDiagonal returns the metric of the diagonal matrix with the given entries, for tables of more
-// features than [MaxPairs]. Entries are rounded to multiples of the metric's rounding unit
-// ([Metric.Step]). The metric takes 4 bytes for each feature. The length of the matrix times a row is
-// computed in time proportional to the row's number of nonzero features. It is an error if there are no
-// entries or more than MaxDiagonal, if an entry is not finite, or if the largest absolute value of the
-// entries is outside [2^-40, 2^40]. Weighted kinds do not accept a diagonal metric.
+// NewDiagonal returns the metric of the diagonal matrix with the given entries, for tables of more features than
+// [MaxPairs]. Entries are rounded to multiples of the metric's rounding unit ([Metric.Step]). The metric takes 4 bytes
+// for each feature. The length of the matrix times a row is computed in time proportional to the row's number of
+// nonzero features. It is an error if there are no entries or more than MaxDiagonal, if an entry is not finite, or if
+// the largest absolute value of the entries is outside [2^-40, 2^40]. Weighted kinds do not accept a diagonal metric.
 func NewDiagonal(entries []float64) (Metric, error) { return NewBlocks(entries, nil, nil) }
 
 // Diagonal reports whether the metric was made by NewDiagonal or NewBlocks.

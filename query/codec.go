@@ -13,9 +13,8 @@ import (
 // encoding changes.
 const codecVersion = 1
 
-// mostCoordinates bounds the sum of the terms' numbers of coordinates in a decoded query. A point that
-// several terms share counts for each of them. A decoded query takes at most about 24 bytes for each
-// coordinate.
+// mostCoordinates bounds the sum of the terms' numbers of coordinates in a decoded query. A point that several terms
+// share counts for each of them. A decoded query takes at most about 24 bytes for each coordinate.
 const mostCoordinates = 1 << 28
 
 var errCodec = errors.New("query: encoded question: must be what AppendBinary writes")
@@ -239,9 +238,8 @@ func (w *writer) term(t Term) {
 	}
 }
 
-// reader reads encoded values from b, which holds the bytes not yet read. bad becomes true if the bytes end
-// too early or are bytes that no writer writes. Values that are read with the method take are zero from
-// then on.
+// reader reads encoded values from b, which holds the bytes not yet read. bad becomes true if the bytes end too early
+// or are bytes that no writer writes. Values that are read with the method take are zero from then on.
 type reader struct {
 	b       []byte
 	vectors [][]float64

@@ -6,17 +6,15 @@ import (
 	"math/bits"
 )
 
-// Directions are the public random directions of a term with randomized smoothing (the smoothers
-// Gradients and Values). The term evaluates the loss at its point plus multiples of these directions. A
-// term has a pool of directions. Each record uses a few consecutive directions of the pool. A hash of the
-// record's own features and target selects the first of them. A record's contribution therefore depends
-// on this record and on public random bits alone, and not on other records or their order. All records
-// together use many directions although each uses few.
+// Directions are the public random directions of a term with randomized smoothing (the smoothers Gradients and Values).
+// The term evaluates the loss at its point plus multiples of these directions. A term has a pool of directions. Each
+// record uses a few consecutive directions of the pool. A hash of the record's own features and target selects the
+// first of them. A record's contribution therefore depends on this record and on public random bits alone, and not on
+// other records or their order. All records together use many directions although each uses few.
 //
-// The directions are computed from the seed and the bits of the term's point. Each point has new
-// directions, and anybody who knows the seed and the point can compute them. A difference of gradients
-// between points W and Prev uses the directions of W at both points. The directions are the same on every
-// machine.
+// The directions are computed from the seed and the bits of the term's point. Each point has new directions, and
+// anybody who knows the seed and the point can compute them. A difference of gradients between points W and Prev uses
+// the directions of W at both points. The directions are the same on every machine.
 type Directions struct {
 	by    Smoother
 	count int
@@ -69,9 +67,8 @@ func (d Directions) Of(x []float32, y float64, j int) int {
 // as many coordinates as the point. For the smoother Gradients, the direction is a uniform point of the
 // unit ball. For Values, it is a uniform point of the unit sphere.
 //
-// A vector of independent standard normals, scaled to length 1, is uniform on the sphere. The first d
-// coordinates of a uniform point on the unit sphere in d+2 dimensions are uniform in the unit ball in d
-// dimensions.
+// A vector of independent standard normals, scaled to length 1, is uniform on the sphere. The first d coordinates of a
+// uniform point on the unit sphere in d+2 dimensions are uniform in the unit ball in d dimensions.
 func (d Directions) Write(dst []float64, number int) {
 	s := stream(mix(d.key + uint64(number)))
 	all := len(dst)
@@ -147,11 +144,10 @@ func logarithm(x float64) float64 {
 	return math.FMA(float64(e), math.Ln2, float64(2*s)*sum)
 }
 
-// Steepness returns a bound on the curvature of a smoothed loss: the loss has Lipschitz constant 1 in
-// the parameters and is smoothed over a ball of radius 1 in dim dimensions. For other losses and
-// balls, the curvature is in [-Steepness, Steepness] times the Lipschitz constant over the radius.
-// The bound is the largest density of the first coordinate of a uniform point of the ball, times 2,
-// since slopes range from -1 to 1:
+// Steepness returns a bound on the curvature of a smoothed loss: the loss has Lipschitz constant 1 in the parameters
+// and is smoothed over a ball of radius 1 in dim dimensions. For other losses and balls, the curvature is in
+// [-Steepness, Steepness] times the Lipschitz constant over the radius. The bound is the largest density of the first
+// coordinate of a uniform point of the ball, times 2, since slopes range from -1 to 1:
 //
 //	2 Gamma(d/2+1)/(sqrt(pi) Gamma((d+1)/2)), about .8 sqrt d.
 func Steepness(dim int) float64 {

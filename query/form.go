@@ -10,10 +10,9 @@ type Form struct {
 	Ask  func(c Cohort, w, prev []float64, b Bounds) []Term
 }
 
-// Bounds holds constants of a loss from which forms choose clip norms. Lipschitz is a bound on the
-// gradient's norm. InitialGap is a bound on the mean loss at w = 0 minus the least mean loss. [Lo, Hi] is
-// the interval of the curvature. Features is the number of features of a row. The number of coordinates
-// of a point is a multiple of Features.
+// Bounds holds constants of a loss from which forms choose clip norms. Lipschitz is a bound on the gradient's norm.
+// InitialGap is a bound on the mean loss at w = 0 minus the least mean loss. [Lo, Hi] is the interval of the curvature.
+// Features is the number of features of a row. The number of coordinates of a point is a multiple of Features.
 type Bounds struct {
 	Lipschitz, InitialGap, Lo, Hi float64
 	Features                      int

@@ -63,46 +63,40 @@ const (
 	SquaredFeatures
 )
 
-// Facts is an entry of the table of kinds: the public properties of a kind of term. The engine has a table
-// of its own, with a function for each kind. The tests of curator/internal/session have a second table of functions,
-// which are slow and simple. Sessions, audits and tests read these tables and have no cases for single
-// kinds.
+// Facts is an entry of the table of kinds: the public properties of a kind of term. The engine has a table of its own,
+// with a function for each kind. The tests of curator/internal/session have a second table of functions, which are slow
+// and simple. Sessions, audits and tests read these tables and have no cases for single kinds.
 //
-// Adding a record changes the sum of any kind by at most its clip norm, since every contribution is
-// clipped to its ball. Replacing a record changes the sum by at most the clip norm times the number that
-// Moves returns.
+// Adding a record changes the sum of any kind by at most its clip norm, since every contribution is clipped to its
+// ball. Replacing a record changes the sum by at most the clip norm times the number that Moves returns.
 type Facts struct {
 	// Name is the kind's name in queries and events.
 	Name string
 	// Number reports that a record contributes one number, clipped to an interval. Otherwise it contributes a
 	// vector. The vector has one coordinate for each coordinate of the point, unless Pairs is set.
 	Number bool
-	// Pairs reports that the contribution is a symmetric matrix, stored as a vector (svec) with one
-	// coordinate for each pair of features. The matrix is positive semidefinite, such as a nonnegative
-	// multiple of x x' for the record's features x. The angle between any two contributions is therefore
-	// at most a right angle.
+	// Pairs reports that the contribution is a symmetric matrix, stored as a vector (svec) with one coordinate for each
+	// pair of features. The matrix is positive semidefinite, such as a nonnegative multiple of x x' for the record's
+	// features x. The angle between any two contributions is therefore at most a right angle.
 	Pairs bool
 	// Blocks reports that the contribution is the part of such a matrix x x' on the diagonal and in one block (see
 	// BlockMomentOf). That part is positive semidefinite, too, and the same holds of angles.
 	Blocks bool
 	// Losses is the set of losses for which the kind is defined.
 	Losses Losses
-	// Metric reports that the clip norm limits the length of the metric's matrix times a record's vector.
-	// Lifted reports that the engine first sums the records' vectors and then multiplies the sum by the
-	// metric's matrix.
+	// Metric reports that the clip norm limits the length of the metric's matrix times a record's vector. Lifted
+	// reports that the engine first sums the records' vectors and then multiplies the sum by the metric's matrix.
 	Metric, Lifted bool
-	// Weighted reports that a row is multiplied by a metric's matrix and has a weight that depends on
-	// the length of the product (see Term.Reach). A record may consist of all rows of a unit, such as a
-	// person.
+	// Weighted reports that a row is multiplied by a metric's matrix and has a weight that depends on the length of the
+	// product (see Term.Reach). A record may consist of all rows of a unit, such as a person.
 	Weighted bool
 	// Centre says which centres of the clip ball are allowed.
 	Centre Centring
 	// Normed reports that the answer is one number, the norm of the records' mean plus a public vector.
 	// One record changes this number by at most the length by which it changes the mean.
 	Normed bool
-	// Roundings is the number of times that the answer is rounded after the sum is taken, to a multiple
-	// of the step of the discrete noise. Each rounding may increase the effect of one record on the
-	// answer by one step.
+	// Roundings is the number of times that the answer is rounded after the sum is taken, to a multiple of the step of
+	// the discrete noise. Each rounding may increase the effect of one record on the answer by one step.
 	Roundings int
 	// Uses is the set of ways in which a query may use the kind, in addition to a query of one term.
 	Uses Ways
@@ -175,9 +169,8 @@ type Centring uint8
 const (
 	// AtZero allows only the centre zero.
 	AtZero Centring = iota
-	// AlongStep allows a multiple of the displacement W - Prev between the term's points. For a product
-	// with Hessians, it allows a multiple of the vector that is multiplied. The clip ball must contain
-	// zero.
+	// AlongStep allows a multiple of the displacement W - Prev between the term's points. For a product with Hessians,
+	// it allows a multiple of the vector that is multiplied. The clip ball must contain zero.
 	AlongStep
 	// Anywhere allows any finite public number.
 	Anywhere

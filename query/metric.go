@@ -12,10 +12,9 @@ import (
 // record's gradient g, the vector R g is clipped, and the noisy mean of these vectors is released. A Metric
 // is immutable. The zero Metric stands for no metric.
 //
-// R is the matrix P that NewMetric was given, rounded to multiples of Step. Step is a power of two between
-// 2^-20 and 2^-19 times P's largest absolute entry. Contributions are measured by R, not by P. An optimizer
-// that steps along the metric's matrix times an answer must therefore multiply by R ([Metric.Times]), not
-// by P.
+// R is the matrix P that NewMetric was given, rounded to multiples of Step. Step is a power of two between 2^-20 and
+// 2^-19 times P's largest absolute entry. Contributions are measured by R, not by P. An optimizer that steps along the
+// metric's matrix times an answer must therefore multiply by R ([Metric.Times]), not by P.
 type Metric struct{ m *metric }
 
 type metric struct {
@@ -43,12 +42,11 @@ const metricBits = 20
 // dimension of a metric. Sums over pairs take 8 bytes for each pair and goroutine.
 const MaxPairs = 2000
 
-// NewMetric returns the metric of the symmetric matrix p of dim rows, given row after row. It rounds the
-// entries to multiples of the metric's rounding unit ([Metric.Step]). It is an error if dim is not in
-// [1, MaxPairs], if p does not have dim^2 entries, if an entry is not finite, if the largest absolute value
-// of the entries is outside [2^-40, 2^40], or if entries (j, k) and (k, j) differ by more than the rounding
-// unit. The matrix should be positive definite for sums to be well conditioned. NewMetric does not check
-// this, and privacy does not depend on it.
+// NewMetric returns the metric of the symmetric matrix p of dim rows, given row after row. It rounds the entries to
+// multiples of the metric's rounding unit ([Metric.Step]). It is an error if dim is not in [1, MaxPairs], if p does not
+// have dim^2 entries, if an entry is not finite, if the largest absolute value of the entries is outside [2^-40, 2^40],
+// or if entries (j, k) and (k, j) differ by more than the rounding unit. The matrix should be positive definite for
+// sums to be well conditioned. NewMetric does not check this, and privacy does not depend on it.
 func NewMetric(dim int, p []float64) (Metric, error) {
 	if dim < 1 || dim > MaxPairs {
 		return Metric{}, fmt.Errorf("query: metric: dimension = %d: must be between 1 and %d", dim, MaxPairs)
@@ -204,9 +202,8 @@ func (m Metric) Times(v []float64) []float64 {
 	return out
 }
 
-// TimesIntegers returns (R/Step) v for a vector v of integers, where R/Step is the metric's matrix as
-// integer multiples of its rounding unit. Products and sums may wrap modulo 2^64. If v holds several
-// vectors, each is multiplied.
+// TimesIntegers returns (R/Step) v for a vector v of integers, where R/Step is the metric's matrix as integer multiples
+// of its rounding unit. Products and sums may wrap modulo 2^64. If v holds several vectors, each is multiplied.
 func (m Metric) TimesIntegers(v []int64) []int64 {
 	out := make([]int64, len(v))
 	if m.m.blocks(len(v)) {
@@ -220,11 +217,10 @@ func (m Metric) TimesIntegers(v []int64) []int64 {
 	return out
 }
 
-// times sets out to (R/Step) v, where R/Step is the metric's matrix as integer multiples of its rounding
-// unit. out must be zero before the call. For float64 each product and each sum is rounded, and the terms
-// of every sum are added in the order of the columns. The symmetric matrix is stored as its upper triangle:
-// an entry above the diagonal is read once and used for its row and for its column. Rows are processed four
-// at a time, from the first to the last.
+// times sets out to (R/Step) v, where R/Step is the metric's matrix as integer multiples of its rounding unit. out must
+// be zero before the call. For float64 each product and each sum is rounded, and the terms of every sum are added in
+// the order of the columns. The symmetric matrix is stored as its upper triangle: an entry above the diagonal is read
+// once and used for its row and for its column. Rows are processed four at a time, from the first to the last.
 func times[T float64 | int64](m *metric, out, v []T) {
 	if m.diagonal {
 		for j, entry := range m.upper {
@@ -278,24 +274,21 @@ func times[T float64 | int64](m *metric, out, v []T) {
 	}
 }
 
-// GradientInMetric returns the term of the metric's matrix R times the per-record gradient at w, clipped to
-// norm clip. The gradient is phi' x for the features x and the slope phi' of the loss. The slope is clipped
-// to [-clip/||R x||, clip/||R x||] and to [-slope, slope]. slope is a public bound such as the loss's
-// Lipschitz constant. Without it a record with a small ||R x|| could have an unbounded slope. A query with
-// this term can have no other term, and the loss must be a function of margins <w,x>. For several margins,
-// phi' is a vector whose norm is clipped, and R multiplies each margin's gradient. The metric's dimension
-// must be the number of features.
+// GradientInMetric returns the term of the metric's matrix R times the per-record gradient at w, clipped to norm clip.
+// The gradient is phi' x for the features x and the slope phi' of the loss. The slope is clipped to [-clip/||R x||,
+// clip/||R x||] and to [-slope, slope]. slope is a public bound such as the loss's Lipschitz constant. Without it a
+// record with a small ||R x|| could have an unbounded slope. A query with this term can have no other term, and the
+// loss must be a function of margins <w,x>. For several margins, phi' is a vector whose norm is clipped, and R
+// multiplies each margin's gradient. The metric's dimension must be the number of features.
 //
-// The answer is mean R phi' x, with one coordinate for each coordinate of w. For n records and a
-// charge in units of mu^2, the noise in each coordinate has standard deviation Sigma = 2 clip/(n
-// sqrt(charge)) under replace-one and half of this under add-or-remove. R times the answer is a step
-// of steepest descent in the metric.
+// The answer is mean R phi' x, with one coordinate for each coordinate of w. For n records and a charge in units of
+// mu^2, the noise in each coordinate has standard deviation Sigma = 2 clip/(n sqrt(charge)) under replace-one and half
+// of this under add-or-remove. R times the answer is a step of steepest descent in the metric.
 //
-// A session computes ||R x|| for all rows at the first query with a metric, in about d^2 operations
-// for each row of d features (fewer if features are zero). It keeps the norms for the latest metric,
-// in 4 bytes for each row. From a query about all rows, if these have 128 numbers or more, it also keeps the
-// squares of slopes, in 8 bytes for each row, for SquaredSlopeAt at the same point. Further queries with that metric
-// cost as much as gradients.
+// A session computes ||R x|| for all rows at the first query with a metric, in about d^2 operations for each row of d
+// features (fewer if features are zero). It keeps the norms for the latest metric, in 4 bytes for each row. From a
+// query about all rows, if these have 128 numbers or more, it also keeps the squares of slopes, in 8 bytes for each
+// row, for SquaredSlopeAt at the same point. Further queries with that metric cost as much as gradients.
 func GradientInMetric(c Cohort, w []float64, clip, slope float64, m Metric) Term {
 	return Term{kind: MetricGradient, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip}, slope: slope,
 		metric: m}
@@ -323,10 +316,9 @@ func SecondMomentOf(c Cohort, dim int) Term {
 	return Term{kind: SecondMoment, cohort: c, weight: 1, w: make([]float64, max(dim, 0)), ball: ClipBall{Radius: 1}}
 }
 
-// RowMeanOf returns the term of the per-record x, for dim features x. It does not depend on the loss. The
-// answer is the mean row. Rows have norm at most 1. For n records and a charge in units of mu^2, each
-// coordinate therefore has noise of standard deviation Sigma = 2/(n sqrt(charge)) under replace-one and
-// half of this under add-or-remove.
+// RowMeanOf returns the term of the per-record x, for dim features x. It does not depend on the loss. The answer is the
+// mean row. Rows have norm at most 1. For n records and a charge in units of mu^2, each coordinate therefore has noise
+// of standard deviation Sigma = 2/(n sqrt(charge)) under replace-one and half of this under add-or-remove.
 func RowMeanOf(c Cohort, dim int) Term {
 	return Term{kind: RowMean, cohort: c, weight: 1, w: make([]float64, max(dim, 0)), ball: ClipBall{Radius: 1}}
 }
@@ -340,12 +332,11 @@ func SquaredDistanceFrom(c Cohort, m []float64, limit float64) Term {
 		ball: ClipBall{Radius: limit / 2, Centre: limit / 2}}
 }
 
-// CentredMomentOf returns the term of the per-record z z', where z is x - m for the features x and a public
-// point m, shortened to length radius if it is longer. It does not depend on the loss. m is, for instance, a
-// released mean row. The answer is an svec, as for [SecondMomentOf]. The standard deviation of its noise is
-// radius^2 times the one of SecondMomentOf: if all rows are near m, a small radius gives less noise. radius
-// must be between 2^-20 and 2^20. The engine needs d^2/2 operations for each row of d features, even if most
-// features are zero.
+// CentredMomentOf returns the term of the per-record z z', where z is x - m for the features x and a public point m,
+// shortened to length radius if it is longer. It does not depend on the loss. m is, for instance, a released mean row.
+// The answer is an svec, as for [SecondMomentOf]. The standard deviation of its noise is radius^2 times the one of
+// SecondMomentOf: if all rows are near m, a small radius gives less noise. radius must be between 2^-20 and 2^20. The
+// engine needs d^2/2 operations for each row of d features, even if most features are zero.
 func CentredMomentOf(c Cohort, m []float64, radius float64) Term {
 	t := Term{kind: CentredMoment, cohort: c, weight: 1, w: clone(m), ball: ClipBall{Radius: float64(radius * radius)}}
 	if !(radius >= 0x1p-20 && radius <= 0x1p20) {

@@ -116,9 +116,8 @@ func (q Question) Dim() int {
 	return q.terms[0].Dim()
 }
 
-// SumDim returns the number of coordinates that are summed over records. It differs from Dim for a
-// query for the norm of a mean gradient: the sum has a coordinate for each parameter, and the answer
-// has one.
+// SumDim returns the number of coordinates that are summed over records. It differs from Dim for a query for the norm
+// of a mean gradient: the sum has a coordinate for each parameter, and the answer has one.
 func (q Question) SumDim() int {
 	if len(q.terms) == 0 {
 		return 0
@@ -161,9 +160,8 @@ func (q Question) Sampled() bool {
 
 // Release is the noisy answer to a query. Nothing else about the records leaves the session.
 type Release struct {
-	// Mean is the noisy sum divided by the declared size of the cohort, one value for each
-	// coordinate, with the public centres of the clip balls included. For a norm it is the noisy norm
-	// of the mean, which may be negative.
+	// Mean is the noisy sum divided by the declared size of the cohort, one value for each coordinate, with the public
+	// centres of the clip balls included. For a norm it is the noisy norm of the mean, which may be negative.
 	Mean []float64
 	// Sigma is the standard deviation of the noise in each coordinate of Mean.
 	Sigma float64
@@ -175,9 +173,8 @@ type Release struct {
 // size. It does not hold the records. Under replace-one the declared size is the number of records.
 // Under add-or-remove it is the expected number, which is public.
 //
-// The session that holds the records makes the handles. A handle is valid in its session only: a
-// session refuses identifiers and sizes that are not its own. The zero Cohort is invalid: its size is
-// zero.
+// The session that holds the records makes the handles. A handle is valid in its session only: a session refuses
+// identifiers and sizes that are not its own. The zero Cohort is invalid: its size is zero.
 type Cohort struct {
 	id   uint64
 	size float64

@@ -2,10 +2,9 @@ package query
 
 import "fmt"
 
-// Selection asks which of several candidates has the lowest score over a cohort. A score is the mean
-// of a clipped value ([ValueAt]) or the norm of the mean of clipped gradients ([NormAt]). The answer
-// is an index, drawn by the exponential mechanism. A Selection is immutable. The zero Selection is
-// invalid.
+// Selection asks which of several candidates has the lowest score over a cohort. A score is the mean of a clipped value
+// ([ValueAt]) or the norm of the mean of clipped gradients ([NormAt]). The answer is an index, drawn by the exponential
+// mechanism. A Selection is immutable. The zero Selection is invalid.
 type Selection struct {
 	questions []Question
 	epsilon   float64
@@ -14,11 +13,10 @@ type Selection struct {
 // maxCandidates bounds the number of candidates, each of which takes a pass over the records.
 const maxCandidates = 1 << 16
 
-// NewSelection returns a selection among 2 to 65536 candidates. Each candidate is one term. All terms must
-// be values ([ValueAt]), or all must be norms ([NormAt]). They must have the same cohort, clip norm, centre
-// and number of coordinates, and weight 1. epsilon must be in [2^-40, 16]. The answer is epsilon-DP. Its
-// charge is the result of mechanism.SelectionMu, which is smaller than the charge of an arbitrary epsilon-DP
-// answer.
+// NewSelection returns a selection among 2 to 65536 candidates. Each candidate is one term. All terms must be values
+// ([ValueAt]), or all must be norms ([NormAt]). They must have the same cohort, clip norm, centre and number of
+// coordinates, and weight 1. epsilon must be in [2^-40, 16]. The answer is epsilon-DP. Its charge is the result of
+// mechanism.SelectionMu, which is smaller than the charge of an arbitrary epsilon-DP answer.
 func NewSelection(epsilon float64, candidates ...Term) (Selection, error) {
 	if !(epsilon >= 0x1p-40 && epsilon <= 16) {
 		return Selection{}, fmt.Errorf("query: selection: epsilon = %v: must be between 2^-40 and 16", epsilon)

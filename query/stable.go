@@ -84,10 +84,9 @@ func (p Pass) Validate() error {
 	return nil
 }
 
-// Gain returns Step (1 - 2^-20), the factor by which a step multiplies the clipped gradient. It is less than
-// Step because stored rows have a norm of up to 1 + 2^-23 instead of 1. With this factor no row moves the
-// parameters by more than Step*Clip, and no row's curvature times the factor exceeds Step times the loss's
-// declared curvature.
+// Gain returns Step (1 - 2^-20), the factor by which a step multiplies the clipped gradient. It is less than Step
+// because stored rows have a norm of up to 1 + 2^-23 instead of 1. With this factor no row moves the parameters by more
+// than Step*Clip, and no row's curvature times the factor exceeds Step times the loss's declared curvature.
 func (p Pass) Gain() float64 { return p.Step * (1 - 0x1p-20) }
 
 // Sensitivity predicts the distance by which one of n records moves the average of the iterates, for
@@ -110,11 +109,10 @@ func (p Pass) Sensitivity(n int, smoothness float64) float64 {
 // This is a phase of phased SGD (Feldman, Koren and Talwar 2020). The answer has one coordinate for each
 // feature. A Stable is immutable, and the zero Stable is invalid.
 //
-// Stable is the only query whose sensitivity is not bounded by clipping alone. Let the loss be convex with
-// curvature at most L1, and let the regularizer have curvature Lambda. If two iterates make a step of at
-// most 2/(L1 + Lambda) on the same record, the distance between them does not increase. The iterates of
-// two runs whose tables differ in one record are therefore never more than 2 Step Clip apart (Hardt, Recht
-// and Singer 2016).
+// Stable is the only query whose sensitivity is not bounded by clipping alone. Let the loss be convex with curvature at
+// most L1, and let the regularizer have curvature Lambda. If two iterates make a step of at most 2/(L1 + Lambda) on the
+// same record, the distance between them does not increase. The iterates of two runs whose tables differ in one record
+// are therefore never more than 2 Step Clip apart (Hardt, Recht and Singer 2016).
 //
 // The bound holds if the loss is convex and has curvature L1, as it declares. Sessions accept only losses
 // for which this is proven, and only under replace-one. The [account.Event] of the answer names the loss.
@@ -124,10 +122,9 @@ type Stable struct {
 	charge float64
 }
 
-// NewStable returns a query about a cohort, for the pass p. The cohort must have been drawn with a number of
-// records, and not with a sampling rate. It must not be the cohort of all records.
-// charge, in units of mu^2 of mu-GDP, must be finite and > 0. The standard deviation of the noise is
-// the sensitivity (see [Pass.Sensitivity]) over sqrt(charge).
+// NewStable returns a query about a cohort, for the pass p. The cohort must have been drawn with a number of records,
+// and not with a sampling rate. It must not be the cohort of all records. charge, in units of mu^2 of mu-GDP, must be
+// finite and > 0. The standard deviation of the noise is the sensitivity (see [Pass.Sensitivity]) over sqrt(charge).
 func NewStable(charge float64, c Cohort, p Pass) (Stable, error) {
 	if !(charge > 0) || math.IsInf(charge, 0) {
 		return Stable{}, fmt.Errorf("query: stable sgd: charge = %v: must be finite and > 0", charge)
@@ -175,11 +172,10 @@ const (
 	// binary expansion of its length (Dwork, Naor, Pitassi and Rothblum 2010; Chan, Shi and Song
 	// 2011). Tree stores as many vectors as the number of items (Prefix.Items) has binary digits.
 	Tree Factorization = iota + 1
-	// Toeplitz is the square-root mechanism: it multiplies the vector of items by the square root of
-	// the lower triangular matrix of ones, adds noise, and multiplies by this square root again
-	// (Fichtenberger, Henzinger and Upadhyay 2023). From 8 items on, the largest variance of its answers
-	// is less than a quarter of the largest variance of Tree's answers. It stores two vectors for each
-	// item and reads all of them for every answer.
+	// Toeplitz is the square-root mechanism: it multiplies the vector of items by the square root of the lower
+	// triangular matrix of ones, adds noise, and multiplies by this square root again (Fichtenberger, Henzinger and
+	// Upadhyay 2023). From 8 items on, the largest variance of its answers is less than a quarter of the largest
+	// variance of Tree's answers. It stores two vectors for each item and reads all of them for every answer.
 	Toeplitz
 )
 
@@ -193,19 +189,17 @@ func (m Factorization) String() string {
 	return fmt.Sprintf("mechanism(%d)", uint8(m))
 }
 
-// Prefix specifies a prefix sum: after each of up to Items items, the sum of all items so far is
-// released. An item is a sum of clipped per-record vectors over a set of records (a [Cohort]), divided by
-// the cohort's declared size. Each item has another cohort. All fields are fixed before the first item.
-// The zero Prefix is invalid.
+// Prefix specifies a prefix sum: after each of up to Items items, the sum of all items so far is released. An item is a
+// sum of clipped per-record vectors over a set of records (a [Cohort]), divided by the cohort's declared size. Each
+// item has another cohort. All fields are fixed before the first item. The zero Prefix is invalid.
 type Prefix struct {
 	// Factorization is the mechanism, which determines how the noise of different answers is correlated.
 	Factorization Factorization
 	// Items is the largest number of items.
 	Items int
-	// Sensitivity is a declared upper bound on the norm of the change of an item, a mean over a
-	// cohort, when one record changes. For a clip norm clip and a cohort of declared size size, the
-	// bound may be 2 clip/size under replace-one and clip/size under add-or-remove. An item whose
-	// sensitivity exceeds the bound is refused.
+	// Sensitivity is a declared upper bound on the norm of the change of an item, a mean over a cohort, when one record
+	// changes. For a clip norm clip and a cohort of declared size size, the bound may be 2 clip/size under replace-one
+	// and clip/size under add-or-remove. An item whose sensitivity exceeds the bound is refused.
 	Sensitivity float64
 	// Charge is the charge for each item, in units of mu^2 of mu-GDP. It is charged to the records of
 	// the item's cohort. It covers the effect of the item on this answer and on all later answers.

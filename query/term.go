@@ -71,10 +71,9 @@ func ValueChangeWithin(c Cohort, w, prev []float64, centre, clip float64) Term {
 	return t
 }
 
-// NormAt returns a term for the norm of a vector: the mean of the per-record gradients at w, each clipped
-// to norm clip, plus shift. shift is a public vector such as a regularizer's gradient, nil for none. The
-// answer is one number. Its sensitivity is the sensitivity of the mean gradient, but noise is added to this
-// one number only.
+// NormAt returns a term for the norm of a vector: the mean of the per-record gradients at w, each clipped to norm clip,
+// plus shift. shift is a public vector such as a regularizer's gradient, nil for none. The answer is one number. Its
+// sensitivity is the sensitivity of the mean gradient, but noise is added to this one number only.
 func NormAt(c Cohort, w []float64, clip float64, shift []float64) Term {
 	t := Term{kind: Norm, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip}, shift: clone(shift)}
 	if shift != nil && len(shift) != len(w) {
@@ -91,11 +90,10 @@ func DifferenceWithin(c Cohort, w, prev []float64, radius float64) Term {
 	return t
 }
 
-// DifferenceByCurvature returns the term of the per-record gradient at w minus the gradient at prev, for a
-// loss whose curvature lies in [lo, hi], lo <= 0 <= hi. The difference is H (w - prev) for a matrix H with
-// eigenvalues in [lo, hi]. It therefore lies in the ball around ((lo+hi)/2)(w - prev) of radius ((hi-lo)/2)
-// ||w - prev||, and is clipped to this ball. For convex losses lo is 0, and the radius is (hi/2) ||w -
-// prev||.
+// DifferenceByCurvature returns the term of the per-record gradient at w minus the gradient at prev, for a loss whose
+// curvature lies in [lo, hi], lo <= 0 <= hi. The difference is H (w - prev) for a matrix H with eigenvalues in [lo,
+// hi]. It therefore lies in the ball around ((lo+hi)/2)(w - prev) of radius ((hi-lo)/2) ||w - prev||, and is clipped to
+// this ball. For convex losses lo is 0, and the radius is (hi/2) ||w - prev||.
 func DifferenceByCurvature(c Cohort, w, prev []float64, lo, hi float64) Term {
 	t := Term{kind: Difference, cohort: c, weight: 1, w: clone(w), prev: clone(prev), lo: lo, hi: hi, centred: true}
 	t.displace()
@@ -271,16 +269,14 @@ func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 func clone(v []float64) []float64 { return append([]float64(nil), v...) }
 
-// ProductAt returns the term of the per-record H v at w, for the Hessian H of the record's loss and a
-// public vector v. The curvature of the loss lies in [lo, hi], lo <= 0 <= hi. Like a difference of
-// gradients at two points that differ by v, the product lies in the ball around ((lo+hi)/2) v of radius
-// ((hi-lo)/2) ||v||, and is clipped to this ball. The radius is hi ||v|| if lo = -hi, and half of this for
-// a convex loss, whose lo is 0.
+// ProductAt returns the term of the per-record H v at w, for the Hessian H of the record's loss and a public vector v.
+// The curvature of the loss lies in [lo, hi], lo <= 0 <= hi. Like a difference of gradients at two points that differ
+// by v, the product lies in the ball around ((lo+hi)/2) v of radius ((hi-lo)/2) ||v||, and is clipped to this ball. The
+// radius is hi ||v|| if lo = -hi, and half of this for a convex loss, whose lo is 0.
 //
-// The loss must be a loss of margins, or a loss that computes the product H v itself. For a loss of one
-// margin the product is the second derivative of phi times <v,x> x, and no matrix is formed. Its
-// sensitivity is the same as the sensitivity of a difference of gradients between two points at distance
-// ||v||.
+// The loss must be a loss of margins, or a loss that computes the product H v itself. For a loss of one margin the
+// product is the second derivative of phi times <v,x> x, and no matrix is formed. Its sensitivity is the same as the
+// sensitivity of a difference of gradients between two points at distance ||v||.
 func ProductAt(c Cohort, w, v []float64, lo, hi float64) Term {
 	t := Term{kind: Product, cohort: c, weight: 1, w: clone(w), lo: lo, hi: hi, centred: true}
 	t.direct(v, lo, hi)
@@ -340,38 +336,33 @@ func (t *Term) direct(v []float64, lo, hi float64) {
 //
 //	z = sqrt(u) R x,   u = min(1, B^2/||R x||^2)
 //
-// for the matrix R of a public metric and a public bound B on lengths (the reach), so that ||z|| <=
-// B. The weight u depends on the row alone, unlike the factor by which a gradient is clipped. The
-// weight is part of the estimating equation mean u phi' R x = 0 for the slopes phi' of the loss. This
-// equation has a solution whatever the targets are.
+// for the matrix R of a public metric and a public bound B on lengths (the reach), so that ||z|| <= B. The weight u
+// depends on the row alone, unlike the factor by which a gradient is clipped. The weight is part of the estimating
+// equation mean u phi' R x = 0 for the slopes phi' of the loss. This equation has a solution whatever the targets are.
 //
-// A record is a row, or all rows of a unit with their weights in the unit's loss, which sum to at
-// most 1. A record's contribution is an average of vectors, each of length at most the clip radius,
-// so that the radius bounds the contribution. The engine shortens the computed R x, and clips slopes
-// and second derivatives.
+// A record is a row, or all rows of a unit with their weights in the unit's loss, which sum to at most 1. A record's
+// contribution is an average of vectors, each of length at most the clip radius, so that the radius bounds the
+// contribution. The engine shortens the computed R x, and clips slopes and second derivatives.
 
-// WeightedGradientAt returns the term of the per-record u phi' R x at w, for the row x, the metric's matrix
-// R, the weight u = min(1, reach^2/||R x||^2) for a public bound reach on lengths, and the slope phi' of
-// the loss, clipped to [-slope, slope]. The clip norm is slope times reach. The answer has one coordinate
-// for each feature.
+// WeightedGradientAt returns the term of the per-record u phi' R x at w, for the row x, the metric's matrix R, the
+// weight u = min(1, reach^2/||R x||^2) for a public bound reach on lengths, and the slope phi' of the loss, clipped to
+// [-slope, slope]. The clip norm is slope times reach. The answer has one coordinate for each feature.
 func WeightedGradientAt(c Cohort, w []float64, slope, reach float64, m Metric) Term {
 	return weighted(WeightedGradient, c, w, slope, reach, float64(slope*reach), m)
 }
 
-// WeightedCurvatureAt returns the term of the per-record u c R x x' R at w, the derivative of the weighted
-// gradient (see WeightedGradientAt), for the row x, the metric's matrix R, the weight u = min(1, reach^2/||R
-// x||^2), and the second derivative c of the loss in its margin, clipped to [0, bound]. The clip norm is
-// bound times reach^2. The answer is the upper triangle of a symmetric matrix as a vector, in the form of
-// [SecondMomentOf]'s answer.
+// WeightedCurvatureAt returns the term of the per-record u c R x x' R at w, the derivative of the weighted gradient
+// (see WeightedGradientAt), for the row x, the metric's matrix R, the weight u = min(1, reach^2/||R x||^2), and the
+// second derivative c of the loss in its margin, clipped to [0, bound]. The clip norm is bound times reach^2. The
+// answer is the upper triangle of a symmetric matrix as a vector, in the form of [SecondMomentOf]'s answer.
 func WeightedCurvatureAt(c Cohort, w []float64, bound, reach float64, m Metric) Term {
 	return weighted(WeightedCurvature, c, w, bound, reach, float64(bound*float64(reach*reach)), m)
 }
 
 // ScoreMomentAt returns the term of the per-record s s' at w for the record's weighted gradient s (see
-// WeightedGradientAt): the middle factor of a sandwich variance. For a unit, s is the mean over the unit's
-// rows. slope and reach limit s as in WeightedGradientAt. The clip norm is (slope times reach)^2.
-// The answer is the upper triangle of a symmetric matrix as a vector, in the form of [SecondMomentOf]'s
-// answer.
+// WeightedGradientAt): the middle factor of a sandwich variance. For a unit, s is the mean over the unit's rows. slope
+// and reach limit s as in WeightedGradientAt. The clip norm is (slope times reach)^2. The answer is the upper triangle
+// of a symmetric matrix as a vector, in the form of [SecondMomentOf]'s answer.
 func ScoreMomentAt(c Cohort, w []float64, slope, reach float64, m Metric) Term {
 	most := float64(slope * reach)
 	return weighted(ScoreMoment, c, w, slope, reach, float64(most*most), m)
@@ -397,9 +388,8 @@ func weighted(k Kind, c Cohort, w []float64, slope, reach, radius float64, m Met
 	return t
 }
 
-// Reach returns the public bound B of a term of a weighted kind. The term multiplies each row by the
-// metric's matrix, and shortens products that are longer than B to length B. Reach returns 0 for other
-// kinds.
+// Reach returns the public bound B of a term of a weighted kind. The term multiplies each row by the metric's matrix,
+// and shortens products that are longer than B to length B. Reach returns 0 for other kinds.
 func (t Term) Reach() float64 { return t.reach }
 
 // Identity returns the metric whose matrix is the identity of the given dimension.

@@ -20,13 +20,12 @@ type Eigenpair struct {
 	Products int
 }
 
-// Lanczos returns the least eigenvalue of a symmetric d x d matrix given by its products with vectors
-// (Lanczos 1950), with full reorthogonalisation, from a fixed random start. It stops when the residual is
-// at most 1e-9 of the norm of the largest product so far, or when it has computed as many products as the
-// parameter most allows. d products are always enough. Up to rounding and errors of the products, Value is
-// never below the least eigenvalue. Value is near the least eigenvalue, except in two cases: the start is
-// orthogonal to the eigenspace of the least eigenvalue, or the allowed number of products is too small for
-// a small residual.
+// Lanczos returns the least eigenvalue of a symmetric d x d matrix given by its products with vectors (Lanczos 1950),
+// with full reorthogonalisation, from a fixed random start. It stops when the residual is at most 1e-9 of the norm of
+// the largest product so far, or when it has computed as many products as the parameter most allows. d products are
+// always enough. Up to rounding and errors of the products, Value is never below the least eigenvalue. Value is near
+// the least eigenvalue, except in two cases: the start is orthogonal to the eigenspace of the least eigenvalue, or the
+// allowed number of products is too small for a small residual.
 func Lanczos(d, most int, product func(v []float64) ([]float64, error)) (Eigenpair, error) {
 	if d < 1 || most < 1 {
 		return Eigenpair{}, fmt.Errorf("stationarity: Lanczos: dimension = %d, products = %d: must be >= 1", d, most)
@@ -125,9 +124,8 @@ func (k *krylov) least() (float64, []float64, error) {
 	return e.Values(nil)[0], mat.Col(nil, 0, &vectors), nil
 }
 
-// pair returns the eigenpair of the given matrix for the eigenvalue value and the eigenvector s of the
-// tridiagonal matrix: it expresses s in the original coordinates. It computes the residual with one more
-// product.
+// pair returns the eigenpair of the given matrix for the eigenvalue value and the eigenvector s of the tridiagonal
+// matrix: it expresses s in the original coordinates. It computes the residual with one more product.
 func (k *krylov) pair(value float64, s []float64, product func(v []float64) ([]float64, error)) (Eigenpair, error) {
 	v := make([]float64, len(k.basis[0]))
 	for i, b := range k.basis {

@@ -16,12 +16,11 @@ type Optimum struct {
 	GradientNorm float64
 }
 
-// Minimise minimises the mean loss over the sample plus the regularizer, which may be nil. It stops at a
-// gradient norm of 1e-10 times the gradient norm at w = 0. It runs L-BFGS (Liu and Nocedal 1989) until
-// differences of values are lost in rounding, and then Newton's method with conjugate gradients. It returns
-// an error if loss or regularizer is not convex, if the sample is empty, or if this gradient norm is not
-// reached. If the infimum is not attained, as for the logistic loss on separable rows, the result is a
-// distant point with a gradient of this norm.
+// Minimise minimises the mean loss over the sample plus the regularizer, which may be nil. It stops at a gradient norm
+// of 1e-10 times the gradient norm at w = 0. It runs L-BFGS (Liu and Nocedal 1989) until differences of values are lost
+// in rounding, and then Newton's method with conjugate gradients. It returns an error if loss or regularizer is not
+// convex, if the sample is empty, or if this gradient norm is not reached. If the infimum is not attained, as for the
+// logistic loss on separable rows, the result is a distant point with a gradient of this norm.
 func Minimise(l loss.Loss, r loss.Regularizer, s Sample) (Optimum, error) {
 	if l.Constants().Curvature.Lo < 0 || r != nil && r.Convexity() < 0 {
 		return Optimum{}, fmt.Errorf("stationarity: minimum of %s: objective must be convex", l.Name())

@@ -8,18 +8,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account/internal/round"
 )
 
-// ApproximateMu returns a mu for which the releases of steps are together delta-approximately
-// mu-GDP. This means that, for every epsilon >= 0 and in both directions, their hockey-stick
-// divergence is at most
+// ApproximateMu returns a mu for which the releases of steps are together delta-approximately mu-GDP. This means that,
+// for every epsilon >= 0 and in both directions, their hockey-stick divergence is at most
 //
 //	delta + (1 - delta) GaussianDelta(mu, epsilon).
 //
-// This bound is the divergence of a mechanism that publishes everything with probability delta and
-// is mu-GDP otherwise. By Blackwell's theorem (Dong, Roth & Su 2022, theorem 2.10) the releases are
-// a post-processing of that mechanism. The privacy filter of Gaussian differential privacy
-// therefore applies to them: mu^2 adds, delta adds, and both may be chosen after earlier releases
-// were seen. The composed privacy-loss distributions alone allow no such choice: they hold for laws
-// that are fixed beforehand.
+// This bound is the divergence of a mechanism that publishes everything with probability delta and is mu-GDP otherwise.
+// By Blackwell's theorem (Dong, Roth & Su 2022, theorem 2.10) the releases are a post-processing of that mechanism. The
+// privacy filter of Gaussian differential privacy therefore applies to them: mu^2 adds, delta adds, and both may be
+// chosen after earlier releases were seen. The composed privacy-loss distributions alone allow no such choice: they
+// hold for laws that are fixed beforehand.
 //
 // The divergence used is a certified upper bound for all steps together. The returned mu exceeds
 // the least mu that this upper bound proves by about 1e-6 of itself. delta must be within [1e-30,
@@ -66,10 +64,9 @@ const (
 	// for mu ends at the relative width approximateWidth.
 	approximateMost  = 1 << 10
 	approximateWidth = 1e-6
-	// approximateCells is the number of equal intervals of epsilon in a table of a hockey-stick
-	// divergence. The divergence is computed at the ends of the intervals. The method below divides
-	// each interval into approximateParts parts, and compares the divergence with the Gaussian one
-	// on each part.
+	// approximateCells is the number of equal intervals of epsilon in a table of a hockey-stick divergence. The
+	// divergence is computed at the ends of the intervals. The method below divides each interval into approximateParts
+	// parts, and compares the divergence with the Gaussian one on each part.
 	approximateCells, approximateParts = 64, 16
 )
 
@@ -127,11 +124,10 @@ func profileOf(ctx context.Context, steps []SampledSteps, r Relation, delta floa
 	return p, nil
 }
 
-// below reports whether the tabled divergence is nowhere above the largest divergence of a
-// delta-approximately mu-GDP mechanism. Both divergences decrease in epsilon. Each interval between
-// two entries is divided into parts. On a part, the tabled divergence is at most the value of the
-// interval's chord at the beginning of the part, and the divergence of mu-GDP is at least its value
-// at the end of the part. below compares these two values.
+// below reports whether the tabled divergence is nowhere above the largest divergence of a delta-approximately mu-GDP
+// mechanism. Both divergences decrease in epsilon. Each interval between two entries is divided into parts. On a part,
+// the tabled divergence is at most the value of the interval's chord at the beginning of the part, and the divergence
+// of mu-GDP is at least its value at the end of the part. below compares these two values.
 func (p tabled) below(mu, delta float64) bool {
 	for j := range len(p.epsilon) - 1 {
 		width := p.epsilon[j+1] - p.epsilon[j]

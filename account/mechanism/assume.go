@@ -2,10 +2,9 @@ package mechanism
 
 import "slices"
 
-// Assumptions lists, in words, the assumptions about the events under which their composition
-// holds. Each assumption is listed once. The list is empty if all events are plain Gaussian
-// releases: such releases may be chosen one after another, as long as a privacy filter limits the
-// sum of their charges.
+// Assumptions lists, in words, the assumptions about the events under which their composition holds. Each assumption is
+// listed once. The list is empty if all events are plain Gaussian releases: such releases may be chosen one after
+// another, as long as a privacy filter limits the sum of their charges.
 func Assumptions(events []Composed) []string {
 	var out []string
 	say := func(s string) {

@@ -6,11 +6,10 @@ import (
 	"math"
 )
 
-// A calibration searches for a parameter of mechanisms, such as a noise multiplier. It accepts a
-// value of the parameter if the upper end of the computed bracket of delta is at most the stated
-// delta. The returned value is therefore itself proven private. A search assumes that the events
-// become more private as the parameter moves in one direction. If they do not, the returned value
-// is still private, but perhaps not the best.
+// A calibration searches for a parameter of mechanisms, such as a noise multiplier. It accepts a value of the parameter
+// if the upper end of the computed bracket of delta is at most the stated delta. The returned value is therefore itself
+// proven private. A search assumes that the events become more private as the parameter moves in one direction. If they
+// do not, the returned value is still private, but perhaps not the best.
 
 const (
 	// calibrationWidth is the relative width to which a calibration brackets delta. The relative
@@ -21,9 +20,8 @@ const (
 	multiplierLeast, multiplierMost = 0.05, 1e6
 )
 
-// private reports whether the events are proven (epsilon, delta)-DP. The computation may use the
-// work effortAnswer. If this work does not suffice for a proof, ok is false. If e allows no more
-// work, private returns errEffort.
+// private reports whether the events are proven (epsilon, delta)-DP. The computation may use the work effortAnswer. If
+// this work does not suffice for a proof, ok is false. If e allows no more work, private returns errEffort.
 func private(e *effort, events []Composed, epsilon, delta float64) (ok bool, err error) {
 	c, err := Compose(e.ctx, events, calibrationWidth)
 	if err != nil {
@@ -61,12 +59,11 @@ func checkTarget(epsilon, delta float64) error {
 	return probabilityDelta(delta)
 }
 
-// CalibrateMultiplier returns the smallest noise multiplier in [multiplierLeast, multiplierMost]
-// for which events(multiplier) are (epsilon, delta)-DP. The result is never below the true minimum.
-// It exceeds the minimum by about 1e-4 of itself, or by more if a search this precise would take
-// more than the work allowed (a few seconds). It is an error if no multiplier up to multiplierMost
-// is enough. events may scale any number of different mechanisms jointly. The events must not
-// become less private as the multiplier grows.
+// CalibrateMultiplier returns the smallest noise multiplier in [multiplierLeast, multiplierMost] for which
+// events(multiplier) are (epsilon, delta)-DP. The result is never below the true minimum. It exceeds the minimum by
+// about 1e-4 of itself, or by more if a search this precise would take more than the work allowed (a few seconds). It
+// is an error if no multiplier up to multiplierMost is enough. events may scale any number of different mechanisms
+// jointly. The events must not become less private as the multiplier grows.
 func CalibrateMultiplier(ctx context.Context, epsilon, delta float64,
 	events func(multiplier float64) ([]Composed, error)) (float64, error) {
 	return calibrateMultiplier(newEffort(ctx, effortSearch), epsilon, delta, events)
@@ -109,10 +106,9 @@ func calibrateMultiplier(e *effort, epsilon, delta float64,
 	return bisect(lo, hi, ok)
 }
 
-// CalibrateCount returns the largest n in [0, 2^30] for which events(n) are proven (epsilon,
-// delta)-DP. It assumes that events(n) become less private as n grows. The result 0 means that
-// events(1) are not proven (epsilon, delta)-DP. It is an error if the search needs more than the
-// work allowed.
+// CalibrateCount returns the largest n in [0, 2^30] for which events(n) are proven (epsilon, delta)-DP. It assumes that
+// events(n) become less private as n grows. The result 0 means that events(1) are not proven (epsilon, delta)-DP. It is
+// an error if the search needs more than the work allowed.
 func CalibrateCount(ctx context.Context, epsilon, delta float64, events func(n int) ([]Composed, error)) (int, error) {
 	if err := checkTarget(epsilon, delta); err != nil {
 		return 0, err

@@ -14,10 +14,9 @@ type Composed struct {
 	Count     int
 }
 
-// Composition is the privacy of several mechanisms used on the same records. All mechanisms are
-// fixed before the first release. Their releases may interleave. An output of one mechanism may
-// determine the query of another mechanism, but not the noise distribution of that mechanism. A
-// Composition is immutable and safe for concurrent use.
+// Composition is the privacy of several mechanisms used on the same records. All mechanisms are fixed before the first
+// release. Their releases may interleave. An output of one mechanism may determine the query of another mechanism, but
+// not the noise distribution of that mechanism. A Composition is immutable and safe for concurrent use.
 type Composition struct {
 	parts []Composed
 	// mu2 is the sum of the squared mu of all Gaussian mechanisms, rounded up. mu2Down is the same
@@ -36,9 +35,8 @@ const composedCharge = 1e6
 // sums of losses stay within range.
 const countLimit = 1 << 30
 
-// Compose returns the composition of events. width is the relative width, in [1e-6, 0.1], to which
-// Epsilon and Delta are to be bracketed, for example 1e-3. A larger width takes less time; a
-// bracket is valid for every width.
+// Compose returns the composition of events. width is the relative width, in [1e-6, 0.1], to which Epsilon and Delta
+// are to be bracketed, for example 1e-3. A larger width takes less time; a bracket is valid for every width.
 //
 // Gaussian parts are combined exactly: the squares of their mu add. It is an error if mechanisms
 // were made for different relations. A count must be in [0, 2^30], and so must the sum of the
@@ -136,10 +134,9 @@ func asGaussian(m Mechanism) (gaussianMechanism, bool) {
 	return gaussianMechanism{}, false
 }
 
-// directions returns the directions in which delta must be bounded. A direction is one of the two
-// orders in which neighbouring tables can be compared. directions returns only one direction if
-// every mechanism has the same law of the privacy loss in both. If it returns two, the first has
-// the larger delta in most cases.
+// directions returns the directions in which delta must be bounded. A direction is one of the two orders in which
+// neighbouring tables can be compared. directions returns only one direction if every mechanism has the same law of the
+// privacy loss in both. If it returns two, the first has the larger delta in most cases.
 func (c *Composition) directions() []direction {
 	one := true
 	for _, p := range c.parts {
@@ -190,10 +187,9 @@ func (c *Composition) epsilon(e *effort, delta float64) (Bracket, error) {
 	return out, nil
 }
 
-// Delta brackets the least delta with which the composition is (epsilon, delta)-DP, for finite
-// epsilon >= 0. The bracket has the relative width given to [Compose], or a larger one if that width
-// would take more work than is allowed to one call or if delta is below 1e-280. At worst it is [0,
-// 1].
+// Delta brackets the least delta with which the composition is (epsilon, delta)-DP, for finite epsilon >= 0. The
+// bracket has the relative width given to [Compose], or a larger one if that width would take more work than is allowed
+// to one call or if delta is below 1e-280. At worst it is [0, 1].
 func (c *Composition) Delta(ctx context.Context, epsilon float64) (Bracket, error) {
 	if err := gaussianNonNegative("epsilon", epsilon); err != nil {
 		return Bracket{}, err

@@ -6,10 +6,9 @@ import (
 	"math"
 )
 
-// direction is the composition of dominating pairs of distributions (see [Mechanism]) in one of the
-// two orders of neighbouring tables. laws[i] is the law of a pair's privacy loss in this order, and
-// counts[i] is the number of uses of the pair. profile holds the sketches that the method draw
-// makes.
+// direction is the composition of dominating pairs of distributions (see [Mechanism]) in one of the two orders of
+// neighbouring tables. laws[i] is the law of a pair's privacy loss in this order, and counts[i] is the number of uses
+// of the pair. profile holds the sketches that the method draw makes.
 type direction struct {
 	laws    []lossLaw
 	counts  []float64
@@ -34,10 +33,9 @@ func (d *direction) draw(e *effort, tail float64) error {
 	return nil
 }
 
-// apart returns an upper bound on the total variation distance between the two composed
-// distributions P and Q. The bound is the sum of the distances of the single pairs, or 1 if the
-// distance of a pair is not known. It is useful for small sampling probabilities, and holds even if
-// losses are too large for float64.
+// apart returns an upper bound on the total variation distance between the two composed distributions P and Q. The
+// bound is the sum of the distances of the single pairs, or 1 if the distance of a pair is not known. It is useful for
+// small sampling probabilities, and holds even if losses are too large for float64.
 func (d direction) apart() float64 {
 	var sum float64
 	for i, l := range d.laws {
@@ -50,10 +48,9 @@ func (d direction) apart() float64 {
 	return sum * (1 + 0x1p-50*float64(len(d.laws)+8))
 }
 
-// search calls find, which searches for a saddle point or a grid by the approximate cumulant
-// generating function p, and returns its result. Before the call it subtracts an estimate of the
-// work of find from the work that e allows. If less work is left, search returns errEffort and does
-// not call find.
+// search calls find, which searches for a saddle point or a grid by the approximate cumulant generating function p, and
+// returns its result. Before the call it subtracts an estimate of the work of find from the work that e allows. If less
+// work is left, search returns errEffort and does not call find.
 func search[T any](e *effort, p profile, find func() T) (T, error) {
 	if err := e.spend(profileLooks * p.labour()); err != nil {
 		var none T
@@ -62,12 +59,11 @@ func search[T any](e *effort, p profile, find func() T) (T, error) {
 	return find(), nil
 }
 
-// lay returns a layout (the grid and the window of losses for the Fourier transform) with which
-// delta is bracketed to the relative width goal. If the layout would take more than half of the
-// work left, lay tries 4 times the width, and so on, up to coarsest. A wider width is tried only if
-// 4 times the last one is below most. If most is infinite, the layout for the width coarsest may
-// take all of the work left. reached is the width for which the layout was made. lay returns
-// errEffort if no layout is cheap enough.
+// lay returns a layout (the grid and the window of losses for the Fourier transform) with which delta is bracketed to
+// the relative width goal. If the layout would take more than half of the work left, lay tries 4 times the width, and
+// so on, up to coarsest. A wider width is tried only if 4 times the last one is below most. If most is infinite, the
+// layout for the width coarsest may take all of the work left. reached is the width for which the layout was made. lay
+// returns errEffort if no layout is cheap enough.
 func (d direction) lay(e *effort, s saddle, goal, most, tail float64) (l layout, reached float64, err error) {
 	for {
 		l, err := search(e, d.profile, func() layout { return d.profile.lay(s, goal, tail, d.laws) })
@@ -147,10 +143,9 @@ const (
 	deltaLeast = 1e-280
 )
 
-// epsilon brackets the epsilon of one direction at the given delta. other is the upper end of the
-// bracket already found for the opposite direction, or 0. The method stops when the bracket has the
-// relative width goal, when its upper end is at most other, or when the work that e allows is used
-// up. It is an error if no finite upper end was found.
+// epsilon brackets the epsilon of one direction at the given delta. other is the upper end of the bracket already found
+// for the opposite direction, or 0. The method stops when the bracket has the relative width goal, when its upper end
+// is at most other, or when the work that e allows is used up. It is an error if no finite upper end was found.
 func (d *direction) epsilon(e *effort, delta, goal, other float64) (Bracket, error) {
 	if d.apart() <= delta {
 		return Bracket{}, nil

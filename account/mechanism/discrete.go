@@ -7,17 +7,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account/internal/round"
 )
 
-// discreteGaussian is the mechanism that adds discrete Gaussian noise N_Z(0, sigma^2) to an
-// integer. The probability that the noise is the integer y is proportional to exp(-y^2/(2 sigma^2))
-// (Canonne, Kamath & Steinke 2020).
+// discreteGaussian is the mechanism that adds discrete Gaussian noise N_Z(0, sigma^2) to an integer. The probability
+// that the noise is the integer y is proportional to exp(-y^2/(2 sigma^2)) (Canonne, Kamath & Steinke 2020).
 type discreteGaussian struct {
 	sigma       float64
 	sensitivity int
 }
 
-// discreteSigmaMost and discreteSensitivityMost are the largest sigma and the largest sensitivity
-// of the discrete Gaussian. For a larger sigma the privacy loss has more atoms than its discretised
-// distribution has cells.
+// discreteSigmaMost and discreteSensitivityMost are the largest sigma and the largest sensitivity of the discrete
+// Gaussian. For a larger sigma the privacy loss has more atoms than its discretised distribution has cells.
 const (
 	discreteSigmaMost       = 1 << 15
 	discreteSensitivityMost = 1 << 20
@@ -28,11 +26,10 @@ const (
 // parameter of the law, in (0, 2^15]; the standard deviation is smaller than sigma if sigma is
 // below 1. sensitivity must be in [1, 2^20]. sigma/sensitivity must be in [0.02, 1e7].
 //
-// The dominating pair is N_Z(sensitivity, sigma^2) against N_Z(0, sigma^2). It dominates the pair
-// for every smaller shift k, 0 <= k <= sensitivity. For noise Y, the likelihood ratio of a shift is
-// monotone. The hockey stick H(u) is therefore the supremum over t of P(Y >= t-k) - u P(Y >= t),
-// which increases with k for every t. The law is symmetric, so both signs of a shift and both
-// orders of the pair give the same H.
+// The dominating pair is N_Z(sensitivity, sigma^2) against N_Z(0, sigma^2). It dominates the pair for every smaller
+// shift k, 0 <= k <= sensitivity. For noise Y, the likelihood ratio of a shift is monotone. The hockey stick H(u) is
+// therefore the supremum over t of P(Y >= t-k) - u P(Y >= t), which increases with k for every t. The law is symmetric,
+// so both signs of a shift and both orders of the pair give the same H.
 //
 // For a vector of integers, compose one such mechanism for each coordinate, with the sensitivity of
 // that coordinate. The Euclidean sensitivity of the vector does not determine the law of the loss.
@@ -61,9 +58,8 @@ func (m discreteGaussian) laws() [2]lossLaw {
 func (discreteGaussian) oneDirection() bool { return true }
 func (discreteGaussian) relation() Relation { return 0 }
 
-// renyi returns the Renyi divergence of the Gaussian with the same sigma and sensitivity. The
-// divergence of the discrete Gaussian is not larger (Canonne, Kamath & Steinke 2020, proposition
-// 5).
+// renyi returns the Renyi divergence of the Gaussian with the same sigma and sensitivity. The divergence of the
+// discrete Gaussian is not larger (Canonne, Kamath & Steinke 2020, proposition 5).
 func (m discreteGaussian) renyi(order float64) (float64, error) {
 	return round.MulUp(order, m.rho()), nil
 }
@@ -106,9 +102,8 @@ func discreteNormaliser(sigma float64) float64 {
 	return 1 + 2*sum
 }
 
-// at returns the loss and the mass of the atom that belongs to the integer y. y^2/(2 sigma^2) is
-// computed in double-double arithmetic, because an absolute error of the argument of exp becomes a
-// relative error of the result.
+// at returns the loss and the mass of the atom that belongs to the integer y. y^2/(2 sigma^2) is computed in
+// double-double arithmetic, because an absolute error of the argument of exp becomes a relative error of the result.
 func (l discreteLaw) at(y float64) (loss, mass float64) {
 	v := ddProd(2*l.sigma, l.sigma)
 	t := y * y / v.hi // y^2 is exact: |y| is below 2^25
@@ -142,9 +137,8 @@ func (l discreteLaw) anchor(float64) float64 {
 	return loss
 }
 
-// period returns the distance between the losses of neighbouring atoms if sigma <= 8. The grid for
-// the law (the lattice) then contains all atoms. For larger sigma the atoms are too dense for such a
-// grid, and period returns 0.
+// period returns the distance between the losses of neighbouring atoms if sigma <= 8. The grid for the law (the
+// lattice) then contains all atoms. For larger sigma the atoms are too dense for such a grid, and period returns 0.
 func (l discreteLaw) period() float64 {
 	if l.sigma > 8 {
 		return 0

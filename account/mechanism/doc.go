@@ -3,9 +3,8 @@
 // DP and privacy-loss distributions. It knows mechanisms by their parameters alone. Package account
 // decides what a run may release, and records what it released.
 //
-// The package reads no records, draws no random numbers and does no I/O. Every result is rounded to
-// the private side: a reported epsilon or delta is never below the true value, and a permitted mu
-// is never above it.
+// The package reads no records, draws no random numbers and does no I/O. Every result is rounded to the private side: a
+// reported epsilon or delta is never below the true value, and a permitted mu is never above it.
 //
 // Mechanisms are composed by privacy-loss distributions. A [Mechanism] is represented by its
 // dominating pair. A [Composition] brackets the tight epsilon and delta of the composed pairs. The

@@ -51,9 +51,8 @@ func among(base float64, kinds int) float64 {
 	return min(effortLimit, base+effortKind*float64(kinds))
 }
 
-// spend subtracts work that is about to be done from the work left. It returns errEffort if less
-// work is left. After every effortStride units of work it checks the context, and returns the
-// context's error if the context has ended.
+// spend subtracts work that is about to be done from the work left. It returns errEffort if less work is left. After
+// every effortStride units of work it checks the context, and returns the context's error if the context has ended.
 func (e *effort) spend(units float64) error {
 	if e.unchecked += units; !(e.unchecked < effortStride) {
 		if err := e.ctx.Err(); err != nil {
@@ -67,9 +66,8 @@ func (e *effort) spend(units float64) error {
 	return nil
 }
 
-// lend calls f with a counter of its own and returns the error of f. The counter allows f the work
-// most, but no more than is left in e. After the call, lend subtracts from e only the work that f
-// has used.
+// lend calls f with a counter of its own and returns the error of f. The counter allows f the work most, but no more
+// than is left in e. After the call, lend subtracts from e only the work that f has used.
 func (e *effort) lend(most float64, f func(*effort) error) error {
 	part := &effort{ctx: e.ctx, left: min(e.left, most), unchecked: e.unchecked}
 	lent := part.left
@@ -83,11 +81,10 @@ func (e *effort) lend(most float64, f func(*effort) error) error {
 // a sampling probability ends.
 const calibrationStep = 2e-6
 
-// bisect narrows the interval between two positive values, no and yes, where ok is false at no and
-// true at yes. no may be the smaller or the larger value. Each step calls ok at the geometric mean
-// of the interval's ends. The search ends when the relative width of the interval is
-// calibrationStep, or when ok returns errEffort because the work allowed is used up. bisect returns
-// the last value at which ok was true. Any other error of ok is returned.
+// bisect narrows the interval between two positive values, no and yes, where ok is false at no and true at yes. no may
+// be the smaller or the larger value. Each step calls ok at the geometric mean of the interval's ends. The search ends
+// when the relative width of the interval is calibrationStep, or when ok returns errEffort because the work allowed is
+// used up. bisect returns the last value at which ok was true. Any other error of ok is returned.
 func bisect(no, yes float64, ok func(float64) (bool, error)) (float64, error) {
 	for math.Abs(yes/no-1) > calibrationStep {
 		mid := math.Sqrt(no * yes)
@@ -107,9 +104,8 @@ func bisect(no, yes float64, ok func(float64) (bool, error)) (float64, error) {
 	return yes, nil
 }
 
-// halve bisects the interval between no and yes the given number of times, at its midpoint. ok is
-// assumed to be true at yes. halve returns the last value at which ok was true, or yes if ok was
-// true at no midpoint.
+// halve bisects the interval between no and yes the given number of times, at its midpoint. ok is assumed to be true at
+// yes. halve returns the last value at which ok was true, or yes if ok was true at no midpoint.
 func halve(no, yes float64, times int, ok func(float64) bool) float64 {
 	for range times {
 		if mid := (no + yes) / 2; ok(mid) {

@@ -288,9 +288,8 @@ func (f *planFields) build(make func() (Mechanism, error)) Mechanism {
 	return m
 }
 
-// decodeObject reads one JSON object and returns its fields by name. It is an error if a name is
-// repeated or if text follows the object. Upper and lower case in a name differ, unlike in package
-// json. where names the object in errors.
+// decodeObject reads one JSON object and returns its fields by name. It is an error if a name is repeated or if text
+// follows the object. Upper and lower case in a name differ, unlike in package json. where names the object in errors.
 func decodeObject(data []byte, where string) (map[string]json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	open, err := dec.Token()

@@ -19,12 +19,11 @@ type fixedSample struct {
 	parts    []bump
 }
 
-// NewFixedSizeGaussian returns the Gaussian mechanism on a uniformly random, secret sample of batch
-// of the records, drawn without replacement, under replace-one. The number of records is public.
-// The noise has standard deviation sigma, which is multiplier times the largest norm C of one
-// record's contribution, as for [NewSampledGaussian]. Exchanging one sampled record for another
-// moves the sum by at most 2C. multiplier must be in [0.02, 1e7], records in [1, 2^40] and batch in
-// [1, records].
+// NewFixedSizeGaussian returns the Gaussian mechanism on a uniformly random, secret sample of batch of the records,
+// drawn without replacement, under replace-one. The number of records is public. The noise has standard deviation
+// sigma, which is multiplier times the largest norm C of one record's contribution, as for [NewSampledGaussian].
+// Exchanging one sampled record for another moves the sum by at most 2C. multiplier must be in [0.02, 1e7], records in
+// [1, 2^40] and batch in [1, records].
 //
 // Source: Balle, Barthe & Gaboardi 2018 (theorem 11: without replacement, substitution); Zhu, Dong
 // & Wang 2022 for the dominating pair.
@@ -34,21 +33,19 @@ type fixedSample struct {
 //
 //	H(u) = q G(v) for u >= 1,   H(u) = 1 - u + u H(1/u) for u < 1.
 //
-// Proof that H dominates, for a group of one record. Let M0 be the output on a sample without the
-// record. Let M1 and M1' be the outputs on a sample with the record, before and after its exchange.
-// Take a sample that contains the record, and replace the record by a random other record. The
-// result has the law of a sample without the record. The rest of the sample has the same law in
-// both cases. Given the rest and the other record, M0, M1 and M1' are Gaussian with means at most
-// 2C apart. The hockey stick is jointly convex. So it is enough to fix the rest and the other
-// record, and to bound the hockey stick of P = (1-q) M0 + q M1 against Q = (1-q) M0 + q M1'. For u
-// >= 1 advanced joint convexity gives
+// Proof that H dominates, for a group of one record. Let M0 be the output on a sample without the record. Let M1 and
+// M1' be the outputs on a sample with the record, before and after its exchange. Take a sample that contains the
+// record, and replace the record by a random other record. The result has the law of a sample without the record. The
+// rest of the sample has the same law in both cases. Given the rest and the other record, M0, M1 and M1' are Gaussian
+// with means at most 2C apart. The hockey stick is jointly convex. So it is enough to fix the rest and the other
+// record, and to bound the hockey stick of P = (1-q) M0 + q M1 against Q = (1-q) M0 + q M1'. For u >= 1 advanced joint
+// convexity gives
 //
 //	H(u) = q H_v(M1 | (1-b) M0 + b M1') <= q ((1-b) H_v(M1|M0) + b H_v(M1|M1')),
 //
-// with b = u/v. Both hockey sticks on the right are at most G(v). For u < 1, H(u; P, Q) = 1 - u + u
-// H(1/u; Q, P), and the same bound holds for (Q, P). H is convex, because the slopes at 1 differ by
-// (1-q)(1 - 2 Phi(-C/sigma)) >= 0. So there is a pair of distributions with this curve, and this
-// pair composes (Zhu, Dong & Wang 2022, theorem 10).
+// with b = u/v. Both hockey sticks on the right are at most G(v). For u < 1, H(u; P, Q) = 1 - u + u H(1/u; Q, P), and
+// the same bound holds for (Q, P). H is convex, because the slopes at 1 differ by (1-q)(1 - 2 Phi(-C/sigma)) >= 0. So
+// there is a pair of distributions with this curve, and this pair composes (Zhu, Dong & Wang 2022, theorem 10).
 //
 // The bound is attained at each u >= 1 by a table whose other records contribute -C and whose
 // record changes from -C to C, and at each u < 1 by the reverse change. No single table attains the
@@ -57,18 +54,16 @@ func NewFixedSizeGaussian(multiplier float64, records, batch int) (Mechanism, er
 	return newFixedSample(multiplier, records, batch, 1)
 }
 
-// newFixedSample returns the mechanism of [NewFixedSizeGaussian] for groups of k records that change
-// together. C is the largest norm of one record's contribution. The sample holds J members of the
-// group, where J is hypergeometric. Fix an ordered sample of the other records and an order of the
-// group. Let M_j be the noisy output if the first j records of that sample are exchanged for the
-// first j members, and M_0 the output of the sample itself. All distances between means are at most 2
-// j C. With q = P(J > 0), the steps of the proof at NewFixedSizeGaussian bound
+// newFixedSample returns the mechanism of [NewFixedSizeGaussian] for groups of k records that change together. C is the
+// largest norm of one record's contribution. The sample holds J members of the group, where J is hypergeometric. Fix an
+// ordered sample of the other records and an order of the group. Let M_j be the noisy output if the first j records of
+// that sample are exchanged for the first j members, and M_0 the output of the sample itself. All distances between
+// means are at most 2 j C. With q = P(J > 0), the steps of the proof at NewFixedSizeGaussian bound
 //
 //	H(u) <= sum over j >= 1 of P(J = j) G_j(1 + (u-1)/q),   G_j the hockey stick for distance 2 j C,
 //
-// This is a mean of curves of NewFixedSizeGaussian with the same q. The proof needs at least batch
-// records outside the group. If there are fewer, the result is the Gaussian mechanism without
-// sampling, for the largest possible J.
+// This is a mean of curves of NewFixedSizeGaussian with the same q. The proof needs at least batch records outside the
+// group. If there are fewer, the result is the Gaussian mechanism without sampling, for the largest possible J.
 func newFixedSample(multiplier float64, records, batch, k int) (Mechanism, error) {
 	if err := positive("noise multiplier", multiplier); err != nil {
 		return nil, err
@@ -226,11 +221,10 @@ func (l foldedLaw) labour(slabs, below, above float64) float64 {
 	return work
 }
 
-// sketch returns a rough copy of the law, for planning. The outputs x below -mean/2 have losses
-// below 0, and the outputs above mean/2 have losses above 0. The sketch divides each of these two
-// ranges into 500 intervals and puts an atom at the loss of each midpoint. The masses of a range
-// are scaled to their exact sum, because an error of the sum is multiplied by the number of uses of
-// the law.
+// sketch returns a rough copy of the law, for planning. The outputs x below -mean/2 have losses below 0, and the
+// outputs above mean/2 have losses above 0. The sketch divides each of these two ranges into 500 intervals and puts an
+// atom at the loss of each midpoint. The masses of a range are scaled to their exact sum, because an error of the sum
+// is multiplied by the number of uses of the law.
 func (l foldedLaw) sketch(e *effort, tail float64) ([]sketchAtom, error) {
 	const n = 500
 	if err := e.spend(8 * n * float64(len(l))); err != nil {

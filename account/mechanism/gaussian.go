@@ -11,10 +11,9 @@ import (
 //
 //	delta = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu)
 //
-// (Balle & Wang 2018, theorem 8; Dong, Roth & Su 2022, corollary 1). The Gaussian mechanism of
-// sensitivity mu and noise of standard deviation 1 attains this delta. The computed result is
-// rounded up: it exceeds the exact delta by at most 2^-79 of itself, and by at most 2^-73 if
-// epsilon is below 2^-22 mu.
+// (Balle & Wang 2018, theorem 8; Dong, Roth & Su 2022, corollary 1). The Gaussian mechanism of sensitivity mu and noise
+// of standard deviation 1 attains this delta. The computed result is rounded up: it exceeds the exact delta by at most
+// 2^-79 of itself, and by at most 2^-73 if epsilon is below 2^-22 mu.
 //
 // mu and epsilon must be finite and >= 0; mu = 0 gives delta 0. The result is in [0, 1],
 // nonincreasing in epsilon, nondecreasing in mu and positive for mu > 0. A delta below the range of
@@ -30,10 +29,9 @@ func GaussianDelta(mu, epsilon float64) (float64, error) {
 	return gaussianDelta(mu, epsilon), nil
 }
 
-// GaussianEpsilon returns the least epsilon with which every mu-GDP mechanism is (epsilon,
-// delta)-DP, rounded up. It is the least float64 >= 0 with GaussianDelta(mu, epsilon) <= delta. mu
-// must be finite and >= 0, delta in (0, 1). It is an error if epsilon overflows. A call takes about
-// a tenth of a millisecond.
+// GaussianEpsilon returns the least epsilon with which every mu-GDP mechanism is (epsilon, delta)-DP, rounded up. It is
+// the least float64 >= 0 with GaussianDelta(mu, epsilon) <= delta. mu must be finite and >= 0, delta in (0, 1). It is
+// an error if epsilon overflows. A call takes about a tenth of a millisecond.
 func GaussianEpsilon(mu, delta float64) (float64, error) {
 	if err := gaussianNonNegative("mu", mu); err != nil {
 		return 0, err
@@ -55,9 +53,8 @@ func GaussianEpsilon(mu, delta float64) (float64, error) {
 	})
 }
 
-// GaussianMu returns the greatest mu for which every mu-GDP mechanism is (epsilon, delta)-DP,
-// rounded down. It is the greatest float64 with GaussianDelta(mu, epsilon) <= delta. epsilon must
-// be finite and > 0, delta in (0, 1).
+// GaussianMu returns the greatest mu for which every mu-GDP mechanism is (epsilon, delta)-DP, rounded down. It is the
+// greatest float64 with GaussianDelta(mu, epsilon) <= delta. epsilon must be finite and > 0, delta in (0, 1).
 func GaussianMu(epsilon, delta float64) (float64, error) {
 	if err := gaussianNonNegative("epsilon", epsilon); err != nil || epsilon == 0 {
 		return 0, fmt.Errorf("account: epsilon = %v: must be finite and > 0", epsilon)
@@ -81,10 +78,9 @@ var gaussianEpsilons, gaussianMus memo.Memo[[2]float64, float64]
 // at gaussianDelta is smaller, 2^-94.
 const gaussianRestBound = 0x1p-88
 
-// These limits are for a = epsilon/mu - mu/2. For a > gaussianFar, delta < phi(40) M(40) < 2^-1074,
-// where phi is the standard normal density and M(x) = Phi(-x)/phi(x) the Mills ratio, so that delta
-// need not be computed. For a < gaussianNear, 1 - delta < 2 Phi(-9) < 2^-61, so that delta rounds to
-// 1.
+// These limits are for a = epsilon/mu - mu/2. For a > gaussianFar, delta < phi(40) M(40) < 2^-1074, where phi is the
+// standard normal density and M(x) = Phi(-x)/phi(x) the Mills ratio, so that delta need not be computed. For a <
+// gaussianNear, 1 - delta < 2 Phi(-9) < 2^-61, so that delta rounds to 1.
 const (
 	gaussianFar  = 40
 	gaussianNear = -9
@@ -96,16 +92,14 @@ const (
 //	phi(a) (M(a) - M(b))         a >= 0
 //	1 - phi(a) (M(-a) + M(b))    a < 0
 //
-// These formulas do not overflow, and they keep the relative precision of a very small delta.
-// Relative errors: phi(a) has 2^-90, since a^2/2 <= 800 has an absolute error of 2^-100; M has
-// 2^-95. For mu > 1/64 the difference M(a) - M(b) loses 12 bits, since it is at least K(a +
-// 1/64)/64 with the K of gaussianMillsStep. Together the error is less than 2^-81. Where a < 0,
-// a^2/2 <= 41 and 1 - delta has an error of 2^-94; delta is then at least 2^-8.
+// These formulas do not overflow, and they keep the relative precision of a very small delta. Relative errors: phi(a)
+// has 2^-90, since a^2/2 <= 800 has an absolute error of 2^-100; M has 2^-95. For mu > 1/64 the difference M(a) - M(b)
+// loses 12 bits, since it is at least K(a + 1/64)/64 with the K of gaussianMillsStep. Together the error is less than
+// 2^-81. Where a < 0, a^2/2 <= 41 and 1 - delta has an error of 2^-94; delta is then at least 2^-8.
 //
-// The result is monotone. Moving an argument to the next float64 changes delta by at least 2^-79 of
-// itself, or 1 - delta by 2^-77 of itself where a < 0 and mu > 2. This change is more than twice
-// the error. To ensure this, an epsilon below 2^-22 mu is first rounded down to a multiple of about
-// 2^-75 mu. This rounding can only raise delta.
+// The result is monotone. Moving an argument to the next float64 changes delta by at least 2^-79 of itself, or 1 -
+// delta by 2^-77 of itself where a < 0 and mu > 2. This change is more than twice the error. To ensure this, an epsilon
+// below 2^-22 mu is first rounded down to a multiple of about 2^-75 mu. This rounding can only raise delta.
 func gaussianDelta(mu, epsilon float64) float64 {
 	if mu == 0 {
 		return 0
@@ -337,9 +331,8 @@ const selectionLeast, selectionMost = 0x1p-40, 16
 //
 //	mu = 2 Phi^-1(1/(1 + e^(-epsilon/2))),  about sqrt(pi/8) epsilon = 0.627 epsilon.
 //
-// On every pair of neighbouring tables, a mu-GDP mechanism is a post-processing of the Gaussian
-// mechanism (Blackwell's theorem; Dong, Roth & Su 2022). Selections therefore compose with Gaussian
-// releases under one filter.
+// On every pair of neighbouring tables, a mu-GDP mechanism is a post-processing of the Gaussian mechanism (Blackwell's
+// theorem; Dong, Roth & Su 2022). Selections therefore compose with Gaussian releases under one filter.
 //
 // Proof. Between two neighbouring tables the loss log P/Q lies in [t - epsilon, t] for some t in
 // [0, epsilon], so the trade-off function of P and Q is at least
@@ -354,12 +347,11 @@ const selectionLeast, selectionMost = 0x1p-40, 16
 // concave for x > 0, as shown below, so g' is even and decreases in |x|, and the difference is
 // largest at x = -epsilon/2, where it is 2 g(epsilon/2).
 //
-// Concavity: with z = g(x) > 0, log g' = log p(1-p) + z^2/2 + constant for p = Phi(z), so g is
-// concave if z Phi(z) Phi(-z) <= phi(z) (Phi(z) - Phi(-z)). Divided by Phi(z) Phi(-z) this is D(z)
-// = r(z) - r(-z) - z >= 0 for the hazard r = phi/Phi(-.), whose derivative r' = r (r - z) increases
-// strictly (Sampford 1953). D(0) = 0, D'(0) = 4/pi - 1 > 0, and D > 0 for large z, where r(z) - z ~
-// 1/z. Where D = 0, r(z) - z = r(-z) gives r'(z) = r(z) r(-z) = r'(-z), so D' = 2 r'(-z) - 1, which
-// decreases in z. D therefore cannot cross zero downwards at one z and upwards at a later one, and
+// Concavity: with z = g(x) > 0, log g' = log p(1-p) + z^2/2 + constant for p = Phi(z), so g is concave if z Phi(z)
+// Phi(-z) <= phi(z) (Phi(z) - Phi(-z)). Divided by Phi(z) Phi(-z) this is D(z) = r(z) - r(-z) - z >= 0 for the hazard r
+// = phi/Phi(-.), whose derivative r' = r (r - z) increases strictly (Sampford 1953). D(0) = 0, D'(0) = 4/pi - 1 > 0,
+// and D > 0 for large z, where r(z) - z ~ 1/z. Where D = 0, r(z) - z = r(-z) gives r'(z) = r(z) r(-z) = r'(-z), so D' =
+// 2 r'(-z) - 1, which decreases in z. D therefore cannot cross zero downwards at one z and upwards at a later one, and
 // is never negative. QED
 func SelectionMu(epsilon float64) (float64, error) {
 	if !(epsilon >= selectionLeast && epsilon <= selectionMost) {

@@ -66,10 +66,9 @@ func Group(m Mechanism, k int) (Mechanism, error) {
 // groupMost is the largest number of records that may change together in Group.
 const groupMost = 64
 
-// binomial returns the probability that exactly j of k <= groupMost records join a sample, each
-// with probability q. The binomial coefficient is computed exactly in integers. The result is this
-// coefficient multiplied by k factors q or 1-q, each with one rounding. Its relative error is
-// therefore at most 2^-45.
+// binomial returns the probability that exactly j of k <= groupMost records join a sample, each with probability q. The
+// binomial coefficient is computed exactly in integers. The result is this coefficient multiplied by k factors q or
+// 1-q, each with one rounding. Its relative error is therefore at most 2^-45.
 func binomial(k, j int, q float64) float64 {
 	choose := uint64(1) // at most (64 choose 32) < 2^61
 	for i := range j {
@@ -91,17 +90,15 @@ func binomial(k, j int, q float64) float64 {
 	return p
 }
 
-// newBinomialMixture returns the mechanism of a sum over a Poisson sample for a group of records
-// that join or leave the table together. weights[j] is the probability that offsets[j] records of
-// the group are in the sample.
+// newBinomialMixture returns the mechanism of a sum over a Poisson sample for a group of records that join or leave the
+// table together. weights[j] is the probability that offsets[j] records of the group are in the sample.
 func newBinomialMixture(multiplier float64, weights, offsets []float64) (Mechanism, error) {
 	w, o := towardsLargest(weights, offsets)
 	return newGaussianMixture(multiplier, w, o)
 }
 
-// towardsLargest drops the weights that are too small for float64 and adds their mass to the weight
-// of the largest offset. The result dominates the mechanism: its guarantee is never better than the
-// mechanism's.
+// towardsLargest drops the weights that are too small for float64 and adds their mass to the weight of the largest
+// offset. The result dominates the mechanism: its guarantee is never better than the mechanism's.
 func towardsLargest(weights, offsets []float64) (w, o []float64) {
 	var lost float64
 	last := len(weights) - 1
@@ -130,15 +127,13 @@ type replacedMixture struct {
 // z is the noise multiplier. This pair dominates, and a table whose records lie on one line attains
 // it.
 //
-// Proof. Given the rest of the sample, let S be the members of the group that join it. The members
-// in S move the sum by d_S before the exchange and by d'_S after it. The lengths of d_S and d'_S
-// are at most |S|, in units of the largest norm of one contribution. Let a test accept with
-// probability Phi(-t) under N(0, z^2). By Neyman and Pearson the test accepts with probability at
-// most Phi(|S|/z - t) under N(d_S, z^2) and at least Phi(-|S|/z - t) under N(d'_S, z^2). For any u
-// >= 0, consider the acceptance probability before the exchange minus u times the acceptance
-// probability after it. For the given test this difference is at most the difference for the test x
-// > t z on the pair's two distributions. The difference for the test x > t z is at most the pair's
-// hockey stick at u.
+// Proof. Given the rest of the sample, let S be the members of the group that join it. The members in S move the sum by
+// d_S before the exchange and by d'_S after it. The lengths of d_S and d'_S are at most |S|, in units of the largest
+// norm of one contribution. Let a test accept with probability Phi(-t) under N(0, z^2). By Neyman and Pearson the test
+// accepts with probability at most Phi(|S|/z - t) under N(d_S, z^2) and at least Phi(-|S|/z - t) under N(d'_S, z^2).
+// For any u >= 0, consider the acceptance probability before the exchange minus u times the acceptance probability
+// after it. For the given test this difference is at most the difference for the test x > t z on the pair's two
+// distributions. The difference for the test x > t z is at most the pair's hockey stick at u.
 func newReplacedMixture(multiplier float64, weights, offsets []float64) (Mechanism, error) {
 	if err := positive("noise multiplier", multiplier); err != nil {
 		return nil, err

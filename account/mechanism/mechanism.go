@@ -6,10 +6,9 @@ import (
 	"strconv"
 )
 
-// Mechanism describes the privacy of one release in the worst case. It is an immutable value made
-// by the constructors of this package. It is represented by a dominating pair of distributions
-// (Zhu, Dong & Wang 2022): a guarantee that holds for this pair holds for the outputs on any two
-// neighbouring tables, and composes adaptively.
+// Mechanism describes the privacy of one release in the worst case. It is an immutable value made by the constructors
+// of this package. It is represented by a dominating pair of distributions (Zhu, Dong & Wang 2022): a guarantee that
+// holds for this pair holds for the outputs on any two neighbouring tables, and composes adaptively.
 type Mechanism interface {
 	fmt.Stringer
 	// laws returns the laws of the privacy loss ln(P/Q) in the two directions, which are the two
@@ -30,9 +29,8 @@ type Mechanism interface {
 
 type gaussianMechanism struct{ multiplier, sensitivity float64 }
 
-// NewGaussian returns the Gaussian mechanism with the given noise multiplier: the noise's standard
-// deviation divided by the sensitivity under the relation in use. The multiplier must be finite and
-// > 0.
+// NewGaussian returns the Gaussian mechanism with the given noise multiplier: the noise's standard deviation divided by
+// the sensitivity under the relation in use. The multiplier must be finite and > 0.
 func NewGaussian(multiplier float64) (Mechanism, error) {
 	if !(multiplier > 0) || math.IsInf(multiplier, 0) {
 		return nil, fmt.Errorf("account: noise multiplier = %v: must be finite and > 0", multiplier)
@@ -128,12 +126,11 @@ type gaussianMixture struct {
 	weights, offsets []float64
 }
 
-// newGaussianMixture returns a Gaussian mechanism under add-or-remove whose sensitivity is random
-// and secret. The sensitivity is offsets[i] >= 0 with probability weights[i], and the noise has
-// standard deviation multiplier, in the same unit. An example is a record that joins several of the
-// sums of one release at random. The weights must sum to 1. Each weight must be at least 1e-200,
-// and multiplier in [0.02, 1e7]. Each offset must be 0 or in [1e-100, 1e4] times multiplier, and at
-// least one offset must be > 0.
+// newGaussianMixture returns a Gaussian mechanism under add-or-remove whose sensitivity is random and secret. The
+// sensitivity is offsets[i] >= 0 with probability weights[i], and the noise has standard deviation multiplier, in the
+// same unit. An example is a record that joins several of the sums of one release at random. The weights must sum to 1.
+// Each weight must be at least 1e-200, and multiplier in [0.02, 1e7]. Each offset must be 0 or in [1e-100, 1e4] times
+// multiplier, and at least one offset must be > 0.
 func newGaussianMixture(multiplier float64, weights, offsets []float64) (Mechanism, error) {
 	if err := positive("noise multiplier", multiplier); err != nil {
 		return nil, err
@@ -225,19 +222,17 @@ func newPure(epsilon float64) (Mechanism, error) {
 	return m.checked(err)
 }
 
-// newBoundedRange returns a mechanism that dominates every epsilon-bounded-range mechanism. An
-// example is the exponential mechanism with weights exp(epsilon score/(2 sensitivity)), or
-// exp(epsilon score/sensitivity) if the scores change in one direction only (Dong, Durfee & Rogers
-// 2020). epsilon must be in [1e-7, 600].
+// newBoundedRange returns a mechanism that dominates every epsilon-bounded-range mechanism. An example is the
+// exponential mechanism with weights exp(epsilon score/(2 sensitivity)), or exp(epsilon score/sensitivity) if the
+// scores change in one direction only (Dong, Durfee & Rogers 2020). epsilon must be in [1e-7, 600].
 func newBoundedRange(epsilon float64) (Mechanism, error) {
 	m, err := newBounded("bounded range", epsilon, boundedRangeLaw, boundedRangeRenyi)
 	m.rangeOnly = true
 	return m.checked(err)
 }
 
-// boundedLeast and boundedMost bound the epsilon of pure and bounded-range mechanisms. Below
-// boundedLeast the losses are too small for the precision of float64. Up to boundedMost, e^epsilon
-// is within the range of float64.
+// boundedLeast and boundedMost bound the epsilon of pure and bounded-range mechanisms. Below boundedLeast the losses
+// are too small for the precision of float64. Up to boundedMost, e^epsilon is within the range of float64.
 const boundedLeast, boundedMost = 1e-7, 600
 
 func newBounded(name string, epsilon float64, l func(float64) exponentialLaw,
@@ -300,11 +295,10 @@ const (
 	Gaussian EventKind = "gaussian"
 	// SampledGaussian is the release of a sum over a Poisson sample plus noise N(0, sigma^2 I).
 	SampledGaussian EventKind = "sampled-gaussian"
-	// Selection is the release of the index of one of several candidates, drawn by a mechanism of
-	// Epsilon-bounded range. This means that, between two neighbouring tables, the log
-	// probabilities of any two indices change by amounts that differ by at most Epsilon. An example
-	// is the exponential mechanism with weights exp(-Epsilon score/(2 Sensitivity)) (Durfee &
-	// Rogers 2019). A selection is Epsilon-DP.
+	// Selection is the release of the index of one of several candidates, drawn by a mechanism of Epsilon-bounded
+	// range. This means that, between two neighbouring tables, the log probabilities of any two indices change by
+	// amounts that differ by at most Epsilon. An example is the exponential mechanism with weights exp(-Epsilon
+	// score/(2 Sensitivity)) (Durfee & Rogers 2019). A selection is Epsilon-DP.
 	Selection EventKind = "selection"
 )
 

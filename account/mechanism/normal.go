@@ -2,9 +2,8 @@ package mechanism
 
 import "math"
 
-// millsTerms is the number of nodes of the sum in mills. The sum is a trapezoidal rule of step 1/2.
-// With this number of terms, the terms left out and the discretisation error are both smaller than
-// the rounding error.
+// millsTerms is the number of nodes of the sum in mills. The sum is a trapezoidal rule of step 1/2. With this number of
+// terms, the terms left out and the discretisation error are both smaller than the rounding error.
 const millsTerms = 24
 
 // millsNodes holds u_k^2 and millsWeights holds 2h phi(u_k), for the standard normal density phi, the
@@ -81,11 +80,10 @@ func normalRoundUp(v dd, k int) float64 {
 	return y
 }
 
-// normalLeast returns the least x in (0, MaxFloat64] for which ok(x) is true. ok must be monotone:
-// false below some x and true from that x on. The second result is false if ok(MaxFloat64) is
-// false, which means that there is no such x. normalLeast bisects on the bit patterns of x, read as
-// integers: they have the same order as the numbers. It calls ok at most 64 times. ok is true at
-// the returned x even if ok is not monotone.
+// normalLeast returns the least x in (0, MaxFloat64] for which ok(x) is true. ok must be monotone: false below some x
+// and true from that x on. The second result is false if ok(MaxFloat64) is false, which means that there is no such x.
+// normalLeast bisects on the bit patterns of x, read as integers: they have the same order as the numbers. It calls ok
+// at most 64 times. ok is true at the returned x even if ok is not monotone.
 func normalLeast(ok func(float64) bool) (float64, bool) {
 	lo, hi := uint64(0), math.Float64bits(math.MaxFloat64)
 	if !ok(math.MaxFloat64) {
@@ -119,10 +117,9 @@ func normalGreatest(ok func(float64) bool) float64 {
 // gives about 106 bits. Every operation below has relative error at most 2^-102 unless it overflows
 // or underflows (Joldes, Muller & Popescu 2017: at most 15 units of 2^-106, for the division).
 //
-// A compiler may fuse a product into a sum. This would invalidate the error bounds and give
-// different results on different machines. A product that is added to another number is therefore
-// converted to float64 first, which forbids the fusion. Where the fusion is wanted, math.FMA is
-// called.
+// A compiler may fuse a product into a sum. This would invalidate the error bounds and give different results on
+// different machines. A product that is added to another number is therefore converted to float64 first, which forbids
+// the fusion. Where the fusion is wanted, math.FMA is called.
 type dd struct{ hi, lo float64 }
 
 // Each constant is split at compile time: hi is the nearest float64, and lo is the remainder. Package
@@ -219,9 +216,8 @@ func ddExp(y dd) (v dd, k int) {
 	return dd{1, 0}.add(p), int(n)
 }
 
-// ddLog1p returns ln(1+s) for finite s > -1/2, with relative error at most 2^-96. It makes one step
-// of third order from the float64 approximation y: ln(1+s) = y + z - z^2/2 + ..., where z = (1+s)
-// e^-y - 1.
+// ddLog1p returns ln(1+s) for finite s > -1/2, with relative error at most 2^-96. It makes one step of third order from
+// the float64 approximation y: ln(1+s) = y + z - z^2/2 + ..., where z = (1+s) e^-y - 1.
 func ddLog1p(s dd) dd {
 	if s.hi > 0.25 || s.hi < -0.25 {
 		x := dd{1, 0}.add(s)

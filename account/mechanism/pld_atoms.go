@@ -2,10 +2,9 @@ package mechanism
 
 import "math"
 
-// exponentialLaw is the law of a privacy loss ln(P/Q) with at most two atoms, at -edge and +edge,
-// and a density between them. At loss l the density of P is (c/2) e^(l/2), and the density of Q is
-// therefore (c/2) e^(-l/2). The law equals its mirror image if the masses of the atoms at -edge and
-// +edge are in the ratio 1 : e^edge.
+// exponentialLaw is the law of a privacy loss ln(P/Q) with at most two atoms, at -edge and +edge, and a density between
+// them. At loss l the density of P is (c/2) e^(l/2), and the density of Q is therefore (c/2) e^(-l/2). The law equals
+// its mirror image if the masses of the atoms at -edge and +edge are in the ratio 1 : e^edge.
 type exponentialLaw struct {
 	edge float64
 	// top is the mass of P at the loss +edge, and bottom the mass of P at the loss -edge.
@@ -146,21 +145,18 @@ func boundedRangeLaw(epsilon float64) exponentialLaw {
 // Domination survives composition. This holds for all finite positive measures P and Q, not only
 // for probabilities. Therefore mass may be added to an upper bound and dropped from a lower bound.
 type lossLaw interface {
-	// span returns the range [lo, hi] of the losses that the method slabs divides into intervals.
-	// Under P, the probability of a loss under lo is at most below, and the probability of a loss
-	// over hi is at most above.
+	// span returns the range [lo, hi] of the losses that the method slabs divides into intervals. Under P, the
+	// probability of a loss under lo is at most below, and the probability of a loss over hi is at most above.
 	span(below, above float64) (lo, hi float64)
-	// slabs fills dst with the parts of the law between consecutive lattice points: dst[k] is the
-	// part with losses from on.on(k) to on.on(k+1). Together these intervals cover the range that the
-	// method span returns.
+	// slabs fills dst with the parts of the law between consecutive lattice points: dst[k] is the part with losses from
+	// on.on(k) to on.on(k+1). Together these intervals cover the range that the method span returns.
 	slabs(e *effort, dst []slab, on lattice, below, above float64) error
 	// labour estimates the work of slabs for the given number of slabs.
 	labour(slabs, below, above float64) float64
 	// anchor returns a loss that a lattice of the given width should contain.
 	anchor(width float64) float64
-	// period returns the distance between the law's atoms, the losses of positive probability. The
-	// width of the grid (the [lattice]) should divide this distance. It is 0 if the atoms are not
-	// evenly spaced or the law has none.
+	// period returns the distance between the law's atoms, the losses of positive probability. The width of the grid
+	// (the [lattice]) should divide this distance. It is 0 if the atoms are not evenly spaced or the law has none.
 	period() float64
 	// largest returns an upper bound on the losses, or +Inf if the losses are not bounded.
 	largest() float64

@@ -84,10 +84,9 @@ func hockey(c convolution, at, factor float64) (d []float64, from int) {
 	return d, 0
 }
 
-// locate returns the index j of the grid cell that contains epsilon, and the weight of the cell's
-// upper end in the interpolation, which is linear in e^epsilon. j is -1 for an epsilon below the
-// range in which the curve is known. For an epsilon beyond the last grid point, j is the last grid
-// point and weight is 0.
+// locate returns the index j of the grid cell that contains epsilon, and the weight of the cell's upper end in the
+// interpolation, which is linear in e^epsilon. j is -1 for an epsilon below the range in which the curve is known. For
+// an epsilon beyond the last grid point, j is the last grid point and weight is 0.
 func (c *curve) locate(epsilon float64) (j int, weight float64) {
 	x := math.Floor((epsilon-c.offset)/c.width) - float64(c.first)
 	if !(x >= float64(c.from)) {
@@ -135,10 +134,9 @@ func (c *curve) lowerDelta(epsilon float64) float64 {
 	return min(1, v)
 }
 
-// cross returns the epsilon at which d, a decreasing curve of delta over epsilon, falls to the
-// delta level, interpolated in e^epsilon. side is -1 if d is at most level at the first known grid
-// point, and 1 if d is at least level at the last grid point. epsilon is then this grid point's.
-// Otherwise side is 0.
+// cross returns the epsilon at which d, a decreasing curve of delta over epsilon, falls to the delta level,
+// interpolated in e^epsilon. side is -1 if d is at most level at the first known grid point, and 1 if d is at least
+// level at the last grid point. epsilon is then this grid point's. Otherwise side is 0.
 func (c *curve) cross(d []float64, level float64) (epsilon float64, side int) {
 	n := len(d)
 	if !(d[n-1] < level) {

@@ -5,10 +5,9 @@ import (
 	"math"
 )
 
-// gridLaw is the law of a privacy loss ln(dP/dQ) that takes values only on a lattice of losses.
-// mass[i] is the probability of the lattice's loss number i under P. The probability of this loss
-// under Q is e^-loss mass[i]. The hockey stick H(u), the sum of mass (1 - u e^-loss)+, increases with
-// each mass.
+// gridLaw is the law of a privacy loss ln(dP/dQ) that takes values only on a lattice of losses. mass[i] is the
+// probability of the lattice's loss number i under P. The probability of this loss under Q is e^-loss mass[i]. The
+// hockey stick H(u), the sum of mass (1 - u e^-loss)+, increases with each mass.
 type gridLaw struct {
 	lattice
 	mass []float64
@@ -17,9 +16,8 @@ type gridLaw struct {
 // discretised holds a lower and an upper bound on a law, both on a grid. One law bounds another law
 // from above if its hockey-stick curve is nowhere smaller than the other law's curve.
 type discretised struct {
-	// upper dominates the law after the losses of upper are raised by shift and the mass infinite
-	// is added to upper at an infinite loss. The law dominates lower after the losses of lower are
-	// lowered by shift.
+	// upper dominates the law after the losses of upper are raised by shift and the mass infinite is added to upper at
+	// an infinite loss. The law dominates lower after the losses of lower are lowered by shift.
 	upper, lower gridLaw
 	// infinite is the mass that the upper bound has at an infinite loss.
 	infinite float64
@@ -36,12 +34,11 @@ type discretised struct {
 // the cell keeps its masses of P and Q. The bound's H is then the piecewise linear interpolation of
 // the law's H between the grid points ("connect the dots", Doroshenko et al. 2022).
 //
-// Lower bound: take a tangent of H at the middle of every cell, and at each grid point the lower of
-// the two tangents that meet there. The piecewise linear function through these points is nowhere
-// above H, and neither is its largest convex minorant. At the ends of the range of losses, such a
-// tangent would pass below the trivial bound (P - u Q)+. There the tangent is taken at the outer
-// end of the cell instead. The minorant then stays above the trivial bound, and its masses are
-// non-negative.
+// Lower bound: take a tangent of H at the middle of every cell, and at each grid point the lower of the two tangents
+// that meet there. The piecewise linear function through these points is nowhere above H, and neither is its largest
+// convex minorant. At the ends of the range of losses, such a tangent would pass below the trivial bound (P - u Q)+.
+// There the tangent is taken at the outer end of the cell instead. The minorant then stays above the trivial bound, and
+// its masses are non-negative.
 //
 // Together the two bounds add a variance of at most width^2/4 to the loss. Every rounding error is
 // bounded; the bound is added to the upper masses and subtracted from the lower masses.
@@ -108,16 +105,14 @@ type cell struct {
 	// short is the cell's shortfall e^b Q - P, for the masses P and Q of the cell and the loss b at
 	// its end.
 	short float64
-	// For a tangent at the middle, left is the excess P - e^a Q of the cell's left half, where P
-	// and Q are the masses of this half and a is the loss at the cell's start. right is the
-	// shortfall e^b Q - P of the right half, where b is the loss at the cell's end. The function
-	// chooseTangents sets left and right for a tangent at an end.
+	// For a tangent at the middle, left is the excess P - e^a Q of the cell's left half, where P and Q are the masses
+	// of this half and a is the loss at the cell's start. right is the shortfall e^b Q - P of the right half, where b
+	// is the loss at the cell's end. The function chooseTangents sets left and right for a tangent at an end.
 	left, right float64
 	// leftEmpty is true if the left half of the cell has no mass.
 	leftEmpty bool
-	// atStart is true if the tangent touches the hockey-stick curve H at the start of the cell, and
-	// atEnd is true if it touches H at the end. If atStart and atEnd are false, the tangent touches
-	// H at the middle.
+	// atStart is true if the tangent touches the hockey-stick curve H at the start of the cell, and atEnd is true if it
+	// touches H at the end. If atStart and atEnd are false, the tangent touches H at the middle.
 	atStart, atEnd bool
 }
 
@@ -132,18 +127,16 @@ func mergeHalves(halves []slab, width float64) []cell {
 		c.shift = max(l.shift, r.shift)
 		c.left, c.right, c.leftEmpty = l.excess, r.shortfall(width/2), l.mass == 0
 		c.short = c.right + grow*l.mass + (1+grow)*l.shortfall(width/2)
-		// The shortfall of a slab is computed as a difference that involves the slab's excess. It
-		// loses digits if most of the slab's mass is near the slab's end. The last term bounds this
-		// loss.
+		// The shortfall of a slab is computed as a difference that involves the slab's excess. It loses digits if most
+		// of the slab's mass is near the slab's end. The last term bounds this loss.
 		c.err = l.err + r.err + 0x1p-48*(l.excess+r.excess)
 	}
 	return cells
 }
 
-// contract returns the masses, on the grid points, of the lower bound on a law. The hockey-stick
-// curve of this bound is made from one tangent for each cell. The masses of the tangents alone may
-// be negative. contract therefore applies the function minorant last, and returns non-negative
-// masses.
+// contract returns the masses, on the grid points, of the lower bound on a law. The hockey-stick curve of this bound is
+// made from one tangent for each cell. The masses of the tangents alone may be negative. contract therefore applies the
+// function minorant last, and returns non-negative masses.
 func contract(cells []cell, width float64) []float64 {
 	n := len(cells)
 	toHigh, toLow := -1/math.Expm1(-width), 1/math.Expm1(width)
@@ -226,17 +219,15 @@ func chooseTangents(cells []cell, width float64) {
 		above = c.excess + beyond - beyondQ
 		beyond += c.mass
 	}
-	// below is the integral of u_i - u with respect to Q over the cells below cell i, for u =
-	// e^loss and u_i the value of u at the start of cell i. weight is u_i times the mass of Q in
-	// the cells below cell i.
+	// below is the integral of u_i - u with respect to Q over the cells below cell i, for u = e^loss and u_i the value
+	// of u at the start of cell i. weight is u_i times the mass of Q in the cells below cell i.
 	var below, weight float64
 	for i := range cells {
 		c := &cells[i]
 		switch {
 		case c.left > below && c.atEnd:
-			// The tangent is at the cell's end, because there is no mass above the cell. At the
-			// cell's start it would pass below the trivial bound by left - below. This surplus is
-			// removed from the mass of P.
+			// The tangent is at the cell's end, because there is no mass above the cell. At the cell's start it would
+			// pass below the trivial bound by left - below. This surplus is removed from the mass of P.
 			surplus := c.left - below
 			c.mass -= surplus
 			c.short += surplus
@@ -294,12 +285,11 @@ func minorant(mass, err []float64, width float64) {
 	}
 }
 
-// forgive compensates for a negative mass at the highest losses; debt is its absolute value. It
-// sets masses to zero, from the highest loss downwards, until the dropped masses outweigh debt.
-// That is the case if, at every u = e^loss up to the next remaining loss, the hockey stick of the
-// dropped masses is at least the hockey stick of a mass debt at grid point at. The two hockey
-// sticks are linear in u there, so it is enough to compare them at u = 0 and at the next remaining
-// loss.
+// forgive compensates for a negative mass at the highest losses; debt is its absolute value. It sets masses to zero,
+// from the highest loss downwards, until the dropped masses outweigh debt. That is the case if, at every u = e^loss up
+// to the next remaining loss, the hockey stick of the dropped masses is at least the hockey stick of a mass debt at
+// grid point at. The two hockey sticks are linear in u there, so it is enough to compare them at u = 0 and at the next
+// remaining loss.
 func forgive(mass []float64, kept *[]int, at int, debt, width float64) {
 	// total is the mass dropped so far. hockey is the hockey stick of the dropped masses at the
 	// loss of grid point last: the sum of mass (1 - e^-(loss - last)). At a grid point whose loss

@@ -35,10 +35,9 @@ func compact(bumps []bump) []bump {
 	return out
 }
 
-// reach returns a range [lo, hi] of the output x. Under P, x is less than lo with probability at
-// most below, and greater than hi with probability at most above. Each of the n components of P may
-// have the mass below/n under lo and above/n over hi. The range of a component follows from Phi(-z)
-// <= exp(-z^2/2)/2.
+// reach returns a range [lo, hi] of the output x. Under P, x is less than lo with probability at most below, and
+// greater than hi with probability at most above. Each of the n components of P may have the mass below/n under lo and
+// above/n over hi. The range of a component follows from Phi(-z) <= exp(-z^2/2)/2.
 func (l mixtureLaw) reach(below, above float64) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, b := range l.p {
@@ -76,9 +75,8 @@ func (l mixtureLaw) largest() float64 {
 	return (math.Log(p.weight) - math.Log(q.weight)) * (1 + 0x1p-48)
 }
 
-// apart returns an upper bound on the total variation distance of P and Q. P and Q have the
-// component N(0, 1) in common. The bound is the larger of the masses that P and Q have in other
-// components.
+// apart returns an upper bound on the total variation distance of P and Q. P and Q have the component N(0, 1) in
+// common. The bound is the larger of the masses that P and Q have in other components.
 func (l mixtureLaw) apart() float64 {
 	var p, q float64
 	for _, b := range l.p {
@@ -94,15 +92,13 @@ func (l mixtureLaw) apart() float64 {
 	return min(1, max(p, q)*(1+0x1p-48))
 }
 
-// A mixture's density is computed as phi(x) (1 + r), where phi is the density of N(0, 1). This is
-// done only if the absolute exponents in r are below mixtureSafe and 1 + r is at least
-// mixtureLeast. For a smaller 1 + r, the sum would lose digits by cancellation. Otherwise the
-// densities of the components are summed directly.
+// A mixture's density is computed as phi(x) (1 + r), where phi is the density of N(0, 1). This is done only if the
+// absolute exponents in r are below mixtureSafe and 1 + r is at least mixtureLeast. For a smaller 1 + r, the sum would
+// lose digits by cancellation. Otherwise the densities of the components are summed directly.
 const mixtureSafe, mixtureLeast = 300, .5
 
-// ratio returns three numbers: r, for which the mixture's density is phi(x) (1 + r); size, the sum
-// of the absolute values of the terms of r; and exponent, the largest absolute exponent in the
-// terms. phi is the density of N(0, 1).
+// ratio returns three numbers: r, for which the mixture's density is phi(x) (1 + r); size, the sum of the absolute
+// values of the terms of r; and exponent, the largest absolute exponent in the terms. phi is the density of N(0, 1).
 func ratio(bumps []bump, x float64) (r, size, exponent float64) {
 	for _, b := range bumps {
 		if b.mean != 0 {
@@ -154,10 +150,9 @@ func (l mixtureLaw) loss(x float64) (value, slope float64) {
 	return p - q, dp - dq
 }
 
-// invert finds an output x in [lo, hi] whose loss L(x) differs from the given loss by at most
-// slack. If no float64 does, it returns a neighbouring one. It starts at the given x and uses
-// Newton's method within the bracket [lo, hi]. It returns x, L(x), the derivative of L at x, and
-// the number of steps.
+// invert finds an output x in [lo, hi] whose loss L(x) differs from the given loss by at most slack. If no float64
+// does, it returns a neighbouring one. It starts at the given x and uses Newton's method within the bracket [lo, hi].
+// It returns x, L(x), the derivative of L at x, and the number of steps.
 func (l mixtureLaw) invert(loss, lo, x, hi, slack float64) (at, value, slope float64, steps int) {
 	for steps = 1; steps < 200; steps++ {
 		if !(x > lo && x < hi) {
@@ -182,10 +177,9 @@ func (l mixtureLaw) invert(loss, lo, x, hi, slack float64) (at, value, slope flo
 // bound includes the rounding of the weights.
 const lossDoubt = 0x1p-43
 
-// anchor returns a loss that should be a point of the lattice, so that most of the mass stays on
-// one point. width is the width of one cell of the lattice. For small sampling probabilities, most
-// losses differ from the loss at x = 0 by less than width. The anchor is then ln(P(x < c)/Q(x <
-// c)), where the loss at c is half a cell above the loss at 0.
+// anchor returns a loss that should be a point of the lattice, so that most of the mass stays on one point. width is
+// the width of one cell of the lattice. For small sampling probabilities, most losses differ from the loss at x = 0 by
+// less than width. The anchor is then ln(P(x < c)/Q(x < c)), where the loss at c is half a cell above the loss at 0.
 func (l mixtureLaw) anchor(width float64) float64 {
 	middle, _ := l.loss(0)
 	lo, hi := l.reach(1e-30, 1e-30)
@@ -222,9 +216,8 @@ func (l mixtureLaw) steepest() float64 {
 	return m
 }
 
-// labour estimates the work of the method slabs, which divides the law into its parts between grid
-// points. The work consists of the nodes of the quadrature and the Newton steps that find the ends
-// of the slabs.
+// labour estimates the work of the method slabs, which divides the law into its parts between grid points. The work
+// consists of the nodes of the quadrature and the Newton steps that find the ends of the slabs.
 func (l mixtureLaw) labour(slabs, below, above float64) float64 {
 	lo, hi := l.reach(below, above)
 	pieces := slabs + 4*(hi-lo)*(max(math.Abs(lo), math.Abs(hi))+l.steepest()+3)
@@ -292,11 +285,10 @@ var (
 //
 //	(|x| + m + 2) w <= 1/4,   m the largest |mean| of a component.
 //
-// The integrands are entire. Let t = x - x0 for the end x0 of a piece. On the ellipse rho = 32 we
-// have |t| <= 8.5 w. The integrand of the mass is there at most exp(8.5 (|x0| + m) w + 36 w^2) < 15
-// times as large as on the piece, and the integrand of the excess at most 15 * 17 times. The error is
-// at most 64/15 rho^-12 of the largest value there (Trefethen 2008, theorem 4.5), which is below
-// 2^-48 of the integral.
+// The integrands are entire. Let t = x - x0 for the end x0 of a piece. On the ellipse rho = 32 we have |t| <= 8.5 w.
+// The integrand of the mass is there at most exp(8.5 (|x0| + m) w + 36 w^2) < 15 times as large as on the piece, and
+// the integrand of the excess at most 15 * 17 times. The error is at most 64/15 rho^-12 of the largest value there
+// (Trefethen 2008, theorem 4.5), which is below 2^-48 of the integral.
 //
 // The rounding error is at most 2^-50 (8 + exponent) times the largest term, where exponent is the
 // largest absolute exponent of the terms.

@@ -6,10 +6,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
-// profile is an approximation of the cumulant generating function K(theta) = ln E_P e^(theta L) of
-// the composed loss L. It holds a sketch, a rough copy, of each law and the number of its uses. It
-// is used to choose the tilt theta, the grid and the window of losses. Every choice gives a valid
-// bracket; a good choice gives a narrow one.
+// profile is an approximation of the cumulant generating function K(theta) = ln E_P e^(theta L) of the composed loss L.
+// It holds a sketch, a rough copy, of each law and the number of its uses. It is used to choose the tilt theta, the
+// grid and the window of losses. Every choice gives a valid bracket; a good choice gives a narrow one.
 type profile []sketched
 
 type sketched struct {
@@ -74,9 +73,8 @@ func (p profile) find(enough func(saddle) bool) saddle {
 	})))
 }
 
-// forEpsilon returns the [saddle] with the least theta whose epsilon is at least the given epsilon
-// or whose ln delta is below -670. If the epsilon of the result exceeds the given epsilon, it is
-// replaced by the given epsilon.
+// forEpsilon returns the [saddle] with the least theta whose epsilon is at least the given epsilon or whose ln delta is
+// below -670. If the epsilon of the result exceeds the given epsilon, it is replaced by the given epsilon.
 func (p profile) forEpsilon(epsilon float64) saddle {
 	s := p.find(func(s saddle) bool { return s.epsilon >= epsilon || s.logDelta < -670 })
 	s.epsilon = min(s.epsilon, epsilon)
@@ -133,10 +131,9 @@ func (p profile) tail(s saddle, goal float64) float64 {
 	return min(1e-3, max(1e-290, math.Exp(s.logDelta)*goal*1e-3)) / p.count()
 }
 
-// lift returns, for each law, the probability mass at its lowest losses that may be moved up to the
-// smallest of the remaining losses. It is at least tail. Moving a mass up to a loss changes the
-// result, relative to its value, by about mass times e^(theta loss), for the tilt theta. lift
-// limits this change to goal/1000 over all uses of all laws.
+// lift returns, for each law, the probability mass at its lowest losses that may be moved up to the smallest of the
+// remaining losses. It is at least tail. Moving a mass up to a loss changes the result, relative to its value, by about
+// mass times e^(theta loss), for the tilt theta. lift limits this change to goal/1000 over all uses of all laws.
 func (p profile) lift(theta, goal, tail float64) []float64 {
 	limit := goal * 1e-3 / p.count()
 	out := make([]float64, len(p))

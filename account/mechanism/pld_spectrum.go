@@ -13,13 +13,12 @@ import (
 // of about one exponential.
 const transformLabour = 16
 
-// fftBound times log2 N bounds the rounding error of each entry of a Fourier transform of N = 2^k
-// points, relative to the sum of the absolute values of its inputs. Each output is a sum over inputs,
-// where each input is multiplied by one factor in each of the log2 N stages. The errors of a stage
-// come from a rounded complex product, at most two rounded sums and the factor itself (the twiddle
-// factor e^(-i a)). The factor has an error of at most 20 units of 2^-53, because its angle a, a
-// float64 between 0 and 2 pi, is rounded with an error of at most this size. The total is less than
-// 32 units per stage.
+// fftBound times log2 N bounds the rounding error of each entry of a Fourier transform of N = 2^k points, relative to
+// the sum of the absolute values of its inputs. Each output is a sum over inputs, where each input is multiplied by one
+// factor in each of the log2 N stages. The errors of a stage come from a rounded complex product, at most two rounded
+// sums and the factor itself (the twiddle factor e^(-i a)). The factor has an error of at most 20 units of 2^-53,
+// because its angle a, a float64 between 0 and 2 pi, is rounded with an error of at most this size. The total is less
+// than 32 units per stage.
 const fftBound = 0x1p-48
 
 // weighted is the law of a mechanism's privacy loss on a grid, and the number of times the mechanism
@@ -29,9 +28,8 @@ type weighted struct {
 	count float64
 }
 
-// convolution is the tilted law of a sum of independent losses. mass[j] approximates e^(theta s -
-// logScale) P(s) for the loss s = on(j). The error of mass[j] is at most slack, plus a relative
-// error of at most e^spread - 1.
+// convolution is the tilted law of a sum of independent losses. mass[j] approximates e^(theta s - logScale) P(s) for
+// the loss s = on(j). The error of mass[j] is at most slack, plus a relative error of at most e^spread - 1.
 type convolution struct {
 	lattice
 	mass     []float64
@@ -45,12 +43,11 @@ type convolution struct {
 	beyond, outside float64
 }
 
-// convolve composes laws, which means that it convolves the laws of their privacy losses, by a
-// Fourier transform of as many points as the window has. The measure of each law is first tilted,
-// which means multiplied by e^(theta loss), and scaled to sum to 1. Most of the tilted mass is then
-// at the losses that determine delta, however far in the tail of the law they are. Errors of the
-// transform are small relative to the tilted mass. l.high and l.low are the exponents of the
-// Chernoff bounds on the mass outside the window. It is an error if e allows too little work.
+// convolve composes laws, which means that it convolves the laws of their privacy losses, by a Fourier transform of as
+// many points as the window has. The measure of each law is first tilted, which means multiplied by e^(theta loss), and
+// scaled to sum to 1. Most of the tilted mass is then at the losses that determine delta, however far in the tail of
+// the law they are. Errors of the transform are small relative to the tilted mass. l.high and l.low are the exponents
+// of the Chernoff bounds on the mass outside the window. It is an error if e allows too little work.
 func convolve(e *effort, laws []weighted, l layout) (convolution, error) {
 	out := convolution{lattice: lattice{width: l.width}, theta: l.theta}
 	for _, w := range laws {
@@ -166,9 +163,8 @@ type spectrum struct {
 	// of the laws, each factor to the power of the law's number of uses. e^logBound[k] bounds the
 	// absolute values of both the exact and the computed product.
 	logBound []float64
-	// relative[k] is logBound[k] minus ln of the absolute value of the computed product, plus a
-	// bound on the rounding of powers. e^relative - 1 bounds the relative error of the computed
-	// product.
+	// relative[k] is logBound[k] minus ln of the absolute value of the computed product, plus a bound on the rounding
+	// of powers. e^relative - 1 bounds the relative error of the computed product.
 	relative []float64
 }
 

@@ -8,13 +8,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account/internal/round"
 )
 
-// PrefixSums describes a prefix-sum release: after each item, the sum of all items so far is
-// released, as in DP-FTRL (Kairouz et al. 2021). It states how often a record contributes, and
-// which matrix correlates the noise of the answers. All answers together are one Gaussian
-// mechanism: a matrix times the items, plus N(0, sigma^2 I). The prefix sums are computed from the
-// mechanism's output, so completing a tree or averaging its nodes costs no privacy. Items must be
-// large enough for Participations items at the distance Separation; otherwise [newTree] and
-// [newToeplitz] return an error.
+// PrefixSums describes a prefix-sum release: after each item, the sum of all items so far is released, as in DP-FTRL
+// (Kairouz et al. 2021). It states how often a record contributes, and which matrix correlates the noise of the
+// answers. All answers together are one Gaussian mechanism: a matrix times the items, plus N(0, sigma^2 I). The prefix
+// sums are computed from the mechanism's output, so completing a tree or averaging its nodes costs no privacy. Items
+// must be large enough for Participations items at the distance Separation; otherwise [newTree] and [newToeplitz]
+// return an error.
 type PrefixSums struct {
 	// Items is the number of items, or the number of items of one tree if trees are restarted. It must
 	// be in [1, 2^20].
@@ -47,19 +46,17 @@ func (s PrefixSums) validate() error {
 	return nil
 }
 
-// newTree returns the binary tree mechanism (Dwork, Naor, Pitassi & Rothblum 2010; Chan, Shi & Song
-// 2011). Every complete block of 2^j items that starts at a multiple of 2^j is a node, and every
-// node is released with noise. The noise has standard deviation multiplier times C, the largest
-// norm of one record's contribution to an item. If the sum is restarted with a new tree, each tree
-// is a mechanism of its own: a record that is in k trees is charged for k trees. A record that is
-// in only one tree is charged for the largest tree. multiplier must be in [0.02, 1e7].
+// newTree returns the binary tree mechanism (Dwork, Naor, Pitassi & Rothblum 2010; Chan, Shi & Song 2011). Every
+// complete block of 2^j items that starts at a multiple of 2^j is a node, and every node is released with noise. The
+// noise has standard deviation multiplier times C, the largest norm of one record's contribution to an item. If the sum
+// is restarted with a new tree, each tree is a mechanism of its own: a record that is in k trees is charged for k
+// trees. A record that is in only one tree is charged for the largest tree. multiplier must be in [0.02, 1e7].
 //
-// Let p be the items to which a record contributes. A node that covers c items of p contains c
-// contributions of the record. The squared norm of the record, in units of C^2, is at most the sum
-// of c^2 over nodes, attained by equal contributions. A node of 2^j items covers at most
-// min(Participations, ceil(2^j/Separation)) items of p. So the sum of c^2 over a level is largest
-// if one node after the other is filled to this number. This bound is exact for one participation,
-// and also if both Separation and Items are powers of two.
+// Let p be the items to which a record contributes. A node that covers c items of p contains c contributions of the
+// record. The squared norm of the record, in units of C^2, is at most the sum of c^2 over nodes, attained by equal
+// contributions. A node of 2^j items covers at most min(Participations, ceil(2^j/Separation)) items of p. So the sum of
+// c^2 over a level is largest if one node after the other is filled to this number. This bound is exact for one
+// participation, and also if both Separation and Items are powers of two.
 func newTree(multiplier float64, s PrefixSums, r Relation) (Mechanism, error) {
 	if s.Bands != 0 {
 		return nil, fmt.Errorf("account: bands = %d: must be 0 for a tree", s.Bands)
@@ -88,17 +85,15 @@ func (s PrefixSums) treeSquare() float64 {
 	return float64(sum)
 }
 
-// newToeplitz returns the square-root mechanism (Fichtenberger, Henzinger & Upadhyay 2023). The
-// items are multiplied by the lower triangular Toeplitz matrix with binom(2k, k)/4^k on diagonal k.
-// The first Bands diagonals of it are kept; the others are set to 0 (Kalinin & Lampert 2024). The
-// noise added has standard deviation multiplier times C, the largest norm of one record's
-// contribution to an item. multiplier must be in [0.02, 1e7].
+// newToeplitz returns the square-root mechanism (Fichtenberger, Henzinger & Upadhyay 2023). The items are multiplied by
+// the lower triangular Toeplitz matrix with binom(2k, k)/4^k on diagonal k. The first Bands diagonals of it are kept;
+// the others are set to 0 (Kalinin & Lampert 2024). The noise added has standard deviation multiplier times C, the
+// largest norm of one record's contribution to an item. multiplier must be in [0.02, 1e7].
 //
-// The entries e_k of the matrix, binom(2k, k)/4^k, are positive and decrease. The inner product of
-// columns i < j, the sum over t of e_(t-i) e_(t-j), therefore decreases with j - i and, for a given
-// j - i, with j. Participations at 0, Separation, 2 Separation, ... are nearest to each other and
-// to the start, so they have the largest norm. The entries used here are exact. A curator that
-// rounds the entries must charge for the rounded entries.
+// The entries e_k of the matrix, binom(2k, k)/4^k, are positive and decrease. The inner product of columns i < j, the
+// sum over t of e_(t-i) e_(t-j), therefore decreases with j - i and, for a given j - i, with j. Participations at 0,
+// Separation, 2 Separation, ... are nearest to each other and to the start, so they have the largest norm. The entries
+// used here are exact. A curator that rounds the entries must charge for the rounded entries.
 func newToeplitz(multiplier float64, s PrefixSums, r Relation) (Mechanism, error) {
 	if s.Bands < 1 || s.Bands > s.Items {
 		return nil, fmt.Errorf("account: bands = %d: must be within [1, items], and there are %d", s.Bands, s.Items)
@@ -110,11 +105,10 @@ func newToeplitz(multiplier float64, s PrefixSums, r Relation) (Mechanism, error
 	return newPrefix(multiplier, s.toeplitzSquare(), r, name, s)
 }
 
-// toeplitzSquare returns the squared norm of v, rounded up. v is the sum of the matrix columns 0,
-// Separation, 2 Separation, ..., one for each participation. Let e_k be the entry on diagonal k of
-// the matrix, so that column j has the entry e_(t-j) in row t. Then v_t = e_t + v_(t-Separation) -
-// e_(t - Participations Separation): the subtracted term is the column that would follow the last
-// participation, and is zero before its first row.
+// toeplitzSquare returns the squared norm of v, rounded up. v is the sum of the matrix columns 0, Separation, 2
+// Separation, ..., one for each participation. Let e_k be the entry on diagonal k of the matrix, so that column j has
+// the entry e_(t-j) in row t. Then v_t = e_t + v_(t-Separation) - e_(t - Participations Separation): the subtracted
+// term is the column that would follow the last participation, and is zero before its first row.
 func (s PrefixSums) toeplitzSquare() float64 {
 	e, v := make([]dd, s.Items), make([]dd, s.Items)
 	x := dd{1, 0}
@@ -159,9 +153,8 @@ func newPrefix(multiplier, square float64, r Relation, name string, s PrefixSums
 	return prefixGaussian{boundGaussian{gaussianMechanism{multiplier, sensitivity}, r}, name, multiplier}, nil
 }
 
-// prefixGaussian is the Gaussian mechanism of a prefix sum. stated is the noise multiplier that the
-// caller gave: the noise's standard deviation divided by the largest norm of one contribution to an
-// item.
+// prefixGaussian is the Gaussian mechanism of a prefix sum. stated is the noise multiplier that the caller gave: the
+// noise's standard deviation divided by the largest norm of one contribution to an item.
 type prefixGaussian struct {
 	boundGaussian
 	name   string

@@ -13,11 +13,10 @@ import (
 // add in closed form and are looser than the brackets of [Composition]. A Renyi is immutable.
 type Renyi struct{ parts []Composed }
 
-// ComposeRenyi returns the composition of events in Renyi DP. It returns an error if mechanisms
-// were made for different relations, or if no valid bound is known for a mechanism. No bound is
-// known for Gaussian mixtures, for the Gaussian on a sample of fixed size, for groups of records on
-// a Poisson sample, and for the sampled Gaussian under replace-one. The divergence of the sampled
-// Gaussian under replace-one differs from its divergence under add-or-remove.
+// ComposeRenyi returns the composition of events in Renyi DP. It returns an error if mechanisms were made for different
+// relations, or if no valid bound is known for a mechanism. No bound is known for Gaussian mixtures, for the Gaussian
+// on a sample of fixed size, for groups of records on a Poisson sample, and for the sampled Gaussian under replace-one.
+// The divergence of the sampled Gaussian under replace-one differs from its divergence under add-or-remove.
 func ComposeRenyi(ctx context.Context, events []Composed) (*Renyi, error) {
 	if _, err := gather(ctx, events, 1e-3); err != nil { // for its checks
 		return nil, err
@@ -58,9 +57,8 @@ func (a *Renyi) at(e *effort, order float64) (float64, error) {
 	return sum, nil
 }
 
-// Epsilon returns an epsilon >= 0 with which the composition is (epsilon, delta)-DP, rounded up.
-// With R(a) the Renyi divergence of order a, it is the minimum over the orders a tried of (Canonne,
-// Kamath & Steinke 2020, proposition 12)
+// Epsilon returns an epsilon >= 0 with which the composition is (epsilon, delta)-DP, rounded up. With R(a) the Renyi
+// divergence of order a, it is the minimum over the orders a tried of (Canonne, Kamath & Steinke 2020, proposition 12)
 //
 //	R(a) + ln((a-1)/a) - (ln delta + ln a)/(a-1).
 //
@@ -106,10 +104,9 @@ func (a *Renyi) Delta(ctx context.Context, epsilon float64) (float64, error) {
 	return min(1, max(math.SmallestNonzeroFloat64, math.Exp(least+renyiSlack*(1+math.Abs(least))))), nil
 }
 
-// minimise returns the least bound over the Renyi orders that it tries. It first tries the orders 1
-// + e^t on a grid of t in [-6, 14], and then searches by golden section around the best grid point.
-// Every order gives a valid bound, so minimise returns the least bound found if the work allowed
-// runs out.
+// minimise returns the least bound over the Renyi orders that it tries. It first tries the orders 1 + e^t on a grid of
+// t in [-6, 14], and then searches by golden section around the best grid point. Every order gives a valid bound, so
+// minimise returns the least bound found if the work allowed runs out.
 func (a *Renyi) minimise(ctx context.Context, bound func(order, r float64) float64) (float64, error) {
 	e := newEffort(ctx, effortSearch)
 	least := math.Inf(1)
@@ -168,10 +165,9 @@ func (a *Renyi) minimise(ctx context.Context, bound func(order, r float64) float
 	return least, failed
 }
 
-// ZCDP returns a rho such that the events together are rho-zCDP, rounded up. The rho of one release
-// is mu^2/2 for a Gaussian, epsilon^2/2 for pure DP and epsilon^2/8 for bounded range. The rho of
-// the releases add (Bun & Steinke 2016; Cesar & Rogers 2021). It is an error for mechanisms without
-// a useful finite rho, such as sampled Gaussians.
+// ZCDP returns a rho such that the events together are rho-zCDP, rounded up. The rho of one release is mu^2/2 for a
+// Gaussian, epsilon^2/2 for pure DP and epsilon^2/8 for bounded range. The rho of the releases add (Bun & Steinke 2016;
+// Cesar & Rogers 2021). It is an error for mechanisms without a useful finite rho, such as sampled Gaussians.
 func ZCDP(ctx context.Context, events []Composed) (float64, error) {
 	if _, err := gather(ctx, events, 1e-3); err != nil { // for its checks
 		return 0, err
@@ -244,12 +240,11 @@ func (m sampledGaussian) renyi(order float64) (float64, error) {
 	return log / (order - 1) * (1 + renyiSlack), nil
 }
 
-// The moment of the likelihood ratio is computed in one of four ways, by the Renyi order. Integer
-// orders up to integerOrders use an exact sum. Fractional orders up to fractionalOrders are
-// integrated numerically, if momentPoints nodes are enough. Other fractional orders up to
-// integerOrders are interpolated between integer orders: ln A, the logarithm of the moment, is
-// convex in the order and 0 at order 1. Orders above integerOrders are bounded by the divergence of
-// a record that is always sampled.
+// The moment of the likelihood ratio is computed in one of four ways, by the Renyi order. Integer orders up to
+// integerOrders use an exact sum. Fractional orders up to fractionalOrders are integrated numerically, if momentPoints
+// nodes are enough. Other fractional orders up to integerOrders are interpolated between integer orders: ln A, the
+// logarithm of the moment, is convex in the order and 0 at order 1. Orders above integerOrders are bounded by the
+// divergence of a record that is always sampled.
 const fractionalOrders, integerOrders, momentPoints = 64, 1 << 16, 20_000
 
 // momentLabour bounds the work of computing one divergence of the given order.
@@ -276,9 +271,8 @@ func logExpm1(y float64) float64 {
 	return math.Log(math.Expm1(y))
 }
 
-// integerMoment returns ln(A - 1) for an integer order a, where A is the moment E (1 + w(X))^a of the
-// likelihood ratio. With q the sampling probability and mu = 1/multiplier, and since the binomial
-// weights sum to 1,
+// integerMoment returns ln(A - 1) for an integer order a, where A is the moment E (1 + w(X))^a of the likelihood ratio.
+// With q the sampling probability and mu = 1/multiplier, and since the binomial weights sum to 1,
 //
 //	A - 1 = sum_{k=2}^a binom(a,k) (1-q)^(a-k) q^k (e^((k^2-k) mu^2/2) - 1).
 func (m sampledGaussian) integerMoment(order int) float64 {
@@ -309,9 +303,8 @@ func logSum(logs []float64) float64 {
 //
 //	A - 1 = E h(w(X)),   h(w) = (1+w)^a - 1 - a w >= 0.
 //
-// Take a strip |Im x| <= s with s <= pi/(2 mu). In this strip 1 + w has no zero, and its modulus is
-// at most 1 + w(Re x). The normal density phi grows by at most e^(s^2/2). The error of the rule
-// with step d is therefore at most
+// Take a strip |Im x| <= s with s <= pi/(2 mu). In this strip 1 + w has no zero, and its modulus is at most 1 + w(Re
+// x). The normal density phi grows by at most e^(s^2/2). The error of the rule with step d is therefore at most
 //
 //	4 e^(s^2/2) (A + 1 + 2a)/(e^(2 pi s/d) - 1)
 //

@@ -22,10 +22,9 @@ func responseRenyi(order, epsilon float64) float64 {
 	return min(epsilon, v/(order-1)*(1+renyiSlack))
 }
 
-// laplaceRenyi returns the Renyi divergence of order a of the Laplace mechanism with epsilon e,
-// ln((a e^((a-1)e) + (a-1) e^(-a e))/(2a-1))/(a-1) (Mironov 2017, proposition 6). The argument of
-// the logarithm, minus 1, is a power series in e without a linear term. For small a e it is
-// computed from this series.
+// laplaceRenyi returns the Renyi divergence of order a of the Laplace mechanism with epsilon e, ln((a e^((a-1)e) +
+// (a-1) e^(-a e))/(2a-1))/(a-1) (Mironov 2017, proposition 6). The argument of the logarithm, minus 1, is a power
+// series in e without a linear term. For small a e it is computed from this series.
 func laplaceRenyi(order, epsilon float64) float64 {
 	a, e := order, epsilon
 	var v float64

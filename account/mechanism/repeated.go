@@ -56,9 +56,8 @@ func (k Repetitions) logMean(y float64) float64 {
 	return math.Log(k.Shape) + logExpm1(y) - math.Log(-math.Expm1(-s))
 }
 
-// logGamma returns, rounded up, ln(1/gamma) for the parameter gamma of the negative binomial law at
-// which the number of runs has the stated mean. All bounds on the mechanism's privacy increase with
-// ln(1/gamma), so rounding it up is safe.
+// logGamma returns, rounded up, ln(1/gamma) for the parameter gamma of the negative binomial law at which the number of
+// runs has the stated mean. All bounds on the mechanism's privacy increase with ln(1/gamma), so rounding it up is safe.
 func (k Repetitions) logGamma() float64 {
 	want := math.Log(k.Mean)
 	lo, hi := 0.0, 1.0
@@ -79,9 +78,8 @@ type repeated struct {
 	// constant is a term of the mechanism's divergence if the number of runs is negative binomial.
 	// It is the same at every order.
 	constant float64
-	// known holds the Renyi divergences of one run at a fixed set of orders, in increasing order.
-	// The field constant is computed from them. With a Poisson number of runs they bound the delta
-	// of one run.
+	// known holds the Renyi divergences of one run at a fixed set of orders, in increasing order. The field constant is
+	// computed from them. With a Poisson number of runs they bound the delta of one run.
 	known []renyiPoint
 	// pure is an epsilon with which the whole mechanism is (epsilon, 0)-DP, or 0 if no such epsilon
 	// is known.
@@ -90,12 +88,11 @@ type repeated struct {
 
 type renyiPoint struct{ order, divergence float64 }
 
-// newRepeatAndSelect returns the mechanism that runs events K times, each time with fresh noise,
-// and releases only the best output, as when hyperparameters are chosen (Liu & Talwar 2019;
-// Papernot & Steinke 2022). The choice of the best output must depend only on the outputs and on no
-// other data. K is secret and drawn anew. Each run may draw its own hyperparameters, from a law
-// that does not depend on the data. It is an error if there are no events, if an event is itself a
-// repetition, or if [ComposeRenyi] refuses the events.
+// newRepeatAndSelect returns the mechanism that runs events K times, each time with fresh noise, and releases only the
+// best output, as when hyperparameters are chosen (Liu & Talwar 2019; Papernot & Steinke 2022). The choice of the best
+// output must depend only on the outputs and on no other data. K is secret and drawn anew. Each run may draw its own
+// hyperparameters, from a law that does not depend on the data. It is an error if there are no events, if an event is
+// itself a repetition, or if [ComposeRenyi] refuses the events.
 //
 // Sources: Papernot & Steinke 2022, theorem 2 (truncated negative binomial), theorem 6 (Poisson)
 // and corollary 3 (pure). Let R(a) be the Renyi divergence of order a of one run, and R'(a) a bound
@@ -159,9 +156,8 @@ func newRepeatAndSelect(ctx context.Context, times Repetitions, events []Compose
 	return m, nil
 }
 
-// pure returns an epsilon of the whole mechanism for runs that are epsilon-DP, rounded up. It returns
-// 0 if this epsilon exceeds boundedMost, because the law of the privacy loss can then not be
-// computed.
+// pure returns an epsilon of the whole mechanism for runs that are epsilon-DP, rounded up. It returns 0 if this epsilon
+// exceeds boundedMost, because the law of the privacy loss can then not be computed.
 func (k Repetitions) pure(epsilon float64) float64 {
 	whole := round.MulUp(epsilon, 2+k.Shape)
 	if k.Poisson {
@@ -202,10 +198,9 @@ func (m *repeated) tabulate(ctx context.Context) error {
 	return nil
 }
 
-// outside returns an upper bound on the delta of one run at epsilon. It is the smaller of two
-// bounds: the bound of [Renyi.Delta], and the total variation distance, which is at most sqrt(1 -
-// e^-KL) (Bretagnolle & Huber 1979). The divergence KL is at most the Renyi divergence of the least
-// tabulated order.
+// outside returns an upper bound on the delta of one run at epsilon. It is the smaller of two bounds: the bound of
+// [Renyi.Delta], and the total variation distance, which is at most sqrt(1 - e^-KL) (Bretagnolle & Huber 1979). The
+// divergence KL is at most the Renyi divergence of the least tabulated order.
 func (m repeated) outside(epsilon float64) float64 {
 	least := math.Log(-math.Expm1(-m.known[0].divergence)) / 2
 	for _, p := range m.known {

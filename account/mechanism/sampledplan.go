@@ -110,9 +110,8 @@ func (p SampledPlan) composed(factor float64) ([]Composed, error) {
 	return events, nil
 }
 
-// Prove returns an upper bound on the plan's epsilon at delta, by the privacy-loss distributions of
-// its releases. It is an error if the bound exceeds epsilon, or if no bound is found within the work
-// allowed.
+// Prove returns an upper bound on the plan's epsilon at delta, by the privacy-loss distributions of its releases. It is
+// an error if the bound exceeds epsilon, or if no bound is found within the work allowed.
 func (p SampledPlan) Prove(ctx context.Context, epsilon, delta float64) (proven float64, err error) {
 	return p.prove(newEffort(ctx, p.effort()), epsilon, delta)
 }
@@ -175,11 +174,10 @@ func (p SampledPlan) calibrate(e *effort, epsilon, delta float64) (scaled Sample
 	if err != nil {
 		return SampledPlan{}, 0, err
 	}
-	// The calibration brackets delta at the stated epsilon, but the proof brackets epsilon at the
-	// stated delta. The upper end of epsilon may exceed the stated epsilon even if the upper end of
-	// delta is at most the stated delta. The difference is at most the width of the bracket of
-	// epsilon, or more if the work allowed runs out. The factor is then increased and the proof is
-	// tried again.
+	// The calibration brackets delta at the stated epsilon, but the proof brackets epsilon at the stated delta. The
+	// upper end of epsilon may exceed the stated epsilon even if the upper end of delta is at most the stated delta.
+	// The difference is at most the width of the bracket of epsilon, or more if the work allowed runs out. The factor
+	// is then increased and the proof is tried again.
 	more := planWidth
 	for try := 1; ; try++ {
 		scaled = p.scaled(factor)

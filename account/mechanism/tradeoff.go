@@ -17,16 +17,14 @@ const tradeoffPoints = 96
 // which delta is at most tradeoffLeast.
 const tradeoffLeast = 1e-9
 
-// TradeOff brackets the trade-off function at each alpha in [0, 1]. The value at alpha is the least
-// type II error of any test between two neighbouring tables whose type I error is alpha, in the
-// worse of the two orders of the tables. With delta(epsilon) the larger of the deltas of the two
-// orders (Dong, Roth & Su 2022, proposition 6),
+// TradeOff brackets the trade-off function at each alpha in [0, 1]. The value at alpha is the least type II error of
+// any test between two neighbouring tables whose type I error is alpha, in the worse of the two orders of the tables.
+// With delta(epsilon) the larger of the deltas of the two orders (Dong, Roth & Su 2022, proposition 6),
 //
 //	beta = max over epsilon >= 0 of max(0, 1 - delta - e^epsilon alpha, e^-epsilon (1 - delta - alpha)).
 //
-// The lower end is the value to report: no attack has a smaller error. It is the maximum over
-// finitely many epsilons. For the upper end, delta is also bounded from below between these
-// epsilons, by secants: delta is convex in e^epsilon.
+// The lower end is the value to report: no attack has a smaller error. It is the maximum over finitely many epsilons.
+// For the upper end, delta is also bounded from below between these epsilons, by secants: delta is convex in e^epsilon.
 func (c *Composition) TradeOff(ctx context.Context, alphas []float64) ([]Bracket, error) {
 	for i, a := range alphas {
 		if !(a >= 0 && a <= 1) {
@@ -74,9 +72,8 @@ func (c *Composition) tradeOff(e *effort, alphas []float64) ([]Bracket, error) {
 // range of float64.
 const tradeoffMost = 700
 
-// reach returns the largest epsilon from which a trade-off curve is computed: an epsilon at which
-// delta is at most tradeoffLeast, or tradeoffMost if tradeoffMost is smaller or no such epsilon was
-// found.
+// reach returns the largest epsilon from which a trade-off curve is computed: an epsilon at which delta is at most
+// tradeoffLeast, or tradeoffMost if tradeoffMost is smaller or no such epsilon was found.
 func (c *Composition) reach(e *effort) (last float64, err error) {
 	err = e.lend(effortReach, func(e *effort) error {
 		var b Bracket
@@ -108,9 +105,8 @@ func tradeOff(u []float64, delta []Bracket, alpha float64) Bracket {
 		if k == last {
 			break
 		}
-		// lines are lower bounds on delta between u[k] and u[k+1]. One line is the constant delta
-		// at u[k+1]. The other lines are the secants of the neighbouring intervals, extended into
-		// this interval.
+		// lines are lower bounds on delta between u[k] and u[k+1]. One line is the constant delta at u[k+1]. The other
+		// lines are the secants of the neighbouring intervals, extended into this interval.
 		lines := []line{{u[k+1], delta[k+1].Lower, 0}}
 		if k > 0 {
 			lines = append(lines, line{u[k], delta[k].Lower, (delta[k].Lower - delta[k-1].Upper) / (u[k] - u[k-1])})
@@ -129,9 +125,8 @@ type line struct{ at, value, slope float64 }
 
 func (l line) on(u float64) float64 { return l.value + l.slope*(u-l.at) }
 
-// highest returns the largest value of gain(u, delta) over u in [a, b], where delta is the largest
-// value of the lines at u, but at least 0. gain is monotone along a line, so its maximum is at a,
-// at b or where two lines meet.
+// highest returns the largest value of gain(u, delta) over u in [a, b], where delta is the largest value of the lines
+// at u, but at least 0. gain is monotone along a line, so its maximum is at a, at b or where two lines meet.
 func highest(lines []line, a, b float64, gain func(u, delta float64) float64) float64 {
 	at := []float64{a, b}
 	for i, l := range lines {

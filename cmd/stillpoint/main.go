@@ -230,9 +230,8 @@ var errMoved = errors.New("experiment is a command of the laboratory, which the 
 
 func (*experimentCommand) Run() error { return errMoved }
 
-// heapShare is the heap's limit without heapBase, as a percentage of the configured memory. Near the limit
-// the garbage collector runs more often. Without a limit, garbage from reading the table could double the
-// heap.
+// heapShare is the heap's limit without heapBase, as a percentage of the configured memory. Near the limit the garbage
+// collector runs more often. Without a limit, garbage from reading the table could double the heap.
 const heapShare = 110
 
 // heapBase is a number of bytes that is added to the heap's limit.

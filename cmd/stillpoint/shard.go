@@ -57,9 +57,8 @@ func shardKey(r *bufio.Reader) (fitting.ShardKey, error) {
 	return key, nil
 }
 
-// awaitKey reads the key as shardKey does. If the context ends before the key is read, awaitKey returns the
-// context's error. It sets no time limit, since the program that writes the key may partition the table
-// first.
+// awaitKey reads the key as shardKey does. If the context ends before the key is read, awaitKey returns the context's
+// error. It sets no time limit, since the program that writes the key may partition the table first.
 func awaitKey(ctx context.Context, r *bufio.Reader) (fitting.ShardKey, error) {
 	type read struct {
 		key fitting.ShardKey

@@ -25,9 +25,8 @@ import (
 
 // Config describes a simulated session.
 type Config struct {
-	// Rows are rows of equal length and of norm at most 1, and Targets their targets. A row of larger
-	// norm, or a target that is not finite, makes a faulty record, which contributes zero to every
-	// answer.
+	// Rows are rows of equal length and of norm at most 1, and Targets their targets. A row of larger norm, or a target
+	// that is not finite, makes a faulty record, which contributes zero to every answer.
 	Rows    [][]float32
 	Targets []float64
 	// Absent lists the numbers of rows that are left out of every sum, although random bits are drawn for
@@ -196,11 +195,10 @@ func Record(c Config) (*Recording, error) {
 	return r, nil
 }
 
-// Replay opens a simulated session that computes and charges like any other, but releases the answers of
-// the given exchanges, in their order. If the seed, the relation and the number of rows are the same as in
-// the recorded session, cohorts and samples have the same row numbers as there. Between two replays on
-// tables that differ in one row, the exact answers then differ by that row's contribution to the recorded
-// queries.
+// Replay opens a simulated session that computes and charges like any other, but releases the answers of the given
+// exchanges, in their order. If the seed, the relation and the number of rows are the same as in the recorded session,
+// cohorts and samples have the same row numbers as there. Between two replays on tables that differ in one row, the
+// exact answers then differ by that row's contribution to the recorded queries.
 func Replay(c Config, exchanges []Exchange) (*Recording, error) {
 	r := &Recording{frozen: copies(exchanges)}
 	if err := r.open(c); err != nil {

@@ -23,9 +23,8 @@ type Options struct {
 	Effort Effort
 	// Records is the largest number of generated records; zero means 1000.
 	Records int
-	// Runs is the number of times that the attack runs the configuration on each of two neighbouring tables.
-	// The attack is a test that guesses from the releases which of the two tables was used. Zero means no
-	// attack.
+	// Runs is the number of times that the attack runs the configuration on each of two neighbouring tables. The attack
+	// is a test that guesses from the releases which of the two tables was used. Zero means no attack.
 	Runs int
 	// Progress, if not nil, is called after each run with the number of runs done and the
 	// approximate total.

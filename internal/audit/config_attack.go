@@ -89,11 +89,10 @@ func (r *Result) attack(ctx context.Context, s Subject, p pair, runs int, progre
 	return nil
 }
 
-// target chooses the pair of records to attack from two pairs. The first is p, the pair that was easiest to
-// distinguish in the recorded run. The second is one row with two different targets or, under
-// add-or-remove, a row and no row. The second pair is easy to distinguish in every run. target makes six
-// runs with other random bits and returns the pair whose exact answers differ more over these runs. If p
-// holds no records, target returns p.
+// target chooses the pair of records to attack from two pairs. The first is p, the pair that was easiest to distinguish
+// in the recorded run. The second is one row with two different targets or, under add-or-remove, a row and no row. The
+// second pair is easy to distinguish in every run. target makes six runs with other random bits and returns the pair
+// whose exact answers differ more over these runs. If p holds no records, target returns p.
 func (s Subject) target(ctx context.Context, p pair) (pair, error) {
 	if p.a.Row == nil {
 		return p, nil
@@ -122,9 +121,8 @@ func (s Subject) target(ctx context.Context, p pair) (pair, error) {
 	return best, nil
 }
 
-// likelihood runs the subject, the audited run, on the first or the second table of the pair. It
-// returns the log-likelihood of the released values under the second table minus their
-// log-likelihood under the first.
+// likelihood runs the subject, the audited run, on the first or the second table of the pair. It returns the
+// log-likelihood of the released values under the second table minus their log-likelihood under the first.
 func (s Subject) likelihood(ctx context.Context, p pair, seed uint64, second bool) (float64, error) {
 	sum, _, err := s.compare(ctx, p, seed, second)
 	return sum, err
@@ -288,9 +286,8 @@ type Statistic func(seed uint64, second bool) (float64, error)
 // Runs holds the statistics of independent runs on two neighbouring tables.
 type Runs struct{ First, Second []float64 }
 
-// Collect runs a statistic the given number of times on each table. Each run has its own seed: seed,
-// seed+2, ... on the first table and seed+1, seed+3, ... on the second. Collect stops at the first error
-// and returns it.
+// Collect runs a statistic the given number of times on each table. Each run has its own seed: seed, seed+2, ... on the
+// first table and seed+1, seed+3, ... on the second. Collect stops at the first error and returns it.
 func Collect(runs int, seed uint64, s Statistic) (Runs, error) {
 	if runs < 1 {
 		return Runs{}, fmt.Errorf("audit: runs = %d: must be >= 1", runs)
@@ -340,20 +337,18 @@ type Lower struct {
 	FalsePositive, FalseNegative float64
 }
 
-// LowerGaussian bounds epsilon from below for the given delta. It chooses a threshold test on the first quarter of
-// the runs and evaluates it on the others. Both error rates are replaced by upper confidence bounds, each of which
-// fails with probability (1 - confidence)/2 (Nasr, Hayes, Steinke, Balle, Tramer, Jagielski, Carlini and Terzis
-// 2023). It is for mechanisms that are known to be exactly as private as some Gaussian mechanism: their trade-off
-// function is
+// LowerGaussian bounds epsilon from below for the given delta. It chooses a threshold test on the first quarter of the
+// runs and evaluates it on the others. Both error rates are replaced by upper confidence bounds, each of which fails
+// with probability (1 - confidence)/2 (Nasr, Hayes, Steinke, Balle, Tramer, Jagielski, Carlini and Terzis 2023). It is
+// for mechanisms that are known to be exactly as private as some Gaussian mechanism: their trade-off function is
 //
 //	Phi(Phi^-1(1-p) - mu)    for some mu.
 //
-// It needs far fewer runs, because a single test then determines the whole function: mu >= Phi^-1(1-p) -
-// Phi^-1(q) for the error rates p and q of any test (Nasr et al. 2023). Mu is a valid lower bound on the mu
-// of mu-GDP for every mechanism. Epsilon is valid only for mechanisms that are exactly as private as a
-// Gaussian mechanism. Another mechanism with the same lower bound Mu may have a smaller epsilon.
-// LowerGaussian returns an error if delta is not > 0, if a table has fewer than 8 runs, and if an argument
-// is out of range.
+// It needs far fewer runs, because a single test then determines the whole function: mu >= Phi^-1(1-p) - Phi^-1(q) for
+// the error rates p and q of any test (Nasr et al. 2023). Mu is a valid lower bound on the mu of mu-GDP for every
+// mechanism. Epsilon is valid only for mechanisms that are exactly as private as a Gaussian mechanism. Another
+// mechanism with the same lower bound Mu may have a smaller epsilon. LowerGaussian returns an error if delta is not >
+// 0, if a table has fewer than 8 runs, and if an argument is out of range.
 func LowerGaussian(r Runs, delta, confidence float64) (Lower, error) {
 	if !(delta > 0) {
 		return Lower{}, fmt.Errorf("audit: delta = %v: must be > 0 for a Gaussian bound", delta)
@@ -378,9 +373,8 @@ func muOfRates(p, q float64) float64 {
 	return max(0, -distuv.UnitNormal.Quantile(p)-distuv.UnitNormal.Quantile(q)-0x1p-40)
 }
 
-// lower chooses the threshold test with the largest gain on the first quarter of the runs, where gain is a
-// function of the test's two error rates. It then bounds the error rates of this test from above, on the
-// other runs.
+// lower chooses the threshold test with the largest gain on the first quarter of the runs, where gain is a function of
+// the test's two error rates. It then bounds the error rates of this test from above, on the other runs.
 func lower(r Runs, delta, confidence float64, gain func(p, q float64) float64) (Lower, error) {
 	n := min(len(r.First), len(r.Second))
 	switch {

@@ -12,7 +12,6 @@
 // Lower bounds on epsilon come from attacks on whole runs: a test guesses from the releases which
 // of two neighbouring tables was used.
 //
-// All runs are on generated tables, in simulated sessions. These sessions run the same code as
-// sessions on real records and mark every event as simulated. An audit can find faults; it cannot
-// prove that there are none.
+// All runs are on generated tables, in simulated sessions. These sessions run the same code as sessions on real records
+// and mark every event as simulated. An audit can find faults; it cannot prove that there are none.
 package audit

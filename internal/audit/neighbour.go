@@ -19,11 +19,10 @@ type candidate struct {
 	Why string
 }
 
-// absent returns the candidate (replacement for a record) that stands for no record. The table keeps the
-// position, but every sum leaves it out, and random bits for the position are drawn and not used. For a
-// fixed cohort this has the same effect as removing the record, for two reasons. A sum is shifted by a
-// public centre times the declared number of records, not the true number. And the random bits of other
-// records do not depend on this record.
+// absent returns the candidate (replacement for a record) that stands for no record. The table keeps the position, but
+// every sum leaves it out, and random bits for the position are drawn and not used. For a fixed cohort this has the
+// same effect as removing the record, for two reasons. A sum is shifted by a public centre times the declared number of
+// records, not the true number. And the random bits of other records do not depend on this record.
 func absent(dim int) candidate {
 	return candidate{Record{make([]float32, dim), math.NaN()}, "without the record"}
 }
@@ -101,9 +100,8 @@ func plain(l loss.Loss) []float64 {
 	return []float64{-1, -.75, -.5, -.25, 0, .25, .5, .75, 1}
 }
 
-// random returns an ordinary record as a candidate for replacement. It has a random row and a random target
-// that the loss accepts. The norm of the row is 1 in half of all cases, and otherwise uniform between 0 and
-// 1.
+// random returns an ordinary record as a candidate for replacement. It has a random row and a random target that the
+// loss accepts. The norm of the row is 1 in half of all cases, and otherwise uniform between 0 and 1.
 func random(r *rand.Rand, dim int, l loss.Loss) candidate {
 	if u, ok := l.(loss.Units); ok {
 		return randomUnit(r, dim, u)
@@ -178,9 +176,8 @@ func worst(r *rand.Rand, l loss.Loss, dim int, terms []query.Term) []candidate {
 	return list
 }
 
-// rowOf is one row w of a parameter matrix, and the same row of the query's step from its previous point;
-// step is nil if the query has no step. A loss with several margins has a row of parameters for each
-// margin.
+// rowOf is one row w of a parameter matrix, and the same row of the query's step from its previous point; step is nil
+// if the query has no step. A loss with several margins has a row of parameters for each margin.
 type rowOf struct{ w, step []float64 }
 
 // rowsOf splits the parameters of a query's terms into rows of length dim, one for each margin of
@@ -317,9 +314,8 @@ func (s Subject) around(r *rand.Rand, i int, exchanges []simulate.Exchange, most
 	return list
 }
 
-// terms returns the terms of the query of an exchange (a query with its exact and its released answer). For
-// a private selection these are the terms of all scores. For a pass of stable SGD it is the gradient at the
-// starting point.
+// terms returns the terms of the query of an exchange (a query with its exact and its released answer). For a private
+// selection these are the terms of all scores. For a pass of stable SGD it is the gradient at the starting point.
 func (s Subject) terms(x simulate.Exchange) []query.Term {
 	switch q := x.Asked.(type) {
 	case query.Question:

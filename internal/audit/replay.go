@@ -32,9 +32,8 @@ type call struct {
 	answered bool
 }
 
-// trace holds everything about a run that is visible from outside: calls to the session, steps shown,
-// result, error and charged events. It also holds the run's exchanges: each query with its exact and its
-// released answer.
+// trace holds everything about a run that is visible from outside: calls to the session, steps shown, result, error and
+// charged events. It also holds the run's exchanges: each query with its exact and its released answer.
 type trace struct {
 	calls     []call
 	steps     []optimize.Step
@@ -46,10 +45,9 @@ type trace struct {
 	kinds []string
 }
 
-// trace runs the subject, the audited run, on a table. If frozen is nil, trace records the run. Otherwise
-// it replays the run: every query gets the released answer that frozen holds. It returns an error if the
-// session cannot be opened or the context ends. An error of the run itself, or a panic, is part of the
-// trace.
+// trace runs the subject, the audited run, on a table. If frozen is nil, trace records the run. Otherwise it replays
+// the run: every query gets the released answer that frozen holds. It returns an error if the session cannot be opened
+// or the context ends. An error of the run itself, or a panic, is part of the trace.
 func (s Subject) trace(ctx context.Context, t Table, frozen []simulate.Exchange) (*trace, error) {
 	session, err := s.open(t, frozen)
 	if err != nil {
@@ -200,9 +198,8 @@ func (c call) question() any {
 	return c.asked
 }
 
-// movement returns how far the change of one record moved an answer: the distance of the exact answers in x
-// and y, divided by the charged sensitivity. x and y are exchanges with the same query on two neighbouring
-// tables.
+// movement returns how far the change of one record moved an answer: the distance of the exact answers in x and y,
+// divided by the charged sensitivity. x and y are exchanges with the same query on two neighbouring tables.
 //
 // For a Poisson sample under replace-one, the charged sensitivity is the contribution of one record. The
 // accountant treats a replacement as one record that leaves and another that joins, and the contributions

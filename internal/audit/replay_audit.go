@@ -173,10 +173,9 @@ func (q *inquiry) note(neighbour string, list []Violation) {
 	}
 }
 
-// replace replaces some records of the table, one at a time, by each of their candidates, and replays the
-// run on each table. It then compares all pairs of replays whose tables are neighbours. Under replace-one,
-// these are all pairs of candidates for a position. Under add-or-remove, they pair the table without the
-// record with each other table.
+// replace replaces some records of the table, one at a time, by each of their candidates, and replays the run on each
+// table. It then compares all pairs of replays whose tables are neighbours. Under replace-one, these are all pairs of
+// candidates for a position. Under add-or-remove, they pair the table without the record with each other table.
 func (q *inquiry) replace(ctx context.Context) error {
 	size := 0
 	for _, x := range q.recorded.exchanges {

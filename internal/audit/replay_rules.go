@@ -101,9 +101,8 @@ func (s Subject) recorded(t *trace, f *faults) {
 	}
 }
 
-// disjoint adds a violation to f if two drawn cohorts share a record. Drawn cohorts are charged in
-// parallel, which is valid only without a shared record. Poisson samples may share records, since their
-// accountant allows for it.
+// disjoint adds a violation to f if two drawn cohorts share a record. Drawn cohorts are charged in parallel, which is
+// valid only without a shared record. Poisson samples may share records, since their accountant allows for it.
 func disjoint(exchanges []simulate.Exchange, f *faults) {
 	owner := map[int32]uint64{}
 	for k, x := range exchanges {
@@ -121,11 +120,10 @@ func disjoint(exchanges []simulate.Exchange, f *faults) {
 	}
 }
 
-// clipSteps returns the largest movement of a sum by one record that follows from the query itself, in
-// steps of the grid to which answers are rounded. It is the clip norm times a factor. Under replace-one the
-// factor is 2, or sqrt 2 if two records' contributions are at most a right angle apart. Under add-or-remove
-// and for Poisson samples it is 1. clipSteps returns zero for kinds of query that this package does not
-// know.
+// clipSteps returns the largest movement of a sum by one record that follows from the query itself, in steps of the
+// grid to which answers are rounded. It is the clip norm times a factor. Under replace-one the factor is 2, or sqrt 2
+// if two records' contributions are at most a right angle apart. Under add-or-remove and for Poisson samples it is 1.
+// clipSteps returns zero for kinds of query that this package does not know.
 func (s Subject) clipSteps(x simulate.Exchange) float64 {
 	factor := 2.
 	if s.relation() == account.AddOrRemove || x.Event.Kind == account.SampledGaussian {
@@ -163,12 +161,11 @@ func boundSteps(x simulate.Exchange) float64 {
 	return x.Event.Sensitivity * x.Scale
 }
 
-// column returns the largest norm of a column of the matrix by which a prefix-sum mechanism multiplies its
-// items before it adds noise. It is the factor by which a movement of one item moves the vector to which
-// noise is added. For the tree mechanism it is the square root of the number of nodes that contain the
-// first value. For the square-root matrix it is the norm of the first column. Its entries binom(2k,k)/4^k
-// are rounded to multiples of 2^-16 or, for more than 2^12 items, of 2^-(q+4) with 2^q the next power of
-// two.
+// column returns the largest norm of a column of the matrix by which a prefix-sum mechanism multiplies its items before
+// it adds noise. It is the factor by which a movement of one item moves the vector to which noise is added. For the
+// tree mechanism it is the square root of the number of nodes that contain the first value. For the square-root matrix
+// it is the norm of the first column. Its entries binom(2k,k)/4^k are rounded to multiples of 2^-16 or, for more than
+// 2^12 items, of 2^-(q+4) with 2^q the next power of two.
 func column(p query.Prefix) float64 {
 	if p.Factorization == query.Tree {
 		levels := 0

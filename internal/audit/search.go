@@ -98,10 +98,9 @@ func (c candidate) vector() []float64 {
 	return v
 }
 
-// recordOf is the inverse of vector: it returns the record with the features and the target in v. A target
-// outside the range of the loss, or a row longer than 1, is first moved into its range. The parameter was
-// is the record before the change. If it is faulty, recordOf returns it unchanged, since no search improves
-// it.
+// recordOf is the inverse of vector: it returns the record with the features and the target in v. A target outside the
+// range of the loss, or a row longer than 1, is first moved into its range. The parameter was is the record before the
+// change. If it is faulty, recordOf returns it unchanged, since no search improves it.
 func recordOf(v []float64, was candidate, l loss.Loss) candidate {
 	if u, ok := l.(loss.Units); ok {
 		return climbedUnit(v, was, u)
@@ -121,9 +120,8 @@ func recordOf(v []float64, was candidate, l loss.Loss) candidate {
 	return candidate{Record{narrow(v[:len(v)-1]), y}, was.Why + ", climbed"}
 }
 
-// Forms returns the names of the forms of query (a gradient, a difference of gradients, and so on) that
-// Search can examine for losses phi(<w,x>, y). For other losses Search can examine only some of these
-// forms.
+// Forms returns the names of the forms of query (a gradient, a difference of gradients, and so on) that Search can
+// examine for losses phi(<w,x>, y). For other losses Search can examine only some of these forms.
 func Forms() []string {
 	var names []string
 	for _, f := range forms(loss.Logistic()) {
@@ -132,9 +130,8 @@ func Forms() []string {
 	return names
 }
 
-// forms returns the forms of query that Search examines for a loss. They are the forms that a prefix sum
-// can add up, a sum of several of these forms, the forms that a private selection can use, and all other
-// forms that the loss allows.
+// forms returns the forms of query that Search examines for a loss. They are the forms that a prefix sum can add up, a
+// sum of several of these forms, the forms that a private selection can use, and all other forms that the loss allows.
 func forms(l loss.Loss) []query.Form { return slices.Concat(vectors(), numbers(), alone(l)) }
 
 // searchDim is the number of features of the records in a search. Two are enough: a row can then
@@ -211,10 +208,9 @@ func (h *hunt) search(ctx context.Context, steps int) error {
 // rows, it is the sum over all rows.
 func (h *hunt) features() int { return loss.RecordFeatures(h.loss, searchDim) }
 
-// start returns a random vector from which to search. It holds, in this order: the query's point w, a
-// direction, a number from which ratio computes the length of a step on a logarithmic scale, and two
-// records, each as its features and its target. The query's second point is w minus the step of this length
-// in the direction.
+// start returns a random vector from which to search. It holds, in this order: the query's point w, a direction, a
+// number from which ratio computes the length of a step on a logarithmic scale, and two records, each as its features
+// and its target. The query's second point is w minus the step of this length in the direction.
 func (h *hunt) start() []float64 {
 	n := loss.Parameters(h.loss, h.features())
 	v := make([]float64, 2*n+1+2*(h.features()+1))
@@ -247,9 +243,8 @@ func (h *hunt) ends() (list [][]float64) {
 	return list
 }
 
-// ratio makes the query that the vector v of the search describes on two tables, one with each of
-// v's two records. It returns the distance of the two exact answers, divided by the charged
-// sensitivity.
+// ratio makes the query that the vector v of the search describes on two tables, one with each of v's two records. It
+// returns the distance of the two exact answers, divided by the charged sensitivity.
 func (h *hunt) ratio(ctx context.Context, v []float64) (float64, error) {
 	d := h.features()
 	n := loss.Parameters(h.loss, d)

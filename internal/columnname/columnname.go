@@ -12,10 +12,9 @@ import (
 // longestName is the largest number of characters of a cell that is accepted as a name.
 const longestName = 100
 
-// All reports whether a table's first row may be shown in messages as the names of its
-// columns. If a table has no header row, its first row is a record. If its line ends are not
-// recognised, its first row holds every record. A record must not be quoted. A row therefore does not look
-// like names if any of its cells
+// All reports whether a table's first row may be shown in messages as the names of its columns. If a table has no
+// header row, its first row is a record. If its line ends are not recognised, its first row holds every record. A
+// record must not be quoted. A row therefore does not look like names if any of its cells
 //
 //   - is empty (except the first, which many programs leave empty above row numbers)
 //     or equal to another cell;

@@ -30,9 +30,8 @@ import (
 	"sync"
 )
 
-// crashes runs its function only once and then returns the same results. After the first call file
-// descriptor 2 is the null device, so a second run would return a copy of the null device as the standard
-// error.
+// crashes runs its function only once and then returns the same results. After the first call file descriptor 2 is the
+// null device, so a second run would return a copy of the null device as the standard error.
 var crashes = sync.OnceValues(func() (*os.File, error) {
 	if err := debug.SetCrashOutput(nil, debug.CrashOptions{}); err != nil {
 		return nil, fmt.Errorf("crashsafe: crash output: must be given up: %w", err)

@@ -5,10 +5,9 @@ import (
 	"io/fs"
 )
 
-// Disk has the operations of a file system that a folder of results needs. Only synced state survives a
-// crash for certain: a file's content after File.Sync, and the names in a folder after SyncFolder of that
-// folder. [System] is the real file system. Tests use a file system in memory that simulates crashes
-// (package durabletest).
+// Disk has the operations of a file system that a folder of results needs. Only synced state survives a crash for
+// certain: a file's content after File.Sync, and the names in a folder after SyncFolder of that folder. [System] is the
+// real file system. Tests use a file system in memory that simulates crashes (package durabletest).
 type Disk interface {
 	// Mkdir makes one folder. The error is fs.ErrExist if the name is taken.
 	Mkdir(path string) error

@@ -47,9 +47,8 @@ func New(seed uint64, features int, centres []float64, scale, amplitude float64,
 	return b
 }
 
-// Frequencies draws the frequencies of pairs of features from a public seed: for each pair one number for each
-// column, independent and normal with the standard deviation that New describes. The bits are the same on every
-// machine.
+// Frequencies draws the frequencies of pairs of features from a public seed: for each pair one number for each column,
+// independent and normal with the standard deviation that New describes. The bits are the same on every machine.
 func Frequencies(seed uint64, pairs, columns int, deviations ...float64) []float64 {
 	const use = 0xeffec75 // other uses of a public seed have other numbers
 	if len(deviations) == 0 {

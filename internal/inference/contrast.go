@@ -98,9 +98,8 @@ func (f *Fit) remainder(c *mat.VecDense, length float64) float64 {
 // (lab/results/inference.md, "Coverage").
 const WidenedAt, WithheldAt = .25, 1
 
-// reduce converts a contrast, a linear combination of the model's weights, to a linear combination
-// of the columns' coefficients. present is false if no column has a nonzero factor, or if a dropped feature has
-// one.
+// reduce converts a contrast, a linear combination of the model's weights, to a linear combination of the columns'
+// coefficients. present is false if no column has a nonzero factor, or if a dropped feature has one.
 func (f *Fit) reduce(weights []float64) (c *mat.VecDense, present bool) {
 	c = mat.NewVecDense(len(f.Columns), nil)
 	for i, column := range f.Columns {

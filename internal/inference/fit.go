@@ -36,10 +36,9 @@ type Fit struct {
 	Beta       []float64 `json:"beta"`
 	Covariance []float64 `json:"covariance,omitempty"`
 	Sampling   []float64 `json:"sampling_covariance,omitempty"`
-	// Allowance is a bound on the remainder of the Newton step, on the scale of the margin
-	// (Estimate.Allowance). The method Contrast withholds an interval that is short compared with the
-	// allowance. Metric is the matrix P of the package documentation, stored like Covariance. Records is
-	// the number of records.
+	// Allowance is a bound on the remainder of the Newton step, on the scale of the margin (Estimate.Allowance). The
+	// method Contrast withholds an interval that is short compared with the allowance. Metric is the matrix P of the
+	// package documentation, stored like Covariance. Records is the number of records.
 	Allowance float64   `json:"allowance"`
 	Metric    []float64 `json:"metric"`
 	Records   float64   `json:"records"`
@@ -53,9 +52,8 @@ type Fit struct {
 	// LeastCurvature is the smallest eigenvalue of the released curvature divided by the largest
 	// eigenvalue to expect of its noise (the function Edge).
 	LeastCurvature float64 `json:"least_curvature_in_edges"`
-	// LeastDirection is the change of the coefficients along which the released curvature is smallest. It
-	// has an entry for each column, and its largest entry in absolute value is 1 or -1. It is empty in
-	// files of earlier versions.
+	// LeastDirection is the change of the coefficients along which the released curvature is smallest. It has an entry
+	// for each column, and its largest entry in absolute value is 1 or -1. It is empty in files of earlier versions.
 	LeastDirection []float64 `json:"least_direction,omitempty"`
 	// Halfway reports that the curvature was released halfway along the predicted last Newton step. If
 	// Halfway is false, the curvature was released at the point where this step begins.

@@ -23,9 +23,8 @@ type Bounds struct {
 	// MomentSigma is the standard deviation of the noise in a diagonal entry of the released second
 	// moment of the rows.
 	MomentSigma float64
-	// Unit gives the standard deviation of the noise in a diagonal entry of the released curvature (the
-	// Hessian). For reach B and a loss whose second derivative is at most b, the standard deviation is Unit
-	// b B^2.
+	// Unit gives the standard deviation of the noise in a diagonal entry of the released curvature (the Hessian). For
+	// reach B and a loss whose second derivative is at most b, the standard deviation is Unit b B^2.
 	Unit float64
 	// Usual is the assumed mean of the loss's second derivative over the rows, as a share of the second
 	// derivative's upper bound.
@@ -87,13 +86,12 @@ const (
 	leastOfLevel = 4
 )
 
-// Shorten drops columns until the smallest eigenvalue of the second moment exceeds the noise of the second
-// moment, and the smallest eigenvalue predicted for the curvature exceeds the noise of the curvature (the
-// function hidden). In each round it drops one column: the column with the largest entry, in absolute
-// value, in the eigenvector of the second moment's smallest eigenvalue. A column that is Kept is never
-// dropped. A dropped level counts as the reference level, which does not change the moments of the other
-// columns. (Merging the level with a second level would be worse: the merged column has the mean of both
-// moments and the same noise, so a rare level would hide the second level.)
+// Shorten drops columns until the smallest eigenvalue of the second moment exceeds the noise of the second moment, and
+// the smallest eigenvalue predicted for the curvature exceeds the noise of the curvature (the function hidden). In each
+// round it drops one column: the column with the largest entry, in absolute value, in the eigenvector of the second
+// moment's smallest eigenvalue. A column that is Kept is never dropped. A dropped level counts as the reference level,
+// which does not change the moments of the other columns. (Merging the level with a second level would be worse: the
+// merged column has the mean of both moments and the same noise, so a rare level would hide the second level.)
 //
 // moment is the released second moment of all features. Shorten returns the shape of the short formula and
 // the dropped features in the order in which they were dropped.
@@ -138,11 +136,10 @@ func (e *spectrum) free(columns []Column) int {
 	return 0
 }
 
-// hidden reports whether the column worst has to be dropped. v is the smallest eigenvalue of the released
-// second moment, and worst the column with the largest entry in the eigenvector of v. hidden returns true
-// if v is at most least or leastOfLevel standard deviations of the noise of the second moment, or if the
-// curvature predicted along the eigenvector is below shortest times the largest eigenvalue of the
-// curvature's noise.
+// hidden reports whether the column worst has to be dropped. v is the smallest eigenvalue of the released second
+// moment, and worst the column with the largest entry in the eigenvector of v. hidden returns true if v is at most
+// least or leastOfLevel standard deviations of the noise of the second moment, or if the curvature predicted along the
+// eigenvector is below shortest times the largest eigenvalue of the curvature's noise.
 func hidden(v float64, s *Shape, worst Column, b Bounds) bool {
 	limit := float64(least)
 	if worst.Level {

@@ -226,10 +226,9 @@ func (e *Estimate) step(r Released, d *mat.VecDense) {
 // firstEdges is the smallest eigenvalue that NewtonStep takes the curvature for, in edges of its noise.
 const firstEdges = 3
 
-// NewtonStep returns the Newton step -H^-1 g for a released gradient g and a released curvature H. sigma is
-// the standard deviation of the noise in a diagonal entry of H. Eigenvalues of H below
-// the floor of firstEdges edges of the noise (the function Edge) are raised to that floor. This keeps the step
-// short along directions that the noise hides.
+// NewtonStep returns the Newton step -H^-1 g for a released gradient g and a released curvature H. sigma is the
+// standard deviation of the noise in a diagonal entry of H. Eigenvalues of H below the floor of firstEdges edges of the
+// noise (the function Edge) are raised to that floor. This keeps the step short along directions that the noise hides.
 func NewtonStep(gradient []float64, curvature *mat.SymDense, sigma float64) ([]float64, error) {
 	k := len(gradient)
 	h, err := decompose(curvature)
@@ -247,11 +246,10 @@ func NewtonStep(gradient []float64, curvature *mat.SymDense, sigma float64) ([]f
 	return out, nil
 }
 
-// Ahead predicts a share of the Newton step at a point at which the gradient g has been released and the
-// curvature has not. It returns share times -H^-1 g, where H is the curvature released at an earlier point.
-// sigma is the standard deviation of the noise in a diagonal entry of H. Ahead returns nil if the smallest
-// eigenvalue of H is below leastEdges times the largest eigenvalue to expect of the noise in H, since the
-// step could then have any direction.
+// Ahead predicts a share of the Newton step at a point at which the gradient g has been released and the curvature has
+// not. It returns share times -H^-1 g, where H is the curvature released at an earlier point. sigma is the standard
+// deviation of the noise in a diagonal entry of H. Ahead returns nil if the smallest eigenvalue of H is below
+// leastEdges times the largest eigenvalue to expect of the noise in H, since the step could then have any direction.
 func Ahead(gradient []float64, curvature *mat.SymDense, sigma, share float64) ([]float64, error) {
 	h, err := decompose(curvature)
 	if err != nil || h.values[0] < leastEdges*Edge(sigma, len(gradient)) {

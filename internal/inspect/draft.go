@@ -18,11 +18,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/yamltext"
 )
 
-// Draft drafts the columns of a schema from the cells of a public table. Each column has a note that states
-// name as its source. missing are the texts that mark missing cells in the table, with "" first. It is nil
-// if no marker except "" occurs. Rows whose number of cells differs from the header's are left out. The
-// table must be public: drafting from a private table would release bounds and values of its cells without
-// accounting.
+// Draft drafts the columns of a schema from the cells of a public table. Each column has a note that states name as its
+// source. missing are the texts that mark missing cells in the table, with "" first. It is nil if no marker except ""
+// occurs. Rows whose number of cells differs from the header's are left out. The table must be public: drafting from a
+// private table would release bounds and values of its cells without accounting.
 func Draft(ctx context.Context, path string, as dataset.CSV, name string) (columns map[string]Drafted,
 	missing []string, err error) {
 	var seen []*seenCells
@@ -195,9 +194,8 @@ func years(d *span) (low, high float64) {
 	return days(year(d.low), 1, 1), days(year(d.high), 12, 31)
 }
 
-// rounded widens the range from low to high for a draft of a column's bounds. Both bounds become multiples
-// of the largest power of ten that is at most high - low. If low equals high, the bounds are low and low +
-// 1.
+// rounded widens the range from low to high for a draft of a column's bounds. Both bounds become multiples of the
+// largest power of ten that is at most high - low. If low equals high, the bounds are low and low + 1.
 func rounded(low, high float64) (float64, float64) {
 	if low == high {
 		return low, low + 1

@@ -149,9 +149,8 @@ func beyond(k *counted) []Finding {
 	return nil
 }
 
-// folded returns a key that is the same for different spellings of one value. For a number the key is its
-// value. For another text the key is the text in lower case, without spaces, punctuation and invisible
-// characters.
+// folded returns a key that is the same for different spellings of one value. For a number the key is its value. For
+// another text the key is the text in lower case, without spaces, punctuation and invisible characters.
 func folded(s string) string {
 	if x, err := strconv.ParseFloat(s, 64); err == nil {
 		return strconv.FormatFloat(x, 'g', -1, 64)

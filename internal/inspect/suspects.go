@@ -101,9 +101,8 @@ func thousandths(x float64) bool {
 	return n/1000 == x && math.Mod(n, 10) != 0
 }
 
-// day counts the dates of a column, and among them the dates that cannot be read with day and month
-// exchanged, because the day of the month is after the twelfth. It counts nothing if day and month are not
-// adjacent in the layout.
+// day counts the dates of a column, and among them the dates that cannot be read with day and month exchanged, because
+// the day of the month is after the twelfth. It counts nothing if day and month are not adjacent in the layout.
 func (s *suspects) day(c *dataset.Column, cell string, as string) {
 	if as == cellstatus.Unread || swapped(c.Layout) == "" {
 		return

@@ -20,9 +20,8 @@ import (
 // Entry is a line of a ledger file.
 type Entry struct {
 	Time time.Time `json:"time"`
-	// Entry is Reserved, Settled or Interrupted. If a fit has a reservation and no later entry, the fit is
-	// still running or its process was killed. The budget of every reservation counts in full, whatever
-	// entry follows.
+	// Entry is Reserved, Settled or Interrupted. If a fit has a reservation and no later entry, the fit is still
+	// running or its process was killed. The budget of every reservation counts in full, whatever entry follows.
 	Entry string `json:"entry"`
 	// Fit numbers the fits of a folder from 1.
 	Fit int `json:"fit"`
@@ -104,9 +103,8 @@ func rule(field string, value any, must string) error {
 // mostSteps is the largest number of releases of a schedule. It is far above the number in any plan.
 const mostSteps = 1 << 40
 
-// muWidth is the largest allowed relative difference between an entry's mu and the mu computed from
-// its epsilon and delta. It is far larger than rounding differences between versions, and too small
-// to matter for privacy.
+// muWidth is the largest allowed relative difference between an entry's mu and the mu computed from its epsilon and
+// delta. It is far larger than rounding differences between versions, and too small to matter for privacy.
 const muWidth = 1e-6
 
 // check returns an error for the first rule that the entry breaks by itself, without regard to

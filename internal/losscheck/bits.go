@@ -11,10 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Bits returns a hash by which two machines can check that a loss gives the same bits on both. It hashes the
-// loss's constants and what the loss computes on generated records. These are slopes and curvatures if the
-// loss is a function of linear margins, and gradients otherwise. For a [loss.Kinked] loss they include
-// smoothed slopes.
+// Bits returns a hash by which two machines can check that a loss gives the same bits on both. It hashes the loss's
+// constants and what the loss computes on generated records. These are slopes and curvatures if the loss is a function
+// of linear margins, and gradients otherwise. For a [loss.Kinked] loss they include smoothed slopes.
 func Bits(l loss.Loss) uint64 {
 	h := fnv.New64a()
 	add := func(vs ...float64) {

@@ -329,9 +329,8 @@ func (t *thrift) binary() []byte {
 	return t.b[t.at-int(n) : t.at]
 }
 
-// fields reads a struct. It calls read for each field with the field's number and type. read must either
-// read the field's value and return true, or read nothing and return false. If read returns false, fields
-// skips the value.
+// fields reads a struct. It calls read for each field with the field's number and type. read must either read the
+// field's value and return true, or read nothing and return false. If read returns false, fields skips the value.
 func (t *thrift) fields(read func(id int16, kind byte) bool) { t.fieldsAt(0, read) }
 
 // into reads a struct whose fields are wanted as they are. An entry of fields is the variable for a number, or reads

@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// Values holds values that all have the same kind: only the slice for this kind is used. Bytes holds byte
-// arrays, of fixed or variable length, and Int96 timestamps. Its elements share memory with a page or with
-// arena.
+// Values holds values that all have the same kind: only the slice for this kind is used. Bytes holds byte arrays, of
+// fixed or variable length, and Int96 timestamps. Its elements share memory with a page or with arena.
 type Values struct {
 	Bools   []bool
 	Int32s  []int32

@@ -13,9 +13,8 @@ import (
 	"os"
 )
 
-// Document is the largest size, in bytes, of files that are read whole: configurations,
-// certificates, models. The largest file that Stillpoint writes, a model of 10^5 columns with their
-// names, is smaller than a fourth of this size.
+// Document is the largest size, in bytes, of files that are read whole: configurations, certificates, models. The
+// largest file that Stillpoint writes, a model of 10^5 columns with their names, is smaller than a fourth of this size.
 const Document = 64 << 20
 
 // Open opens a regular file for reading. Errors are [fs.PathError].

@@ -119,10 +119,9 @@ const (
 	mostFeatures = 2000
 )
 
-// rows draws the rows of the check. If the table has more records than the check may have rows, each
-// distinct row stands for several records. There are then about as many records as in the table. For the
-// criterion Population, 64 times as many distinct rows are allowed, because the sampling error depends on
-// their number.
+// rows draws the rows of the check. If the table has more records than the check may have rows, each distinct row
+// stands for several records. There are then about as many records as in the table. For the criterion Population, 64
+// times as many distinct rows are allowed, because the sampling error depends on their number.
 func (c Check) rows() (Rows, error) {
 	d := c.Features
 	if d < 1 || d > mostFeatures {

@@ -196,9 +196,8 @@ func ParseLedger(text []byte) ([]Reservation, error) {
 	return list, nil
 }
 
-// together returns an upper bound on the epsilon of the composition of all reservations in list, at the
-// given delta. ok is false if the reservations do not compose, for example because their relations or
-// privacy units differ.
+// together returns an upper bound on the epsilon of the composition of all reservations in list, at the given delta. ok
+// is false if the reservations do not compose, for example because their relations or privacy units differ.
 func together(ctx context.Context, list []Reservation, delta float64) (epsilon float64, ok bool) {
 	var entries []ledgerfile.Entry
 	for _, r := range list {
@@ -220,13 +219,11 @@ func baseName(path string) string {
 // row. The adversary must decide whether the row was in the table (relation add-or-remove) or which of two
 // given rows was in the table (replace-one).
 type attack struct {
-	// alarms and detected are points of the attack's curve (a ROC curve). For an attack whose false-alarm
-	// probability is alarms[i], detected[i] is an upper bound on the probability that it recognises the
-	// row.
+	// alarms and detected are points of the attack's curve (a ROC curve). For an attack whose false-alarm probability
+	// is alarms[i], detected[i] is an upper bound on the probability that it recognises the row.
 	alarms, detected []float64
-	// right is an upper bound on the probability of a right guess if the two possible cases are equally
-	// likely: (1 + d)/2, where d is the guarantee's delta at epsilon 0 (a bound on the total variation
-	// distance).
+	// right is an upper bound on the probability of a right guess if the two possible cases are equally likely: (1 +
+	// d)/2, where d is the guarantee's delta at epsilon 0 (a bound on the total variation distance).
 	right float64
 	// gaussian reports that the attack's curve is the curve of mu-GDP, at every false-alarm probability. If
 	// gaussian is false, mu is unset and the curve is known only at the points in alarms.

@@ -36,9 +36,8 @@ const leastMoment, mostMoment = 1e-12, 1e6
 // scores) of d features each. The covariance is the sum of two parts: the effect of the noise of the steps,
 // and the effect of the noise in the metric (the preconditioner).
 type covariance struct {
-	// ways are k linear combinations of the k margins. To second order the loss does not couple them, so
-	// each way can be treated on its own. The weights of the margins are the matrix mix times the weights
-	// of the ways.
+	// ways are k linear combinations of the k margins. To second order the loss does not couple them, so each way can
+	// be treated on its own. The weights of the margins are the matrix mix times the weights of the ways.
 	mix  *mat.Dense
 	ways []way
 }
@@ -80,21 +79,19 @@ func (m *moment) symmetric() (*mat.SymDense, error) {
 //
 //	u <- u - eta (A u + n),   A = P (b S + s I) P
 //
-// Momentum and averages of iterates are included as the law states them. Here b is an eigenvalue of the
-// mean second derivative of the loss in the margins (model.Curvature), S is the rows' second moment and s is the
-// regularizer's curvature. Along each eigenvector of A this is a recursion in one number. S is estimated
-// from G. Noise spreads the eigenvalues of G, so the estimate's eigenvalues are closer together (the
-// function seen). The estimate also satisfies the equations that the schema implies for its rows (the type
-// structure).
+// Momentum and averages of iterates are included as the law states them. Here b is an eigenvalue of the mean second
+// derivative of the loss in the margins (model.Curvature), S is the rows' second moment and s is the regularizer's
+// curvature. Along each eigenvector of A this is a recursion in one number. S is estimated from G. Noise spreads the
+// eigenvalues of G, so the estimate's eigenvalues are closer together (the function seen). The estimate also satisfies
+// the equations that the schema implies for its rows (the type structure).
 //
-// The noise E in G also changes the metric. This matters along directions in which rows hardly vary: there
-// the metric's noise mixes in the weights of other directions. Let M = G_+ + ridge I, K = M^-1 (b S + s I)
-// and w = f(K) w*. Here f(a) is the share of the way to the minimum w* that the steps cover along an
-// eigenvector of K with eigenvalue a. Square brackets denote a divided difference. In the basis of K's
-// eigenvectors, the change of f(K) has the entries f[a_i, a_j] (change of K)_ij. In the basis of G's
-// eigenvectors, the change of M^-1 has the entries h[g_i, g_j] E_ij for h(x) = 1/(max(x, 0) + ridge)
-// (Daletskii and Krein 1965). E is drawn several times from its public distribution, because an exact sum
-// would have a term for every two pairs of features.
+// The noise E in G also changes the metric. This matters along directions in which rows hardly vary: there the metric's
+// noise mixes in the weights of other directions. Let M = G_+ + ridge I, K = M^-1 (b S + s I) and w = f(K) w*. Here
+// f(a) is the share of the way to the minimum w* that the steps cover along an eigenvector of K with eigenvalue a.
+// Square brackets denote a divided difference. In the basis of K's eigenvectors, the change of f(K) has the entries
+// f[a_i, a_j] (change of K)_ij. In the basis of G's eigenvectors, the change of M^-1 has the entries h[g_i, g_j] E_ij
+// for h(x) = 1/(max(x, 0) + ridge) (Daletskii and Krein 1965). E is drawn several times from its public distribution,
+// because an exact sum would have a term for every two pairs of features.
 //
 // shared is the value of the last feature if it is the same in all rows, and 0 otherwise. value is the
 // model's mean loss, or 0 if it is unknown. known is the structure of the rows, or nil if it is unknown. If
@@ -321,9 +318,8 @@ func (r *released) rows() *mat.SymDense {
 	return inference.Symmetric(r.with(func(i int) float64 { return values[i] }))
 }
 
-// draws returns random changes of (G_+ + ridge I)^-1, in the basis of the eigenvectors of G, where G is the
-// released second moment. Each is the first-order effect of one random draw from the distribution of the
-// noise in G.
+// draws returns random changes of (G_+ + ridge I)^-1, in the basis of the eigenvectors of G, where G is the released
+// second moment. Each is the first-order effect of one random draw from the distribution of the noise in G.
 func (r *released) draws() []*mat.Dense {
 	d := len(r.values)
 	if r.plain {
@@ -349,16 +345,14 @@ func (r *released) draws() []*mat.Dense {
 	return list
 }
 
-// The number of random draws of the noise in the metric is workDraws/d^3 for d features, but at least
-// leastDraws and at most mostDraws. workDraws corresponds to a fraction of a second of work. With
-// leastDraws draws the relative error of a standard deviation is below a tenth, with mostDraws below a
-// thirtieth.
+// The number of random draws of the noise in the metric is workDraws/d^3 for d features, but at least leastDraws and at
+// most mostDraws. workDraws corresponds to a fraction of a second of work. With leastDraws draws the relative error of
+// a standard deviation is below a tenth, with mostDraws below a thirtieth.
 const workDraws, leastDraws, mostDraws = 100_000_000, 60, 500
 
-// way computes the noise in weights, the weights of one linear combination of margins. curved is the second
-// derivative of loss and regularizer in these weights. Along each
-// eigenvector of the preconditioned Hessian (A in the method covariance), way computes the recursion of the steps. Then
-// it adds the effect of the noise in the metric.
+// way computes the noise in weights, the weights of one linear combination of margins. curved is the second derivative
+// of loss and regularizer in these weights. Along each eigenvector of the preconditioned Hessian (A in the method
+// covariance), way computes the recursion of the steps. Then it adds the effect of the noise in the metric.
 func (l *law) way(r *released, curved *mat.SymDense, weights []float64, draws []*mat.Dense) (way, error) {
 	d := len(weights)
 	inverse, root := r.power(-.5), r.power(.5)
@@ -389,11 +383,10 @@ func (l *law) way(r *released, curved *mat.SymDense, weights []float64, draws []
 		p.slope = l.slope(p.curvature)
 		paths[i] = p
 	}
-	// The weight along an eigenvector has two causes: the pull of the data, and noise from other directions
-	// that the metric's noise turned into this direction. The second cause matters in directions in which
-	// rows hardly vary. Round one assumes no pull of the data in directions with a curvature below .3 of
-	// the largest, and computes their displacement by noise. Round two counts this displacement as noise
-	// and estimates the pull in all directions.
+	// The weight along an eigenvector has two causes: the pull of the data, and noise from other directions that the
+	// metric's noise turned into this direction. The second cause matters in directions in which rows hardly vary.
+	// Round one assumes no pull of the data in directions with a curvature below .3 of the largest, and computes their
+	// displacement by noise. Round two counts this displacement as noise and estimates the pull in all directions.
 	most := vector.Most(paths, func(p path) float64 { return p.curvature })
 	for _, least := range []float64{.3 * most, 0} {
 		for i := range paths {
@@ -456,13 +449,12 @@ func (l *law) linear() error {
 // mostFollowed is the largest number of steps for which the recursion is computed.
 const mostFollowed = 20_000
 
-// seen estimates the eigenvalues of the rows' second moment from values, the eigenvalues of the released
-// second moment. Noise spreads eigenvalues, so the estimates are closer together than the values. Among all
-// estimators that keep the eigenvectors this one has the smallest squared error (Bun, Allez, Bouchaud and
-// Potters 2016, for additive noise): an eigenvalue g becomes g - sigma^2 sum_j 1/(g - g_j) with the sum
-// over the other eigenvalues g_j, where sigma^2 is the variance of the noise in a diagonal entry. The
-// function 1/x in the sum is smoothed over about the distance between neighbouring eigenvalues of the
-// noise.
+// seen estimates the eigenvalues of the rows' second moment from values, the eigenvalues of the released second moment.
+// Noise spreads eigenvalues, so the estimates are closer together than the values. Among all estimators that keep the
+// eigenvectors this one has the smallest squared error (Bun, Allez, Bouchaud and Potters 2016, for additive noise): an
+// eigenvalue g becomes g - sigma^2 sum_j 1/(g - g_j) with the sum over the other eigenvalues g_j, where sigma^2 is the
+// variance of the noise in a diagonal entry. The function 1/x in the sum is smoothed over about the distance between
+// neighbouring eigenvalues of the noise.
 func seen(values []float64, sigma float64) []float64 {
 	square, width := sigma*sigma, sigma*math.Sqrt2
 	edge := width * math.Sqrt(float64(len(values)))

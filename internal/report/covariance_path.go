@@ -2,9 +2,8 @@ package report
 
 import "math"
 
-// path describes how the error of one coordinate of the weights changes from step to step. The
-// coordinate belongs to an eigenvector of A, the preconditioned Hessian (see the method
-// covariance).
+// path describes how the error of one coordinate of the weights changes from step to step. The coordinate belongs to an
+// eigenvector of A, the preconditioned Hessian (see the method covariance).
 type path struct {
 	curvature float64 // eigenvalue of A, the curvature in the metric
 	share     float64 // f: the share of the way to the minimum that the result has covered
@@ -12,15 +11,13 @@ type path struct {
 	pull      float64 // curvature times the coordinate of the minimum
 }
 
-// adjoint returns, for each step t, the change of the run's result if the iterate w_{t+1} changes by 1.
-// Iterates and result are coordinates along an eigenvector in which the preconditioned loss has the
-// curvature a.
+// adjoint returns, for each step t, the change of the run's result if the iterate w_{t+1} changes by 1. Iterates and
+// result are coordinates along an eigenvector in which the preconditioned loss has the curvature a.
 func (l *law) adjoint(a float64) []float64 {
 	T := len(l.Noise)
 	moves := make([]float64, T)
-	// y_t = w_t + beta_t (w_t - w_{t-1}) and w_{t+1} = (1 - eta a) y_t. next is the change of the result for
-	// a change of w_{t+1} by 1. later is the change of the result for a change of y_{t+1} by 1, times the
-	// momentum of y_{t+1}.
+	// y_t = w_t + beta_t (w_t - w_{t-1}) and w_{t+1} = (1 - eta a) y_t. next is the change of the result for a change
+	// of w_{t+1} by 1. later is the change of the result for a change of y_{t+1} by 1, times the momentum of y_{t+1}.
 	next, later := 1., 0.
 	if l.Weights != nil {
 		next = l.Weights[T]
@@ -43,9 +40,8 @@ func (l *law) adjoint(a float64) []float64 {
 // allows. They did not go past the minimum, because the smoothed loss had less curvature.
 func (l *law) stepped(t int, a float64) float64 { return min(entry(l.StepSizes, t)*a, 1) }
 
-// entry returns the value for step t of a column of the law (the description of a run, with a
-// column for each property of its steps). A column with one entry has this value for all steps, and
-// an empty column the value 0.
+// entry returns the value for step t of a column of the law (the description of a run, with a column for each property
+// of its steps). A column with one entry has this value for all steps, and an empty column the value 0.
 func entry(column []float64, t int) float64 {
 	switch {
 	case len(column) == 0:
@@ -71,9 +67,8 @@ func (l *law) respond(a float64) (noise, share float64) {
 	return math.Sqrt(noise), share
 }
 
-// slope returns the derivative at the curvature a of f, the share of the way to the minimum that a
-// run covers, by a difference quotient. f is a polynomial with moderate coefficients if the steps
-// are stable.
+// slope returns the derivative at the curvature a of f, the share of the way to the minimum that a run covers, by a
+// difference quotient. f is a polynomial with moderate coefficients if the steps are stable.
 func (l *law) slope(a float64) float64 {
 	const h = 1e-5
 	_, above := l.respond(a + h)

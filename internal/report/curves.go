@@ -9,11 +9,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// Curve is the effect of a number or date column that has a piecewise linear function in the model. It is
-// the part of the predicted sum that depends on this column alone, minus the mean of this part over the
-// rows that Centred names. If the fit has confidence intervals, the value at the reference knot is
-// subtracted instead of the mean. The effect includes the column's linear term. A missing number has no
-// value on the curve.
+// Curve is the effect of a number or date column that has a piecewise linear function in the model. It is the part of
+// the predicted sum that depends on this column alone, minus the mean of this part over the rows that Centred names. If
+// the fit has confidence intervals, the value at the reference knot is subtracted instead of the mean. The effect
+// includes the column's linear term. A missing number has no value on the curve.
 type Curve struct {
 	Class  string `json:"class,omitempty"`
 	Column string `json:"column"`
@@ -82,9 +81,8 @@ type SurfaceAxis struct {
 // Centre says over which rows the mean of a curve or surface is 0.
 type Centre string
 
-// Values of Centre. OverRows means the rows of the table, if their mean was released. OverBounds means
-// hypothetical rows that are spread evenly between the bounds and over the levels. AtReference means rows
-// at the reference knot.
+// Values of Centre. OverRows means the rows of the table, if their mean was released. OverBounds means hypothetical
+// rows that are spread evenly between the bounds and over the levels. AtReference means rows at the reference knot.
 const (
 	OverRows    Centre = "rows"
 	OverBounds  Centre = "bounds"

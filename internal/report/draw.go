@@ -123,9 +123,8 @@ func (d *drawing) axes(yTicks []tick) {
 		` transform="rotate(-90 13 `+num((top+bottom)/2)+`)"`)
 }
 
-// band draws the range of series i: the area between its Low and High. If the points are not joined, or if
-// there is one point, it also draws an error bar at each point. It draws nothing if the series has no
-// range.
+// band draws the range of series i: the area between its Low and High. If the points are not joined, or if there is one
+// point, it also draws an error bar at each point. It draws nothing if the series has no range.
 func (d *drawing) band(i int, s Series) {
 	if s.Low == nil {
 		return

@@ -42,9 +42,8 @@ type coefficient struct {
 	// units is the number of units between the bounds of a number or date: span = units effect. It is 1 for
 	// other coefficients.
 	units float64
-	// parts define the effect as a linear function of the model's weights: the sum over the parts of factor
-	// times weight, plus a constant. With several classes, the weights of a class follow the weights of the
-	// class before it.
+	// parts define the effect as a linear function of the model's weights: the sum over the parts of factor times
+	// weight, plus a constant. With several classes, the weights of a class follow the weights of the class before it.
 	parts []dataset.Part
 }
 
@@ -203,17 +202,15 @@ type carried struct {
 	lift lifted
 	// covariance is the covariance of the noise in the run's weights. It is set only if how is estimated.
 	covariance *covariance
-	// weight is the upper bound on the standard deviation of the noise in each weight, and absolute says
-	// that the noises of the weights may be correlated (see the type noise). They are set only if how is
-	// bounded.
+	// weight is the upper bound on the standard deviation of the noise in each weight, and absolute says that the
+	// noises of the weights may be correlated (see the type noise). They are set only if how is bounded.
 	weight   float64
 	absolute bool
 }
 
-// carried returns what is known about the noise in the model's weights. For a preconditioned run whose
-// second moment was released, the covariance of the noise is estimated. For a run without a preconditioner
-// on a convex objective, the noise is bounded by the noise that the run would have on a flat objective. For
-// other runs nothing is stated.
+// carried returns what is known about the noise in the model's weights. For a preconditioned run whose second moment
+// was released, the covariance of the noise is estimated. For a run without a preconditioner on a convex objective, the
+// noise is bounded by the noise that the run would have on a flat objective. For other runs nothing is stated.
 func (f *Fit) carried(n runNoise) carried {
 	unknown := func(why string) carried { return carried{how: unstated, why: why} }
 	if n.why != nil {
@@ -349,10 +346,9 @@ func partsIn(list []coefficient) [][]dataset.Part {
 	return vector.Map(list, func(c coefficient) []dataset.Part { return c.parts })
 }
 
-// length returns the standard deviation of a linear function of the weights, given by its parts, if the
-// noise of each weight has standard deviation 1. If absolute is false, the noises of the weights are
-// independent. If absolute is true, they may be correlated in any way, and length returns the largest
-// possible value.
+// length returns the standard deviation of a linear function of the weights, given by its parts, if the noise of each
+// weight has standard deviation 1. If absolute is false, the noises of the weights are independent. If absolute is
+// true, they may be correlated in any way, and length returns the largest possible value.
 func length(parts []dataset.Part, absolute bool) float64 {
 	sum := 0.
 	for _, p := range parts {

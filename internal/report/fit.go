@@ -355,9 +355,8 @@ func features(c dataset.Column) (text string) {
 	return text
 }
 
-// listed joins names with commas. It stops before the text exceeds most characters, and adds the number of
-// names that it leaves out. The first name is always written. Each name is cut to a width of 40 times the
-// font size.
+// listed joins names with commas. It stops before the text exceeds most characters, and adds the number of names that
+// it leaves out. The first name is always written. Each name is cut to a width of 40 times the font size.
 func listed(names []string, most int) string {
 	text := ""
 	for i, n := range names {

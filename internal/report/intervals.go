@@ -98,10 +98,9 @@ func ratioOf(c *model.Coefficients) string {
 	return ""
 }
 
-// cells returns the numbers of a coefficient as text: estimate, standard error, interval, and the share of
-// the interval's width that is due to privacy noise. If ratio is true, the odds ratio or rate ratio and its
-// interval follow. A coefficient without an interval has its state in place of the interval and a dash for
-// every number.
+// cells returns the numbers of a coefficient as text: estimate, standard error, interval, and the share of the
+// interval's width that is due to privacy noise. If ratio is true, the odds ratio or rate ratio and its interval
+// follow. A coefficient without an interval has its state in place of the interval and a dash for every number.
 func cells(t model.Coefficient, ratio bool) []string {
 	out := []string{"-", "-", string(t.State), "-"}
 	if t.State == inference.Reported {
@@ -120,9 +119,8 @@ func cells(t model.Coefficient, ratio bool) []string {
 	return append(out, rounded(r.Estimate, step), rounded(r.Low, step)+" to "+rounded(r.High, step))
 }
 
-// rounded formats v with the fewest decimals (at most 9) whose unit is at most step: step .02 gives two
-// decimals. If step is not a positive finite number or is below 1e-9, or if v is above 1e9, it uses four
-// significant digits.
+// rounded formats v with the fewest decimals (at most 9) whose unit is at most step: step .02 gives two decimals. If
+// step is not a positive finite number or is below 1e-9, or if v is above 1e9, it uses four significant digits.
 func rounded(v, step float64) string {
 	if !(step > 0) || math.IsInf(step, 0) || math.Abs(v) > 1e9 || math.Abs(step) < 1e-9 {
 		return fmt.Sprintf("%.4g", v)
@@ -174,9 +172,8 @@ func (f *Fit) intervals() (Section, bool) {
 	return s, true
 }
 
-// typicalPrivacy returns the median, over the coefficients with an interval, of the share of the interval's
-// width that is due to privacy noise. Intercepts are left out. It returns false if no coefficient has an
-// interval.
+// typicalPrivacy returns the median, over the coefficients with an interval, of the share of the interval's width that
+// is due to privacy noise. Intercepts are left out. It returns false if no coefficient has an interval.
 func typicalPrivacy(c *model.Coefficients) (float64, bool) {
 	var list []float64
 	for _, t := range c.List {

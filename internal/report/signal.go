@@ -104,9 +104,8 @@ func (f *Fit) signal(n runNoise) Section {
 	return s
 }
 
-// noisePlot draws the root mean square length of the noise vector in the gradient estimate of each step.
-// root is the square root of the number of weights. If the lengths of the noisy estimates were released, it
-// also draws them.
+// noisePlot draws the root mean square length of the noise vector in the gradient estimate of each step. root is the
+// square root of the number of weights. If the lengths of the noisy estimates were released, it also draws them.
 func (f *Fit) noisePlot(n runNoise, root float64) Plot {
 	p := Plot{
 		Title: "Length of the noise in the gradient estimate, step by step",
@@ -169,11 +168,10 @@ func (f *Fit) multiplierPlot() Plot {
 // estimate made back steps earlier, and r_t is a release with noise of standard deviation s_t. Each
 // step w_{t+1} = w_t - eta e_t of size eta adds the noise of e_t to the weights.
 //
-// For a flat loss and no preconditioner (metric), the noises of different weights are independent, and
-// their standard deviation follows from these sums. For a convex loss whose steps do not overshoot, each
-// step multiplies the noise by a matrix of norm at most 1. Every linear combination of weights whose
-// factors have length 1 then has at most the standard deviation that a flat loss gives. Projections and
-// convex regularizers do not increase the noise either.
+// For a flat loss and no preconditioner (metric), the noises of different weights are independent, and their standard
+// deviation follows from these sums. For a convex loss whose steps do not overshoot, each step multiplies the noise by
+// a matrix of norm at most 1. Every linear combination of weights whose factors have length 1 then has at most the
+// standard deviation that a flat loss gives. Projections and convex regularizers do not increase the noise either.
 type noise struct {
 	// estimate is the noise of the gradient estimate at each step. It is empty if the certificate does not
 	// hold the noise of each step, as for runs of very many steps.

@@ -48,9 +48,8 @@ type sparse struct {
 	values []float64
 }
 
-// structureOf returns the equations and inequalities that a schema implies for the second moment of its
-// rows. ok is false if the schema limits the norm of rows. Rows are then rescaled, and the equations do not
-// hold.
+// structureOf returns the equations and inequalities that a schema implies for the second moment of its rows. ok is
+// false if the schema limits the norm of rows. Rows are then rescaled, and the equations do not hold.
 func structureOf(s *dataset.Schema) (x structure, ok bool) {
 	if s.Norm() > 0 {
 		return x, false
@@ -84,9 +83,8 @@ func structureOf(s *dataset.Schema) (x structure, ok bool) {
 	return x, true
 }
 
-// hang adds to the structure the equations that hold for the hats h, the basis functions of a curve or of
-// an interaction: which products of hats are 0, and for a curve the two sums of hats. last is the index of
-// the intercept.
+// hang adds to the structure the equations that hold for the hats h, the basis functions of a curve or of an
+// interaction: which products of hats are 0, and for a curve the two sums of hats. last is the index of the intercept.
 func (x *structure) hang(h dataset.Hats, last int) {
 	inner := h.Axes[len(h.Axes)-1].Knots
 	for j := range h.Width {
@@ -144,10 +142,9 @@ func (a sparse) flatten(g *mat.SymDense) {
 	}
 }
 
-// seldom is the limit below which a level j is assumed to occur in no row, in units of the standard
-// deviation of the noise in a diagonal entry of the second moment G. The limit applies to the mean of the
-// entries G_jj, G_j0 and G_0j (0 is the intercept). It is 2.6 standard deviations of the noise in this
-// mean.
+// seldom is the limit below which a level j is assumed to occur in no row, in units of the standard deviation of the
+// noise in a diagonal entry of the second moment G. The limit applies to the mean of the entries G_jj, G_j0 and G_0j (0
+// is the intercept). It is 2.6 standard deviations of the noise in this mean.
 const seldom = 1.5
 
 // shrink moves each entry G_jk of the estimated second moment g, for a level j and another feature k,
@@ -262,9 +259,8 @@ func between(i, j int) float64 {
 	return 0
 }
 
-// structureRounds is the number of times that impose applies all rules to a second moment. Each
-// rule is a projection onto a convex set, and alternating projections converge to a matrix that
-// satisfies all rules.
+// structureRounds is the number of times that impose applies all rules to a second moment. Each rule is a projection
+// onto a convex set, and alternating projections converge to a matrix that satisfies all rules.
 const structureRounds = 100
 
 // impose first shrinks the estimated second moment g towards likely values, and then changes it so that it

@@ -24,9 +24,8 @@ type Coefficients struct {
 	// Meaning explains the standard deviations, or says why none are stated. It says so if the terms are those of the
 	// additive part of a model that also has features of effects.
 	Meaning string `json:"meaning"`
-	// Beyond is the number of coefficients that differ from 0 by at least two standard deviations. Counted
-	// is the number of all coefficients. Neither number counts intercepts. Both are 0 if no standard
-	// deviations are stated.
+	// Beyond is the number of coefficients that differ from 0 by at least two standard deviations. Counted is the
+	// number of all coefficients. Neither number counts intercepts. Both are 0 if no standard deviations are stated.
 	Beyond  int `json:"beyond_two_deviations"`
 	Counted int `json:"of"`
 	// Covariance is the covariance of the noise in the terms' values and of the expected rest of their ways, in the order

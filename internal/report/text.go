@@ -7,9 +7,8 @@ import (
 	"unicode"
 )
 
-// clean replaces each character that a page must not contain by U+FFFD, the replacement character: invalid
-// UTF-8, control characters except line feed and tab, U+FFFE, U+FFFF, and characters that change the
-// direction of text.
+// clean replaces each character that a page must not contain by U+FFFD, the replacement character: invalid UTF-8,
+// control characters except line feed and tab, U+FFFE, U+FFFF, and characters that change the direction of text.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

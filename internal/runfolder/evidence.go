@@ -181,9 +181,8 @@ func isRecovered(c *certificate.Certificate) bool {
 	return json.Unmarshal(c.Algorithm().Plan, &plan) != nil || plan.Recovered != nil
 }
 
-// nothing returns what the folder proves of a run that its ledger lacks: that the run released nothing, if the
-// folder is the one in which the fit wrote the intent i, its ledger still has what it had then, and no release
-// was journalled.
+// nothing returns what the folder proves of a run that its ledger lacks: that the run released nothing, if the folder
+// is the one in which the fit wrote the intent i, its ledger still has what it had then, and no release was journalled.
 func (f *folder) nothing(i intent) evidence {
 	if why := away(i.Place, f.here(nil), f.intentFile(i.Fit)); why != "" {
 		return unproved("%s", why)

@@ -73,9 +73,8 @@ func Fit(ctx context.Context, c *train.Config, to Out, o train.Options) (*Fitted
 	return fitted, err
 }
 
-// Sum returns an epsilon, at this fit's delta, that holds for this fit and the earlier fits of the table
-// together. ok is false if the fits do not all have the same relation and privacy unit, or if the epsilon
-// cannot be computed.
+// Sum returns an epsilon, at this fit's delta, that holds for this fit and the earlier fits of the table together. ok
+// is false if the fits do not all have the same relation and privacy unit, or if the epsilon cannot be computed.
 func (f *Fitted) Sum(ctx context.Context) (epsilon float64, ok bool) {
 	for _, e := range f.Earlier {
 		if !e.Adds(f.Entry.Guarantee) {

@@ -49,9 +49,8 @@ type folder struct {
 	others    []Entry
 }
 
-// newFolder returns a fit's output folder with the path out. If out is empty, the folder's path is name-fit,
-// with a number if that exists. A nil disk means the machine's file system. newFolder creates nothing on
-// disk.
+// newFolder returns a fit's output folder with the path out. If out is empty, the folder's path is name-fit, with a
+// number if that exists. A nil disk means the machine's file system. newFolder creates nothing on disk.
 func newFolder(disk place, out, name string, overwrite bool) *folder {
 	if disk == nil {
 		disk = machine{}

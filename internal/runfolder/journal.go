@@ -89,9 +89,8 @@ const (
 type journal struct {
 	file durable.File
 	now  func() time.Time
-	// every is true if each event must be on stable storage before the algorithm gets its answer. The journal
-	// then has all charges even if the machine stops. It is true for fits that are charged to a store of
-	// budgets.
+	// every is true if each event must be on stable storage before the algorithm gets its answer. The journal then has
+	// all charges even if the machine stops. It is true for fits that are charged to a store of budgets.
 	every bool
 	form  form
 	// lines is the number of whole lines, and size the number of their bytes. torn is the number of bytes

@@ -196,10 +196,9 @@ func (t Total) MarshalJSON() ([]byte, error) {
 	}{t.Table, t.Relation, t.Unit, t.Fits, t.Epsilon, t.Delta})
 }
 
-// Totals composes the reservations in the ledgers of output folders, separately for each table, relation and
-// unit. Of a folder without a ledger, Totals reads the folders directly in it; if none of them has a ledger,
-// Totals returns an error. Epsilons are stated at delta or, if delta is 0, at the largest delta of the
-// composed fits.
+// Totals composes the reservations in the ledgers of output folders, separately for each table, relation and unit. Of a
+// folder without a ledger, Totals reads the folders directly in it; if none of them has a ledger, Totals returns an
+// error. Epsilons are stated at delta or, if delta is 0, at the largest delta of the composed fits.
 func Totals(ctx context.Context, folders []string, delta float64) ([]Total, error) {
 	if delta != 0 && !(delta > 0 && delta < 1) {
 		return nil, fmt.Errorf("delta = %v: must be > 0 and < 1", delta)

@@ -87,9 +87,8 @@ func (p *pair) reserve(events int) error {
 	return nil
 }
 
-// grow makes sure that the certificate has reserved space for the given number of events. If fewer than
-// spareEvents/2 events would stay free, it reserves space for a quarter more events than needed and
-// spareEvents more.
+// grow makes sure that the certificate has reserved space for the given number of events. If fewer than spareEvents/2
+// events would stay free, it reserves space for a quarter more events than needed and spareEvents more.
 func (p *pair) grow(events int) error {
 	if events+spareEvents/2 <= p.events {
 		return nil

@@ -182,9 +182,8 @@ func (f *folder) recover(
 	return f.settle(done.Charged, done.Complete, done.Certificate)
 }
 
-// tell tells stores of budgets the final charges of runs: of all runs with an intent (the note of a
-// reservation) in the folder, and of the ledger's last run. The last run is included because
-// folders of earlier versions have no intents.
+// tell tells stores of budgets the final charges of runs: of all runs with an intent (the note of a reservation) in the
+// folder, and of the ledger's last run. The last run is included because folders of earlier versions have no intents.
 func (f *folder) tell(ctx context.Context, open train.Stores, r *Recovered, left []intent) error {
 	entries, err := f.read(f.path) // again, since recover may have added the fit's end
 	if err != nil {

@@ -275,10 +275,9 @@ func (f *folder) reclaim(ctx context.Context, open train.Stores) (all []Settleme
 	return all, nil
 }
 
-// intent is the content of a file in a fit's folder, a note that the fit asks a store of budgets for a
-// reservation. The file is on stable storage before the request, and is removed when the store knows how much
-// of the reservation was used. Every reservation of a killed fit in a store therefore has an intent in the
-// fit's folder. There are two cases:
+// intent is the content of a file in a fit's folder, a note that the fit asks a store of budgets for a reservation. The
+// file is on stable storage before the request, and is removed when the store knows how much of the reservation was
+// used. Every reservation of a killed fit in a store therefore has an intent in the fit's folder. There are two cases:
 //
 //   - the folder's ledger lacks the run: nothing was released, since the ledger has every fit, on stable
 //     storage, before the fit's first release;

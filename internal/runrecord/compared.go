@@ -19,11 +19,10 @@ type Compared struct {
 	// where differences could be larger.
 	Least float64 `json:"least,omitempty"`
 	Most  float64 `json:"most,omitempty"`
-	// LowerBound means that the mean difference is at least Difference, apart from noise. It can then show that the
-	// fit is worse than the constant, but not that it is better. That is so if a record's difference above Most was
-	// counted as Most, since with all of each difference the noise would have been too large. It is also so if the
-	// base rate is not released: the constant is then the one that the configuration states, or margin 0, and another
-	// may be better.
+	// LowerBound means that the mean difference is at least Difference, apart from noise. It can then show that the fit
+	// is worse than the constant, but not that it is better. That is so if a record's difference above Most was counted
+	// as Most, since with all of each difference the noise would have been too large. It is also so if the base rate is
+	// not released: the constant is then the one that the configuration states, or margin 0, and another may be better.
 	LowerBound bool `json:"lower_bound,omitempty"`
 	// Cut means that differences beyond Least and Most were counted as these, on both sides: those of a few records with
 	// numbers far above their mean, which the cap of a loss lets through.
@@ -120,9 +119,8 @@ func (c *Compared) Model(w, constant []float64) []float64 {
 	return out
 }
 
-// Fit returns the weights of the fit, given the weights that Model returned for the same constant.
-// It returns nil and false if Shrunk is 1: the published model is then the constant, from which the
-// fit cannot be computed.
+// Fit returns the weights of the fit, given the weights that Model returned for the same constant. It returns nil and
+// false if Shrunk is 1: the published model is then the constant, from which the fit cannot be computed.
 func (c *Compared) Fit(model, constant []float64) ([]float64, bool) {
 	if c.Shrunk >= 1 {
 		return nil, false
@@ -161,9 +159,8 @@ func (v Verdict) Code() string { return [...]string{"unclear", "better", "worse"
 // not count the constant's noise, so that its verdict is wrong more often than in one of 40 comparisons.
 func (c Compared) Earlier() bool { return c.Least == 0 && c.Most == 0 }
 
-// Verdict returns the conclusion of the comparison of the fit with the best constant. A fit that is
-// exactly as good as the best constant is called Better in at most one of 40 comparisons by chance, and Worse in
-// at most one of 40.
+// Verdict returns the conclusion of the comparison of the fit with the best constant. A fit that is exactly as good as
+// the best constant is called Better in at most one of 40 comparisons by chance, and Worse in at most one of 40.
 func (c Compared) Verdict() Verdict {
 	switch {
 	case c.Unresolved:

@@ -22,10 +22,9 @@ type Late struct {
 	Coordinates   int     `json:"coordinates,omitempty"`
 }
 
-// begins reports whether the mean of the first gradients is longer than noise explains. It is true
-// if Coordinates is 0, as in certificates of earlier versions. The length of noise alone has a
-// relative standard deviation of 1/sqrt(2 Coordinates). The limit is three of these standard
-// deviations above FirstNoise.
+// begins reports whether the mean of the first gradients is longer than noise explains. It is true if Coordinates is 0,
+// as in certificates of earlier versions. The length of noise alone has a relative standard deviation of 1/sqrt(2
+// Coordinates). The limit is three of these standard deviations above FirstNoise.
 func (l Late) begins() bool {
 	return l.Coordinates == 0 || l.FirstGradient > l.FirstNoise*(1+3/math.Sqrt(2*float64(l.Coordinates)))
 }
@@ -55,9 +54,8 @@ const (
 	fewSteps = 8
 )
 
-// SmallSize is a limit on the effective size of a fit, which is the signal-to-noise ratio records
-// times mu over sqrt(coefficients). Below SmallSize the table or the budget is too small for a
-// useful model.
+// SmallSize is a limit on the effective size of a fit, which is the signal-to-noise ratio records times mu over
+// sqrt(coefficients). Below SmallSize the table or the budget is too small for a useful model.
 const SmallSize = 30
 
 // Arrival says whether a run reached the point after which more steps would only add noise. steps

@@ -15,19 +15,17 @@ import (
 // well, and therefore how much noise remains in each combination of weights.
 type Moment struct {
 	Features int `json:"features"`
-	// Rows hold the entries of the symmetric matrix in units of Step, as integers separated by
-	// spaces. The text of row j begins with the diagonal entry of row j and leaves out the entries
-	// before it. Step is a power of two, at most 1/16 of the noise in an entry. Rows is empty for
-	// more than MostMoment features.
+	// Rows hold the entries of the symmetric matrix in units of Step, as integers separated by spaces. The text of row
+	// j begins with the diagonal entry of row j and leaves out the entries before it. Step is a power of two, at most
+	// 1/16 of the noise in an entry. Rows is empty for more than MostMoment features.
 	Step float64  `json:"step,omitempty"`
 	Rows []string `json:"rows,omitempty"`
 	// Sigma is the standard deviation of the noise in a diagonal entry of the matrix. For other entries it
 	// is Sigma/sqrt 2.
 	Sigma float64 `json:"sigma"`
 	Ridge float64 `json:"ridge"`
-	// Diagonal is true if the run released only the diagonal of G: the mean squares of the
-	// features, each with noise of standard deviation Sigma. The metric (preconditioner) is then
-	// diagonal, too.
+	// Diagonal is true if the run released only the diagonal of G: the mean squares of the features, each with noise of
+	// standard deviation Sigma. The metric (preconditioner) is then diagonal, too.
 	Diagonal bool `json:"diagonal,omitempty"`
 	// Block is the number of features whose pairs were released, too, if Diagonal is true. The metric then has the block of
 	// these features beside the diagonal of the others.
@@ -43,10 +41,9 @@ type Moment struct {
 	Mean       []float64 `json:"mean,omitempty"`
 	MeanSigma  float64   `json:"mean_sigma,omitempty"`
 	MeanWeight float64   `json:"mean_weight,omitempty"`
-	// A record's slope is the derivative of its loss in the margin (the linear predictor). Slope is
-	// the last released root mean square of the records' slopes. It is 0 if no such number was
-	// released. With several margins, Slope is the root mean square of the length of the records'
-	// vectors of slopes.
+	// A record's slope is the derivative of its loss in the margin (the linear predictor). Slope is the last released
+	// root mean square of the records' slopes. It is 0 if no such number was released. With several margins, Slope is
+	// the root mean square of the length of the records' vectors of slopes.
 	Slope float64 `json:"slope,omitempty"`
 }
 
@@ -65,10 +62,9 @@ func MomentBytes(features int) int64 {
 	return whole + line*d + entry*d*(d+1)/2
 }
 
-// NewMoment returns a released symmetric matrix as a Moment. matrix contains its dim rows, one
-// after the other. sigma is the standard deviation of the noise in a diagonal entry, and ridge the
-// field Ridge. Entries are rounded to multiples of Step. Rows is empty if dim exceeds [MostMoment]
-// or sigma is not > 0.
+// NewMoment returns a released symmetric matrix as a Moment. matrix contains its dim rows, one after the other. sigma
+// is the standard deviation of the noise in a diagonal entry, and ridge the field Ridge. Entries are rounded to
+// multiples of Step. Rows is empty if dim exceeds [MostMoment] or sigma is not > 0.
 func NewMoment(matrix []float64, dim int, sigma, ridge float64) *Moment {
 	m := &Moment{Features: dim, Sigma: Short(sigma), Ridge: Short(ridge)}
 	if dim > MostMoment || !(sigma > 0) {
@@ -89,9 +85,8 @@ func NewMoment(matrix []float64, dim int, sigma, ridge float64) *Moment {
 	return m
 }
 
-// Matrix returns the entries of the symmetric matrix that Rows hold, row after row. It returns an
-// error if Rows do not hold such a matrix, for example because there were too many features to keep
-// it.
+// Matrix returns the entries of the symmetric matrix that Rows hold, row after row. It returns an error if Rows do not
+// hold such a matrix, for example because there were too many features to keep it.
 func (m *Moment) Matrix() ([]float64, error) {
 	d := m.Features
 	switch {

@@ -20,9 +20,8 @@ type Plan struct {
 	// AtRandom says why the run is expected to leave its starting point only at random: the error of all its
 	// answers together is above the gradient that is usual at the start. It is empty for all other plans.
 	AtRandom string `json:"at_random,omitempty"`
-	// Effective is the signal-to-noise size N, records times mu over sqrt(coefficients). Floor is
-	// the norm of the noise of one gradient that is released with the whole budget, 2 L0/N for a
-	// loss with Lipschitz constant L0.
+	// Effective is the signal-to-noise size N, records times mu over sqrt(coefficients). Floor is the norm of the noise
+	// of one gradient that is released with the whole budget, 2 L0/N for a loss with Lipschitz constant L0.
 	Effective float64 `json:"effective_size"`
 	Floor     float64 `json:"floor"`
 	// Passes is the number of times that the plan computes a record's gradient, or a scalar that
@@ -32,11 +31,10 @@ type Plan struct {
 	// PairPasses is an upper bound on the number of additional passes over the table that compute a
 	// number for each pair of features.
 	PairPasses float64 `json:"pair_passes,omitempty"`
-	// Predicted is the expected norm of the gradient at the output, for the mean loss over the
-	// table. Population is the expected norm for the population that the table was drawn from.
-	// Excess is the expected excess risk (optimize.Forecast). A predicted number is 0 if
-	// measurements showed that such predictions are too far off (choose.Shown). Population is 0 in
-	// all records of present plans.
+	// Predicted is the expected norm of the gradient at the output, for the mean loss over the table. Population is the
+	// expected norm for the population that the table was drawn from. Excess is the expected excess risk
+	// (optimize.Forecast). A predicted number is 0 if measurements showed that such predictions are too far off
+	// (choose.Shown). Population is 0 in all records of present plans.
 	Predicted  float64 `json:"predicted_gradient_norm"`
 	Population float64 `json:"predicted_population_gradient_norm"`
 	Excess     float64 `json:"predicted_excess_risk"`

@@ -1,8 +1,7 @@
 package runrecord
 
-// Run is the part of a certificate that describes a run to people and reports: the plan and the
-// released numbers. It does not contain the charges. In certificates of earlier versions some fields
-// are zero.
+// Run is the part of a certificate that describes a run to people and reports: the plan and the released numbers. It
+// does not contain the charges. In certificates of earlier versions some fields are zero.
 type Run struct {
 	Plan
 	// GradientNorms are the norms of the noisy gradient estimates, one for each step.
@@ -128,9 +127,8 @@ type Base struct {
 	// in each sum.
 	Sums  []float64 `json:"sums,omitempty"`
 	Sigma float64   `json:"sigma,omitempty"`
-	// Loss is the mean loss of the best constant, and LossSigma the standard deviation of its noise. Loss counts
-	// half of Excess, since noise lowers the computed loss. Loss is 0 if the releases do not determine it, as for
-	// numbers.
+	// Loss is the mean loss of the best constant, and LossSigma the standard deviation of its noise. Loss counts half
+	// of Excess, since noise lowers the computed loss. Loss is 0 if the releases do not determine it, as for numbers.
 	Loss      float64 `json:"loss,omitempty"`
 	LossSigma float64 `json:"loss_sigma,omitempty"`
 	// Excess is twice the expected difference between the mean loss of the constant at Margins and the mean loss of
@@ -161,11 +159,10 @@ type Measured struct {
 	GradientSigma float64 `json:"gradient_sigma"`
 }
 
-// Curved is the released curvature at a candidate point (optimize.ChooseCurved). Curvature is the
-// least of the released numbers v'Hv, where H is the Hessian of the objective with its regularizer
-// and v is one of the unit vectors that were tried at the candidate. Directions is the number of
-// these vectors. Sigma is the standard deviation of the noise in each number. Curvature is +Inf if
-// there were no directions.
+// Curved is the released curvature at a candidate point (optimize.ChooseCurved). Curvature is the least of the released
+// numbers v'Hv, where H is the Hessian of the objective with its regularizer and v is one of the unit vectors that were
+// tried at the candidate. Directions is the number of these vectors. Sigma is the standard deviation of the noise in
+// each number. Curvature is +Inf if there were no directions.
 type Curved struct {
 	Curvature  float64 `json:"least"`
 	Sigma      float64 `json:"sigma"`

@@ -22,9 +22,8 @@ type Trace struct {
 	StepSizes []float64 `json:"step_sizes,omitempty"`
 	// Momentum is the momentum of each step (optimize.UpdateRule). If it is missing, the momentum is 0.
 	Momentum []float64 `json:"momentum,omitempty"`
-	// Scales are set if steps were made in a metric (preconditioner). Scales[j] is the factor by
-	// which the metric multiplies the noise in the weight of feature j. The factor is the same for
-	// every margin.
+	// Scales are set if steps were made in a metric (preconditioner). Scales[j] is the factor by which the metric
+	// multiplies the noise in the weight of feature j. The factor is the same for every margin.
 	Scales []float64 `json:"scales,omitempty"`
 	// Start is the standard deviation of the noise in the weight of the last feature, the intercept, at the start: that of
 	// the released base rate. It is 0 if the start is public.
@@ -39,14 +38,12 @@ type Trace struct {
 	// Level is the released mean curvature in the weight of the intercept, and LevelSigma its noise; 0 if not released.
 	Level      float64 `json:"intercept_curvature,omitempty"`
 	LevelSigma float64 `json:"intercept_curvature_sigma,omitempty"`
-	// The result is a weighted average of the points y_0, ..., y_{T-1} where gradients were taken
-	// and of the last iterate w_T. Weights are the T+1 weights of these points in the average. If
-	// Weights is missing, the result is w_T. Without momentum y_t is the iterate w_t. If there are
-	// Rounds, the weights of each round sum to 1.
+	// The result is a weighted average of the points y_0, ..., y_{T-1} where gradients were taken and of the last
+	// iterate w_T. Weights are the T+1 weights of these points in the average. If Weights is missing, the result is
+	// w_T. Without momentum y_t is the iterate w_t. If there are Rounds, the weights of each round sum to 1.
 	Weights []float64 `json:"weights,omitempty"`
-	// Rounds are the numbers of the steps, counted from 1, at which rounds of the run ended. Each
-	// round started from the results of the rounds before it. If Rounds is missing, there was one
-	// round.
+	// Rounds are the numbers of the steps, counted from 1, at which rounds of the run ended. Each round started from
+	// the results of the rounds before it. If Rounds is missing, there was one round.
 	Rounds []int `json:"rounds,omitempty"`
 	// Chosen is the number of points among which the result was chosen by noisy scores. It is 0 if nothing
 	// was chosen.
@@ -70,15 +67,14 @@ func (l Trace) Steps() int { return max(len(l.Noise), len(l.StepSizes), len(l.Ke
 // Noises returns two kinds of standard deviation: of the noise in one coordinate of each step's
 // gradient estimate, and of the noise in one coordinate of the result.
 //
-// To first order the noise e_t of an estimate enters the last iterate as -eta J e_t, where eta is
-// the step size and J a product of matrices I - eta Hessian. On a flat loss J is the identity. If
-// Exact reports true on such a loss, the standard deviation of a weight is exactly the number that
-// Noises returns. On a convex loss whose steps do not overshoot, J shrinks noise, and the number is
-// an upper bound. Projections and convex regularizers shrink noise as well. With momentum beta, the
-// response of the iterates to one estimate's noise oscillates on a curved loss, but it is not
-// larger than on a flat loss. Let a be the step size times the curvature, and r^2 = beta (1-a).
-// After k steps the response on the curved loss is at most r^k (k+1). On a flat loss the response
-// is 1 + beta + ... + beta^k, which is at least as large.
+// To first order the noise e_t of an estimate enters the last iterate as -eta J e_t, where eta is the step size and J a
+// product of matrices I - eta Hessian. On a flat loss J is the identity. If Exact reports true on such a loss, the
+// standard deviation of a weight is exactly the number that Noises returns. On a convex loss whose steps do not
+// overshoot, J shrinks noise, and the number is an upper bound. Projections and convex regularizers shrink noise as
+// well. With momentum beta, the response of the iterates to one estimate's noise oscillates on a curved loss, but it is
+// not larger than on a flat loss. Let a be the step size times the curvature, and r^2 = beta (1-a). After k steps the
+// response on the curved loss is at most r^k (k+1). On a flat loss the response is 1 + beta + ... + beta^k, which is at
+// least as large.
 //
 // The standard deviations of several rounds are added, whatever their correlation: a round's result is
 // an affine combination of the results before it, plus the round's own noise. A point chosen among c
@@ -195,11 +191,10 @@ func (l Trace) WithLevel(level, sigma float64) Trace {
 // flat loss. If Exact reports false, WeightNoise is an upper bound.
 func (l Trace) Exact() bool { return len(l.Rounds) < 2 && l.Chosen < 2 && l.Move == 0 }
 
-// after returns a number for each of the run's T steps: the distance by which the result of the
-// step's round moves if the iterate after the step is moved by 1. Without momentum, this distance
-// is the sum of the weights of all later iterates of the round in the round's average. Momentum
-// increases the distance, because the next step repeats a part of the move. The step after the next
-// takes this part back.
+// after returns a number for each of the run's T steps: the distance by which the result of the step's round moves if
+// the iterate after the step is moved by 1. Without momentum, this distance is the sum of the weights of all later
+// iterates of the round in the round's average. Momentum increases the distance, because the next step repeats a part
+// of the move. The step after the next takes this part back.
 func (l Trace) after(T int) []float64 {
 	after, sum, back := make([]float64, T), 0.0, 0.0
 	end := len(l.Rounds) - 1

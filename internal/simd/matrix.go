@@ -10,8 +10,7 @@ const Columns = 32
 
 // AddProducts adds the product of a matrix of four rows and m columns, l, and one of m rows and Columns columns, b, to
 // c. The rows of c, l and b start cs, ls and bs numbers after each other. The terms of a sum are added by fused
-// multiplications and additions, in the order of l's columns. c must not overlap l or b. It panics if a row is
-// missing.
+// multiplications and additions, in the order of l's columns. c must not overlap l or b. It panics if a row is missing.
 func AddProducts(c []float64, cs int, l []float64, ls int, b []float64, bs, m int) {
 	if m == 0 {
 		return

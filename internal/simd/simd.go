@@ -142,9 +142,8 @@ func RoundedDot(x, y []float64) int64 {
 	return sum
 }
 
-// Rotate applies len(c) plane rotations to neighbouring numbers of every record of the block x of n records, one
-// after the other. Rotation k turns numbers j = first + k step and j + step, with step 1 or -1: it replaces
-// them by
+// Rotate applies len(c) plane rotations to neighbouring numbers of every record of the block x of n records, one after
+// the other. Rotation k turns numbers j = first + k step and j + step, with step 1 or -1: it replaces them by
 //
 //	c[k] x_j + s[k] x_(j+step) and c[k] x_(j+step) - s[k] x_j.
 //

@@ -4,9 +4,8 @@ import "golang.org/x/sys/cpu"
 
 //go:generate go run -C _asm . -out ../vector_amd64.s -stubs ../vector_amd64.go -pkg lanes
 
-// has256 and has512 report whether the processor and the operating system support the instructions of the
-// functions that end in 256 and 512. cpu.X86.HasAVX512F also reports that the system saves the wide
-// registers.
+// has256 and has512 report whether the processor and the operating system support the instructions of the functions
+// that end in 256 and 512. cpu.X86.HasAVX512F also reports that the system saves the wide registers.
 var (
 	has256 = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 	has512 = cpu.X86.HasAVX512F

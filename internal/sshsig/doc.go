@@ -1,7 +1,6 @@
-// Package sshsig makes and verifies SSH signatures of files, in the format of ssh-keygen -Y
-// (PROTOCOL.sshsig of OpenSSH). This package verifies signatures of ssh-keygen, also from keys in hardware,
-// and ssh-keygen verifies signatures of this package. A list in OpenSSH's format allowed_signers states
-// whose signatures are accepted.
+// Package sshsig makes and verifies SSH signatures of files, in the format of ssh-keygen -Y (PROTOCOL.sshsig of
+// OpenSSH). This package verifies signatures of ssh-keygen, also from keys in hardware, and ssh-keygen verifies
+// signatures of this package. A list in OpenSSH's format allowed_signers states whose signatures are accepted.
 package sshsig
 
 import "errors"

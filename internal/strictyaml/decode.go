@@ -55,10 +55,9 @@ func other(rule string, args ...any) error {
 	return &Error{Rule: fmt.Sprintf(rule, args...), other: true}
 }
 
-// Decode decodes one YAML document into a pointer to a struct. Every key must be the yaml tag of a
-// field. Every value must have the field's type, and an integer field must be a whole number. The
-// error is ErrOther if the file is not text in UTF-8 or has none of the struct's keys. An empty file is an
-// error, too.
+// Decode decodes one YAML document into a pointer to a struct. Every key must be the yaml tag of a field. Every value
+// must have the field's type, and an integer field must be a whole number. The error is ErrOther if the file is not
+// text in UTF-8 or has none of the struct's keys. An empty file is an error, too.
 //
 // Errors of a type's own UnmarshalYAML are passed on with their texts. They must quote nothing that may be
 // part of a table.

@@ -13,9 +13,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// For each entry of a block mapping, the parser copies all later entries. Its time therefore grows with the
-// square of the number of entries. This file parses long mappings in portions of entries, and joins the
-// parsed portions.
+// For each entry of a block mapping, the parser copies all later entries. Its time therefore grows with the square of
+// the number of entries. This file parses long mappings in portions of entries, and joins the parsed portions.
 
 // portion is the largest number of entries of a block mapping that the parser gets at a time.
 const portion = 128

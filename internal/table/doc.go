@@ -1,18 +1,16 @@
 // Package table reads tables of records: CSV, plain or compressed by gzip or zstd, and Parquet. It
 // recognises the format by content, not by name.
 //
-// Text is UTF-8, or UTF-16 with a byte order mark. Fields are separated by commas and quoted as in
-// RFC 4180, lines end in LF or CRLF, and the first row is a header row. dataset.CSV declares other
-// forms. A byte order mark at the start and white space before a field are dropped. Empty lines are
-// skipped, so an empty cell alone on its line needs quotes. A file whose first line ends in CR alone is
-// refused: if all lines end in CR alone, the header row would be the whole file. Bytes that are
-// invalid in UTF-16 or windows-1252 become U+FFFD in their cell. Bytes of UTF-8 text stay as they are, and
-// only a header row must be valid UTF-8.
+// Text is UTF-8, or UTF-16 with a byte order mark. Fields are separated by commas and quoted as in RFC 4180, lines end
+// in LF or CRLF, and the first row is a header row. dataset.CSV declares other forms. A byte order mark at the start
+// and white space before a field are dropped. Empty lines are skipped, so an empty cell alone on its line needs quotes.
+// A file whose first line ends in CR alone is refused: if all lines end in CR alone, the header row would be the whole
+// file. Bytes that are invalid in UTF-16 or windows-1252 become U+FFFD in their cell. Bytes of UTF-8 text stay as they
+// are, and only a header row must be valid UTF-8.
 //
-// A file without a header row starts with a record. The bytes of this record must affect only their
-// own row. A file without a header row is therefore never read as Parquet. It is decompressed if its name
-// ends in .gz or .zst. Its encoding is the encoding that dataset.CSV declares. It is not refused for
-// looking like another format.
+// A file without a header row starts with a record. The bytes of this record must affect only their own row. A file
+// without a header row is therefore never read as Parquet. It is decompressed if its name ends in .gz or .zst. Its
+// encoding is the encoding that dataset.CSV declares. It is not refused for looking like another format.
 //
 // Several files may be one table: their rows follow each other, in the order of the files. Either
 // all files have a header row, with the same names in the same order, or none has one. A record
@@ -40,11 +38,10 @@
 //     as many digits of a fraction as they need.
 //   - A null value is an empty cell, which is missing. NaN is not a number, as in CSV.
 //
-// A session uses readings ([Typed]), the numbers to which cells are mapped, in place of cells. The
-// readings of typed values have the same bits as the readings of texts, but the text of a number or date
-// need not be written, and each entry of a dictionary is read once. Rows of Parquet never have the wrong
-// number of cells. A row group is a chunk. Package internal/parquet documents the supported features and the
-// memory used.
+// A session uses readings ([Typed]), the numbers to which cells are mapped, in place of cells. The readings of typed
+// values have the same bits as the readings of texts, but the text of a number or date need not be written, and each
+// entry of a dictionary is read once. Rows of Parquet never have the wrong number of cells. A row group is a chunk.
+// Package internal/parquet documents the supported features and the memory used.
 //
 // # Content of errors
 //

@@ -45,17 +45,15 @@ type Chunk interface {
 // to [For] maps the cells. Once Next has returned a row of Parquet, all rows of its chunk must be read by Next.
 type Typed interface {
 	Chunk
-	// Readings returns the readings of the next n rows. columns has an element for each column of
-	// the table: a slice of at least n readings, or nil for a column that the map does not read. The next
-	// call overwrites the slices. If n is 0, Next returns the next row, or says that the chunk has ended. Errors
-	// reveal nothing about records.
+	// Readings returns the readings of the next n rows. columns has an element for each column of the table: a slice of
+	// at least n readings, or nil for a column that the map does not read. The next call overwrites the slices. If n is
+	// 0, Next returns the next row, or says that the chunk has ended. Errors reveal nothing about records.
 	Readings() (columns [][]float64, n int, err error)
 }
 
-// Open opens a table and reads its header. paths are regular files, or Standard alone. The files
-// must not change until the last row is read. Several files must have the same columns in the same
-// order. No file may be given twice, because its records would count twice. as is the dialect of
-// text files.
+// Open opens a table and reads its header. paths are regular files, or Standard alone. The files must not change until
+// the last row is read. Several files must have the same columns in the same order. No file may be given twice, because
+// its records would count twice. as is the dialect of text files.
 func Open(paths []string, as Dialect) (*Reader, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("table: must be at least one file")
@@ -127,10 +125,9 @@ func (r *Reader) admit(f *file) error {
 // Header returns the names of the columns.
 func (r *Reader) Header() []string { return slices.Clone(r.header) }
 
-// For declares the map that encodes the rows. The Reader may then leave cells empty that the map does not
-// read. It rewrites numbers to the form that the map reads, and its chunks may be Typed. For must be called
-// before the first row is read. It returns an error if a Parquet column that the map reads is nested or of a
-// type without a text form.
+// For declares the map that encodes the rows. The Reader may then leave cells empty that the map does not read. It
+// rewrites numbers to the form that the map reads, and its chunks may be Typed. For must be called before the first row
+// is read. It returns an error if a Parquet column that the map reads is nested or of a type without a text form.
 func For[C Column](r *Reader, m Map[C]) error {
 	if !m.ByUnit() {
 		r.typed = func(i int) Column { return m.Column(i) }
@@ -158,9 +155,8 @@ func (r *Reader) Use(cells []bool) error {
 	return r.open[0].use(r.uses, nil)
 }
 
-// Limit sets the largest number of bytes of Parquet pages that are held in memory while rows are read, in
-// addition to one page for each chunk. It must be called before the first row is read. It affects only speed
-// and memory.
+// Limit sets the largest number of bytes of Parquet pages that are held in memory while rows are read, in addition to
+// one page for each chunk. It must be called before the first row is read. It affects only speed and memory.
 func (r *Reader) Limit(bytes int64) {
 	r.most = bytes
 	r.open[0].limit(bytes)
@@ -318,11 +314,10 @@ func (s *spelled) Next() (cells []string, ok bool, err error) {
 	return cells, ok, err
 }
 
-// Each processes a table's rows in parallel and passes the results on in the order of the rows. As many
-// goroutines as workers says call work, each for one chunk at a time. work calls yield for each of its
-// results, called parts, and must return when yield returns false. The caller's goroutine calls take with
-// the parts of all chunks in the order of the rows. The parts and their order do not depend on workers. The
-// first error stops all work, and Each returns it.
+// Each processes a table's rows in parallel and passes the results on in the order of the rows. As many goroutines as
+// workers says call work, each for one chunk at a time. work calls yield for each of its results, called parts, and
+// must return when yield returns false. The caller's goroutine calls take with the parts of all chunks in the order of
+// the rows. The parts and their order do not depend on workers. The first error stops all work, and Each returns it.
 func Each[T any](r *Reader, workers int, work func(c Chunk, yield func(T) bool) error, take func(T) error) error {
 	type job struct {
 		chunk Chunk

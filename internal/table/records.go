@@ -29,9 +29,8 @@ type dialect struct {
 	quote     byte // 0 for none: a quote character is then an ordinary character
 }
 
-// records splits a text into records one by one, as package encoding/csv does with
-// TrimLeadingSpace. Cells share memory with the text, except cells with doubled quotes or with line
-// ends of two bytes.
+// records splits a text into records one by one, as package encoding/csv does with TrimLeadingSpace. Cells share memory
+// with the text, except cells with doubled quotes or with line ends of two bytes.
 type records struct {
 	dialect
 	text  string

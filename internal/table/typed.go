@@ -11,11 +11,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/parquet"
 )
 
-// The row map, which encodes a row, is defined on the texts of cells. It first maps each cell to a number,
-// the cell's reading. The reading of a typed value is the reading of its text. If the text would be a number
-// or a date, the reading is computed from the number or the days, without writing the text. For all other
-// values, and for values whose text is a missing marker, the text is written. The entries of a dictionary
-// are read once.
+// The row map, which encodes a row, is defined on the texts of cells. It first maps each cell to a number, the cell's
+// reading. The reading of a typed value is the reading of its text. If the text would be a number or a date, the
+// reading is computed from the number or the days, without writing the text. For all other values, and for values whose
+// text is a missing marker, the text is written. The entries of a dictionary are read once.
 
 // typedRows are the rows of a Parquet row group, returned as readings: the numbers to which the row
 // map maps cells.
@@ -290,9 +289,8 @@ func floor(x, y int64) int64 {
 	return q
 }
 
-// intOf returns the stored integer of type y whose text may be a given marker of missing cells. ok is false
-// if no integer's text is the marker. If ok is true, the caller must still compare the integer's text with
-// the marker.
+// intOf returns the stored integer of type y whose text may be a given marker of missing cells. ok is false if no
+// integer's text is the marker. If ok is true, the caller must still compare the integer's text with the marker.
 func intOf(y parquet.Type, marker string) (x int64, ok bool) {
 	switch y.Meaning {
 	case parquet.Unsigned:
@@ -380,9 +378,8 @@ func (s *shortest) number(x float32) float64 {
 // distinguish all 32-bit floats.
 const mostDigits = 1e10
 
-// decimalOf returns the decimal c nearest to size with the given number of digits after the point.
-// is reports whether c rounds to the same 32-bit float as size. sure is false if a rounding error
-// could have changed c or is.
+// decimalOf returns the decimal c nearest to size with the given number of digits after the point. is reports whether c
+// rounds to the same 32-bit float as size. sure is false if a rounding error could have changed c or is.
 func decimalOf(size float64, behind int) (c float64, is, sure bool) {
 	// The product is below 2^34. It is rounded once, by less than 2^-19.
 	scaled := size * tens[behind]

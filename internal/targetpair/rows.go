@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// Rows is the layout of a record that holds several rows and their targets: all rows of one privacy
-// unit. A record holds at most Most rows of Features features each. The target of the record is the
-// number of its rows.
+// Rows is the layout of a record that holds several rows and their targets: all rows of one privacy unit. A record
+// holds at most Most rows of Features features each. The target of the record is the number of its rows.
 //
 // A record starts with the features, row after row, divided by [Rows.Scale]. Scale is a power of
 // two, so multiplying by it again changes no bit. It is so large that the features of Most rows of norm 1,

@@ -22,10 +22,9 @@ func spacing(wide bool) float64 {
 	return 4
 }
 
-// Join encodes a target y and a share (a weight or an exposure in [0, 1]) of one record as one
-// float64. wide says that targets are class numbers. The share is rounded to a multiple of 2^-16. If
-// the share is 1, the result is y. Otherwise y is rounded to a multiple of Rounding, unless it is a
-// class number. A share outside [0, 1] gives NaN.
+// Join encodes a target y and a share (a weight or an exposure in [0, 1]) of one record as one float64. wide says that
+// targets are class numbers. The share is rounded to a multiple of 2^-16. If the share is 1, the result is y. Otherwise
+// y is rounded to a multiple of Rounding, unless it is a class number. A share outside [0, 1] gives NaN.
 func Join(y, share float64, wide bool) float64 {
 	if !(share >= 0 && share <= 1) {
 		return math.NaN()

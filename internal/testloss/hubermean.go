@@ -8,11 +8,10 @@ import (
 
 type huberMean struct{}
 
-// HuberMean is a synthetic problem whose minimiser is the mean of the rows. A record's loss does not use y.
-// It is the Huber function of r = ||w - x||: r^2/2 for r <= 1 and r - 1/2 for r > 1. With rows of norm at
-// most 1/4 it is the instance of a lower bound: no private algorithm has a gradient norm of smaller order
-// than sqrt(d log(1/delta))/(n epsilon) on it (Arora et al. 2023, Theorem 2, with Lipschitz constant,
-// smoothness and bound on the initial gap 1).
+// HuberMean is a synthetic problem whose minimiser is the mean of the rows. A record's loss does not use y. It is the
+// Huber function of r = ||w - x||: r^2/2 for r <= 1 and r - 1/2 for r > 1. With rows of norm at most 1/4 it is the
+// instance of a lower bound: no private algorithm has a gradient norm of smaller order than sqrt(d log(1/delta))/(n
+// epsilon) on it (Arora et al. 2023, Theorem 2, with Lipschitz constant, smoothness and bound on the initial gap 1).
 //
 //	gradient w - x, scaled down to length 1: the Lipschitz constant is 1
 //	Hessian I for r < 1; beyond, I/r and 0 along w - x: curvature in [0, 1], with a

@@ -8,10 +8,9 @@ import (
 
 type saddle struct{}
 
-// Saddle is a synthetic problem with a saddle at w = 0. A record's loss does not use y. It is -psi(z)/2
-// with the margin z and psi(z) = z^2/(1+z^2). Only with an l2 regularizer does the objective have a
-// minimum. At w = 0 the Hessian of the mean loss is minus the second-moment matrix of the rows. The loss is
-// not convex.
+// Saddle is a synthetic problem with a saddle at w = 0. A record's loss does not use y. It is -psi(z)/2 with the margin
+// z and psi(z) = z^2/(1+z^2). Only with an l2 regularizer does the objective have a minimum. At w = 0 the Hessian of
+// the mean loss is minus the second-moment matrix of the rows. The loss is not convex.
 //
 // The loss is minus [loss.GemanMcClure] at c = 1 and y = 0. The absolute value of its slope is therefore at
 // most 3 sqrt(3)/16, its curvature is in [-1, 1/4], and its HessianLipschitz is that of GemanMcClure.

@@ -106,10 +106,9 @@ func (h Header) published(c *Compared, w []float64) ([]float64, error) {
 	return c.Model(w, comparing(l, h.features(), h.Reduce, h.Schema).Constant(c.Margins, len(w))), nil
 }
 
-// comparing returns the plan of the comparison with the best constant, for a fit with loss l and the given
-// number of features per row. The plan's charge is not set. If no projection shortens the rows (reduce is
-// empty), the last feature is the intercept, and its value is 1/s.Scale() in every row. Rows after a
-// projection have no intercept.
+// comparing returns the plan of the comparison with the best constant, for a fit with loss l and the given number of
+// features per row. The plan's charge is not set. If no projection shortens the rows (reduce is empty), the last
+// feature is the intercept, and its value is 1/s.Scale() in every row. Rows after a projection have no intercept.
 func comparing(l loss.Loss, features int, reduce string, s *dataset.Schema) optimize.Compare {
 	return optimize.Compare{Loss: withOdds(l, s.Target()), Features: features, Intercept: intercept(reduce, s)}
 }

@@ -89,9 +89,8 @@ type Model struct {
 	// Loss is for example logistic, huber(0.1), a network, or softmax, which means softmax(K) for the
 	// schema's K classes. For the time to an event it may be left out, or be hazard.
 	Loss LossName `yaml:"loss"`
-	// Weights are public weights of classes, for example {yes: 5}. The weight multiplies the loss of each
-	// record of the class, and therefore the largest norm of its gradient. Classes that are not listed have
-	// weight 1.
+	// Weights are public weights of classes, for example {yes: 5}. The weight multiplies the loss of each record of the
+	// class, and therefore the largest norm of its gradient. Classes that are not listed have weight 1.
 	Weights map[string]float64 `yaml:"weights"`
 	// Regularizer is a term that depends on the weights alone, for example l2(0.001). Empty means none.
 	Regularizer string `yaml:"regularizer"`
@@ -115,9 +114,8 @@ type Model struct {
 	// features without them. effects(5) gives them the norm 5 in place of 3 (2 for 200 features); effects(5,400) also
 	// sets their number. It requires a linear model of a number, a count or two classes.
 	Features string `yaml:"features"`
-	// KL states how fast the objective F rises from its minimum: F(w) - min F <= (gamma ||grad
-	// F(w)||)^kappa. It must be public knowledge that does not come from the table. Empty means that
-	// nothing is known.
+	// KL states how fast the objective F rises from its minimum: F(w) - min F <= (gamma ||grad F(w)||)^kappa. It must
+	// be public knowledge that does not come from the table. Empty means that nothing is known.
 	KL optimize.KL `yaml:"kl"`
 	// Start states the constant at which the fit begins, such as {share: 0.02} for two classes, {shares: [...]} for
 	// more, {rate: 0.3} for counts and {value: 40} for numbers. It must be public knowledge that does not come from the
@@ -169,11 +167,10 @@ type Train struct {
 	Settings Settings
 }
 
-// DefaultCompare and SmallCompare are the default shares of the budget for the comparison with the best
-// constant. SmallCompare applies if the effective size, n mu/sqrt(d) for n records and d weights, is below
-// SmallCompared. At such sizes the comparison more often changes which model is published
-// (lab/results/outcome.md). Off is the value of Train.Compare that turns the comparison off, and of Train.Ranks that
-// turns the ranks off.
+// DefaultCompare and SmallCompare are the default shares of the budget for the comparison with the best constant.
+// SmallCompare applies if the effective size, n mu/sqrt(d) for n records and d weights, is below SmallCompared. At such
+// sizes the comparison more often changes which model is published (lab/results/outcome.md). Off is the value of
+// Train.Compare that turns the comparison off, and of Train.Ranks that turns the ranks off.
 const (
 	DefaultCompare = .02
 	SmallCompare   = .04
@@ -181,9 +178,8 @@ const (
 	Off            = -1
 )
 
-// CompareShare returns the default share of the budget for the comparison with the best constant:
-// SmallCompare if the problem's effective size, n mu/sqrt(d) for n records and d weights, is below
-// SmallCompared, otherwise DefaultCompare.
+// CompareShare returns the default share of the budget for the comparison with the best constant: SmallCompare if the
+// problem's effective size, n mu/sqrt(d) for n records and d weights, is below SmallCompared, otherwise DefaultCompare.
 func CompareShare(p optimize.Problem) float64 {
 	if p.Effective() < SmallCompared {
 		return SmallCompare
@@ -194,9 +190,8 @@ func CompareShare(p optimize.Problem) float64 {
 // ReadConfig reads the configuration file at path and makes the checks of [Config.Check].
 func ReadConfig(path string) (*Config, error) { return ReadConfigOver(path, nil) }
 
-// ReadConfigOver reads the configuration file of a fit whose table worker processes (shards) read in
-// partitions. If shards is nil, ReadConfigOver does the same as ReadConfig, and the configuration must name
-// the table.
+// ReadConfigOver reads the configuration file of a fit whose table worker processes (shards) read in partitions. If
+// shards is nil, ReadConfigOver does the same as ReadConfig, and the configuration must name the table.
 func ReadConfigOver(path string, shards *curator.Shards) (*Config, error) {
 	return readInto(path, &Config{Shards: shards})
 }
@@ -260,10 +255,9 @@ func (c *Config) decode(text []byte) error {
 	return err
 }
 
-// Check returns an error if a required value is missing. It also returns an error if the table's name, the
-// text format, the number of records, the address of the budget store or the memory limit is invalid. A
-// calling program uses Check for a configuration that was not read from a file. Plan and Fit check the other
-// values.
+// Check returns an error if a required value is missing. It also returns an error if the table's name, the text format,
+// the number of records, the address of the budget store or the memory limit is invalid. A calling program uses Check
+// for a configuration that was not read from a file. Plan and Fit check the other values.
 func (c *Config) Check() error {
 	if err := c.check(); err != nil {
 		return err

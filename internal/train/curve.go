@@ -63,9 +63,8 @@ func (c *Config) resolved(ctx context.Context) (*Config, error) {
 	return r, err
 }
 
-// countable returns an error if the configuration does not state the number of records and the fit
-// cannot count them before it reads the table, because the table is a stream or because workers
-// read it.
+// countable returns an error if the configuration does not state the number of records and the fit cannot count them
+// before it reads the table, because the table is a stream or because workers read it.
 func (c *Config) countable() error {
 	switch {
 	case c.Privacy.Records != 0:
@@ -269,13 +268,12 @@ func (r Ranks) Run(ctx context.Context, o optimize.Oracle, base *dataset.Schema,
 	return schema, nil
 }
 
-// monotone returns weights with which the score is monotone in each column that the schema declares monotone:
-// it never falls with the column, or never rises, as declared. It also returns, for each changed column, the
-// greatest change of a row's margin. monotone uses released numbers only: the weights w and law. A curve's
-// values at its knots become the nearest monotone values in weighted mean square. The weight of a knot is the
-// released share of the rows near it, from law.Moment. If no shares were released, all knots have equal
-// weights. If no column is monotone, or w does not have one weight for each feature, monotone returns w
-// unchanged.
+// monotone returns weights with which the score is monotone in each column that the schema declares monotone: it never
+// falls with the column, or never rises, as declared. It also returns, for each changed column, the greatest change of
+// a row's margin. monotone uses released numbers only: the weights w and law. A curve's values at its knots become the
+// nearest monotone values in weighted mean square. The weight of a knot is the released share of the rows near it, from
+// law.Moment. If no shares were released, all knots have equal weights. If no column is monotone, or w does not have
+// one weight for each feature, monotone returns w unchanged.
 func (h Header) monotone(w []float64, law *runrecord.Trace) ([]float64, []runrecord.Monotone) {
 	if !h.Schema.Monotonic() || len(w) != h.Schema.Dim() {
 		return w, nil

@@ -108,9 +108,8 @@ func (c *Config) checkHeld() error {
 	return nil
 }
 
-// DataPaths returns the paths of the table's files, resolved against the configuration's folder. For standard
-// input it returns "-" alone. A pattern is matched anew at each call. A pattern that matches no file is an
-// error.
+// DataPaths returns the paths of the table's files, resolved against the configuration's folder. For standard input it
+// returns "-" alone. A pattern is matched anew at each call. A pattern that matches no file is an error.
 func (c *Config) DataPaths() (paths []string, err error) {
 	for _, name := range c.Data {
 		found, err := c.files(name)
@@ -162,10 +161,9 @@ func (c *Config) TableName() string {
 	return c.Data.String()
 }
 
-// Identity returns the string under which ledgers sum the fits of a table: the public name if the
-// configuration gives one, otherwise the absolute path of the one file with all symbolic links resolved. A
-// copy of the file is therefore another table. A public name, a path and the identity of unnamed rows never
-// coincide.
+// Identity returns the string under which ledgers sum the fits of a table: the public name if the configuration gives
+// one, otherwise the absolute path of the one file with all symbolic links resolved. A copy of the file is therefore
+// another table. A public name, a path and the identity of unnamed rows never coincide.
 func (c *Config) Identity() (string, error) {
 	switch {
 	case c.Table != "":
@@ -180,9 +178,8 @@ func (c *Config) Identity() (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// unnamed is the string under which ledgers sum the fits of all tables that programs provide
-// without a name. These fits are summed as fits of one table, so the sum overstates the privacy
-// loss of each table.
+// unnamed is the string under which ledgers sum the fits of all tables that programs provide without a name. These fits
+// are summed as fits of one table, so the sum overstates the privacy loss of each table.
 const unnamed = "rows without a name"
 
 // held reports whether the program, or workers in other processes, provide the table, so that the

@@ -17,11 +17,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Range returns the range in which the gradient norm at the result is likely to be: .1 and 2.5 times the
-// predicted norm. On the tables of lab/results/accuracy.md the measured gradient norms were in this range; they
-// were near its low end where every feature occurred twice. In lab/results/planner.md and in lab/results/outcome.md
-// they were in this range in nine of ten settings. If no prediction may be stated (choose.Stated), low and
-// high are 0.
+// Range returns the range in which the gradient norm at the result is likely to be: .1 and 2.5 times the predicted
+// norm. On the tables of lab/results/accuracy.md the measured gradient norms were in this range; they were near its low
+// end where every feature occurred twice. In lab/results/planner.md and in lab/results/outcome.md they were in this
+// range in nine of ten settings. If no prediction may be stated (choose.Stated), low and high are 0.
 func (p Planned) Range() (low, high float64) {
 	return .1 * p.Summary.Predicted, 2.5 * p.Summary.Predicted
 }

@@ -18,13 +18,11 @@ import (
 
 // Options say where a fit is stored and which functions are called during it.
 type Options struct {
-	// Storage stores the fit. If it is nil, the fit exists only in the values that Fit returns: if the process
-	// is killed, nothing of the fit is left, and the store of budgets (if one is used) keeps the whole budget
-	// charged.
+	// Storage stores the fit. If it is nil, the fit exists only in the values that Fit returns: if the process is
+	// killed, nothing of the fit is left, and the store of budgets (if one is used) keeps the whole budget charged.
 	Storage Storage
-	// Strict makes Fit return a *SmallError, before anything is charged, if the effective size at the
-	// stated base rate (Outlook.Size) is below optimize.SmallSize. The model of such a fit
-	// would be mostly noise.
+	// Strict makes Fit return a *SmallError, before anything is charged, if the effective size at the stated base rate
+	// (Outlook.Size) is below optimize.SmallSize. The model of such a fit would be mostly noise.
 	Strict bool
 	// Software is the program's name and version. The model and the certificate state it.
 	Software string
@@ -278,10 +276,9 @@ func (p *prepared) entry() Entry {
 	return e
 }
 
-// samples reports whether the run may draw Poisson samples. It returns true if the plan first, made for a
-// provisional number of records, draws them, or if the setting passes is given: auto may then choose such a
-// plan. The charge of a run on Poisson samples depends on the number of records, so it is unknown until the
-// table is read.
+// samples reports whether the run may draw Poisson samples. It returns true if the plan first, made for a provisional
+// number of records, draws them, or if the setting passes is given: auto may then choose such a plan. The charge of a
+// run on Poisson samples depends on the number of records, so it is unknown until the table is read.
 func (c *Config) samples(first optimize.Plan) bool {
 	return first.Needs().Schedule != nil || c.Train.Settings["passes"] != nil
 }
@@ -444,11 +441,10 @@ type Dry struct {
 	Cost *budget.Cost
 }
 
-// DryRun does everything that Fit does before it charges or writes anything: it reads the
-// configuration and the table, makes the plan, and asks the storage (which would store the fit) and
-// the store of budgets whether they would accept the fit. It returns the errors that Fit would
-// return before the first release. Nothing that it returns depends on the content of the rows,
-// except for the number of records, which is public.
+// DryRun does everything that Fit does before it charges or writes anything: it reads the configuration and the table,
+// makes the plan, and asks the storage (which would store the fit) and the store of budgets whether they would accept
+// the fit. It returns the errors that Fit would return before the first release. Nothing that it returns depends on the
+// content of the rows, except for the number of records, which is public.
 func (c *Config) DryRun(ctx context.Context, o Options) (*Dry, error) {
 	p, err := c.prepare(ctx, o)
 	if err != nil {

@@ -32,9 +32,8 @@ const CertificateFile = "certificate.json"
 // DescriptionFile is the name of the file of a description.
 const DescriptionFile = "describe.json"
 
-// Header holds all facts of a fit that are known before its first release. The head and the releases together
-// determine the model and the certificate. A fit and a recovery from the fit's journal therefore make the
-// same two files.
+// Header holds all facts of a fit that are known before its first release. The head and the releases together determine
+// the model and the certificate. A fit and a recovery from the fit's journal therefore make the same two files.
 type Header struct {
 	Journal  int    `json:"journal"`
 	Software string `json:"software"`
@@ -442,9 +441,8 @@ func sha(text []byte) string {
 // run the certificate lists no norms.
 const MostNorms = 20_000
 
-// KeptNorm returns the gradient norm of a step as certificates store it, rounded to five digits; the noise
-// makes further digits meaningless. ok is false if the run has more than MostNorms steps or the norm is not
-// finite.
+// KeptNorm returns the gradient norm of a step as certificates store it, rounded to five digits; the noise makes
+// further digits meaningless. ok is false if the run has more than MostNorms steps or the norm is not finite.
 func KeptNorm(s Step) (norm float64, ok bool) {
 	norm, err := strconv.ParseFloat(strconv.FormatFloat(s.GradientNorm, 'g', 5, 64), 64)
 	return norm, s.Of <= MostNorms && err == nil && !math.IsNaN(norm) && !math.IsInf(norm, 0)

@@ -36,9 +36,8 @@ const weightedRows, unweightedRows = "weighted", "unweighted"
 // DefaultLevel is the coverage of intervals for which the configuration states no level.
 const DefaultLevel = .95
 
-// intervals returns the settings of the algorithm optimize/onestep, which computes confidence intervals. It
-// returns an error for a configuration that changes the meaning of a coefficient or for which intervals have
-// not been validated.
+// intervals returns the settings of the algorithm optimize/onestep, which computes confidence intervals. It returns an
+// error for a configuration that changes the meaning of a coefficient or for which intervals have not been validated.
 func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 	level := cmp.Or(float64(c.Inference.Level), DefaultLevel)
 	var none onestep.Intervals
@@ -303,9 +302,8 @@ func expected(a onestep.Intervals, p optimize.Problem, share float64, times bool
 // (lab/results/inference.md, "How much is reported").
 var measuredReported = []struct{ size, share float64 }{{100, .95}, {45, .55}, {25, .25}, {12, .1}, {6, 0}}
 
-// least returns the smallest factor f between 1 and 1000 for which enough(f) is true. enough must be false
-// below some factor and true above it; least finds that factor by bisection. It returns +Inf if enough(1000)
-// is false.
+// least returns the smallest factor f between 1 and 1000 for which enough(f) is true. enough must be false below some
+// factor and true above it; least finds that factor by bisection. It returns +Inf if enough(1000) is false.
 func least(enough func(f float64) bool) float64 {
 	lo, hi := 1., 1000.
 	if !enough(hi) {

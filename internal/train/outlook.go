@@ -26,9 +26,8 @@ type Outlook struct {
 	// are those of lab/results/outlook.txt. They are no guarantee, since other tables may differ.
 	Lost float64 `json:"lost_share,omitempty"`
 	Most float64 `json:"lost_share_most,omitempty"`
-	// Either of Records and Epsilon doubles the effective size: Records is a number of records at this budget,
-	// Epsilon an epsilon for the present number of records at the same delta. Epsilon is 0 if no epsilon doubles the
-	// size.
+	// Either of Records and Epsilon doubles the effective size: Records is a number of records at this budget, Epsilon
+	// an epsilon for the present number of records at the same delta. Epsilon is 0 if no epsilon doubles the size.
 	Records float64 `json:"records_to_double"`
 	Epsilon float64 `json:"epsilon_to_double,omitempty"`
 	// Either of HalveRecords and HalveEpsilon halves Lost: HalveRecords is a number of records at this

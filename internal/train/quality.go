@@ -8,9 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 )
 
-// Thresholds of the warnings that follow from a released second moment of the rows. A warning is given only
-// if the released value is beyond its threshold by more than the number clearly of standard deviations of its
-// noise.
+// Thresholds of the warnings that follow from a released second moment of the rows. A warning is given only if the
+// released value is beyond its threshold by more than the number clearly of standard deviations of its noise.
 const (
 	manyRows  = .9  // a smaller share of rows that the fit learns from gives a warning
 	oneLevel  = .99 // a larger share of rows with the same level of a category gives a warning
@@ -40,10 +39,9 @@ type rowMoment struct {
 	sigma, meanSigma float64
 }
 
-// momentOf converts the released second moment m of a run's rows to the units of the schema. ok is false if no
-// moment was stored, or if the stored one cannot be decoded or has another number of features than the
-// schema. ok is also false if the schema limits the norm of rows, because rows are then rescaled and the
-// moment does not describe columns.
+// momentOf converts the released second moment m of a run's rows to the units of the schema. ok is false if no moment
+// was stored, or if the stored one cannot be decoded or has another number of features than the schema. ok is also
+// false if the schema limits the norm of rows, because rows are then rescaled and the moment does not describe columns.
 func momentOf(s *dataset.Schema, m *runrecord.Moment) (g rowMoment, ok bool) {
 	if m == nil || s.Norm() != 0 || m.Features != s.Dim() {
 		return rowMoment{}, false

@@ -186,10 +186,9 @@ type Storage interface {
 	Charged(err error) error
 }
 
-// Log stores a run's events (its charges) and its released numbers. Fit calls Events after each query, before
-// the algorithm gets the answer. If Events returns an error, the algorithm does not get the answer and the
-// run ends. Fit calls Step after each step, and Measured and Compared after the measurement and the
-// comparison.
+// Log stores a run's events (its charges) and its released numbers. Fit calls Events after each query, before the
+// algorithm gets the answer. If Events returns an error, the algorithm does not get the answer and the run ends. Fit
+// calls Step after each step, and Measured and Compared after the measurement and the comparison.
 type Log interface {
 	Events([]account.Event) error
 	Step(Step) error

@@ -16,9 +16,8 @@ import (
 // reducedFeatures then sets the number.
 const autoReduction = "auto"
 
-// reducesByRule reports whether model.reduce is jl(auto) or jl(auto,SEED), so that the rule of
-// reducedFeatures sets the number of features. rest is the text between the word auto and the closing
-// bracket: "" or a comma and a seed.
+// reducesByRule reports whether model.reduce is jl(auto) or jl(auto,SEED), so that the rule of reducedFeatures sets the
+// number of features. rest is the text between the word auto and the closing bracket: "" or a comma and a seed.
 func (c *Config) reducesByRule() (rest string, ok bool) {
 	inside, ok := strings.CutPrefix(strings.ReplaceAll(c.Model.Reduce, " ", ""), "jl("+autoReduction)
 	if !ok {
@@ -142,9 +141,8 @@ func reducedFeatures(p optimize.Problem, delta float64) int {
 	return int(math.Ceil(min(float64(lo), rank*math.Log(2*n/delta))))
 }
 
-// units returns the loss of a record, given the loss of a row. If the schema has a privacy unit (a
-// person, say), a record is all rows of a unit, and its loss is the mean or the sum of the rows'
-// losses; otherwise a record is a row.
+// units returns the loss of a record, given the loss of a row. If the schema has a privacy unit (a person, say), a
+// record is all rows of a unit, and its loss is the mean or the sum of the rows' losses; otherwise a record is a row.
 func (c *Config) units(row loss.Loss) (loss.Loss, error) {
 	unit := c.Schema.Unit()
 	if _, twice := row.(loss.Units); twice {

@@ -120,9 +120,8 @@ func field(t reflect.Type, key string) (reflect.StructField, bool) {
 // scores points of the run on the held-out records, and chooses the result by the scores.
 const selected = "selected"
 
-// Plan makes the plan of the configured algorithm for the problem p. If the algorithm is auto, Plan
-// also returns the plans of all algorithms that were compared, the chosen one first; otherwise the
-// list is nil.
+// Plan makes the plan of the configured algorithm for the problem p. If the algorithm is auto, Plan also returns the
+// plans of all algorithms that were compared, the chosen one first; otherwise the list is nil.
 func (t Train) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, []choose.Candidate, error) {
 	a, err := t.settle()
 	if err != nil {

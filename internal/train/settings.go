@@ -120,9 +120,8 @@ func (t *Train) UnmarshalYAML(unmarshal func(any) error) error {
 	return t.Set(all)
 }
 
-// Set adds settings, by their YAML keys, to the settings of the configuration. The keys algorithm, measure,
-// compare, base and ranks set Train's own fields. Set returns an error for an unknown key and for a value of the wrong
-// type.
+// Set adds settings, by their YAML keys, to the settings of the configuration. The keys algorithm, measure, compare,
+// base and ranks set Train's own fields. Set returns an error for an unknown key and for a value of the wrong type.
 func (t *Train) Set(all map[string]any) error {
 	shares := t.shared()
 	for key, value := range all {

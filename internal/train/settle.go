@@ -97,8 +97,7 @@ type Planned struct {
 }
 
 // Useless returns an error if the plan is certain to return its starting point, whatever is released. If the
-// configuration states the number of steps, Useless returns nil. Fit returns this error before it charges
-// anything.
+// configuration states the number of steps, Useless returns nil. Fit returns this error before it charges anything.
 func (p Planned) Useless() error {
 	if p.moves() {
 		return nil
@@ -275,10 +274,9 @@ func (c *Config) workload(p Planned) optimize.Workload {
 	return work
 }
 
-// settle makes the plan for a public number of records and a public seed. It first reserves the share of the
-// budget for the comparison with the best constant. A plan on Poisson samples needs the whole budget. For
-// such a plan, settle drops the comparison if it is the default, and returns an error if the configuration
-// requests the comparison.
+// settle makes the plan for a public number of records and a public seed. It first reserves the share of the budget for
+// the comparison with the best constant. A plan on Poisson samples needs the whole budget. For such a plan, settle
+// drops the comparison if it is the default, and returns an error if the configuration requests the comparison.
 func (c *Config) settle(ctx context.Context, budget account.Budget, records float64, seed uint64) (optimize.Plan,
 	Planned, loss.Loss, error) {
 	base := c

@@ -12,9 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
-// Stores is a function that opens a store of budgets by its address, such as stores.Open of package
-// budget/stores. Programs pass it to Fit in Options. A program that uses no store passes nil and then links
-// no database driver.
+// Stores is a function that opens a store of budgets by its address, such as stores.Open of package budget/stores.
+// Programs pass it to Fit in Options. A program that uses no store passes nil and then links no database driver.
 type Stores func(ctx context.Context, address string) (*budget.Book, error)
 
 // Open calls s to open the store of budgets at an address. It returns an error if s is nil.
@@ -35,9 +34,8 @@ type storedRun struct {
 	id      string // identifies the run in the store; empty until the storage has written its note of the run
 }
 
-// stored opens the store of budgets that the configuration names, for the fit's reservation; it
-// returns nil if the configuration names none. If the store cannot be reached, stored returns an
-// error and the fit does not start.
+// stored opens the store of budgets that the configuration names, for the fit's reservation; it returns nil if the
+// configuration names none. If the store cannot be reached, stored returns an error and the fit does not start.
 func (c *Config) stored(ctx context.Context, open Stores) (*storedRun, error) {
 	if c.Budget == nil {
 		return nil, nil
@@ -80,9 +78,8 @@ func (r *storedRun) reserve() func(context.Context, account.View) error {
 	return r.run.Reserve
 }
 
-// begin reserves the session's budget in the store of budgets. Before that the storage, which stores
-// the fit, writes a note of the reservation to stable storage. Nothing may be released before begin
-// returns without an error.
+// begin reserves the session's budget in the store of budgets. Before that the storage, which stores the fit, writes a
+// note of the reservation to stable storage. Nothing may be released before begin returns without an error.
 func (r *storedRun) begin(ctx context.Context, k Storage, v account.View, e *Entry) (*account.Reservation, error) {
 	if r == nil {
 		return nil, nil

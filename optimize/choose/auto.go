@@ -19,13 +19,12 @@ import (
 // Auto plans every algorithm with its default rule, within a limit on passes over the records, and orders
 // the plans by their forecasts. It uses public quantities only, so the choice has no privacy cost.
 //
-// Forecasts may be wrong by a third or more in both directions. Forecasts within the factor Agreement of
-// the lowest therefore count as equal. Among these plans the plan with the fewest passes over the records
-// comes first, if it makes at most half the passes of the plan with the lowest forecast. Among plans with
-// equal passes, up to 5 %, the lowest forecast comes first. The rule of fewest passes is not used for an
-// effective size N below 20. At such N all forecasts are close to the gradient norm at the start, and agree
-// for this reason only. (On 2,000 rows of Adult at epsilon .1 a plan of a single step had an AUC of .56,
-// and the plan with the lowest forecast had .71.)
+// Forecasts may be wrong by a third or more in both directions. Forecasts within the factor Agreement of the lowest
+// therefore count as equal. Among these plans the plan with the fewest passes over the records comes first, if it makes
+// at most half the passes of the plan with the lowest forecast. Among plans with equal passes, up to 5 %, the lowest
+// forecast comes first. The rule of fewest passes is not used for an effective size N below 20. At such N all forecasts
+// are close to the gradient norm at the start, and agree for this reason only. (On 2,000 rows of Adult at epsilon .1 a
+// plan of a single step had an AUC of .56, and the plan with the lowest forecast had .71.)
 //
 // These rules adjust the order. Each corrects a measured error of the forecasts:
 //
@@ -107,16 +106,14 @@ type Candidate struct {
 	Summary optimize.Summary
 	// Predicted is the forecast in Summary for the goal.
 	Predicted float64
-	// Ranked is Predicted times a factor that corrects a measured error of such forecasts (see
-	// [Auto]). Candidates are ordered by Ranked, the smallest first. Ranked is infinite for plans
-	// that come last whatever their forecast.
+	// Ranked is Predicted times a factor that corrects a measured error of such forecasts (see [Auto]). Candidates are
+	// ordered by Ranked, the smallest first. Ranked is infinite for plans that come last whatever their forecast.
 	Ranked float64
 
 	// unranked means that the order of the candidates does not follow Ranked.
 	unranked bool
-	// curvature is the prediction for the goal second-order: the smallest eigenvalue of the Hessian at the
-	// point that the plan reaches. why is the text that Why returns. If why is empty, Why composes a text
-	// from the forecasts.
+	// curvature is the prediction for the goal second-order: the smallest eigenvalue of the Hessian at the point that
+	// the plan reaches. why is the text that Why returns. If why is empty, Why composes a text from the forecasts.
 	curvature float64
 	why       string
 	// cut means that the limit on passes over the records leaves the plan too few steps to escape from
@@ -223,11 +220,10 @@ func rare(p optimize.Problem) bool {
 // leastCurved is 4 p (1-p) for the share p of a class of about a quarter.
 const leastCurved = .72
 
-// scarce puts a plan first for generalised linear models with convex losses and one margin, at effective
-// sizes below leastEffective. The plan is nesterov if the target is a real number or the Lipschitz constant
-// is a clip, and preconditioned otherwise. At such sizes the forecasts of all plans are about equal to the
-// gradient norm at the start, and the plan with the lowest forecast was far worse on tables
-// (lab/results/outcome.md).
+// scarce puts a plan first for generalised linear models with convex losses and one margin, at effective sizes below
+// leastEffective. The plan is nesterov if the target is a real number or the Lipschitz constant is a clip, and
+// preconditioned otherwise. At such sizes the forecasts of all plans are about equal to the gradient norm at the start,
+// and the plan with the lowest forecast was far worse on tables (lab/results/outcome.md).
 func scarce(p optimize.Problem, list []Candidate) {
 	if !p.Convex() || !p.RankOne || p.Shape.Margins > 1 {
 		return
@@ -379,9 +375,8 @@ const leastEffective = 20
 // constant is not a clip.
 const leastClasses = 5
 
-// leastWide is the smallest product n mu of the number of records and the budget at which the
-// released mean squares of the features improve a fit by more than their part of the budget is worth
-// (lab/results/outcome.md).
+// leastWide is the smallest product n mu of the number of records and the budget at which the released mean squares of
+// the features improve a fit by more than their part of the budget is worth (lab/results/outcome.md).
 const leastWide = 450
 
 // leastFor returns the smallest effective size N at which the algorithm preconditioned is planned. N is n

@@ -135,10 +135,9 @@ func foreseen(p optimize.Problem) bool {
 	return !p.Layered && p.Kinked == nil && !p.Constants.Clipped && !math.IsInf(p.DataSmoothness(), 1)
 }
 
-// Shown returns the summary of a plan for users, with forecasts that are not reliable set to zero. If
-// Stated returns false, all forecasts are set to zero. The forecast of the population gradient is always
-// set to zero: at the median the measured norm of plans of several passes was a third to a half of it
-// (lab/results/planner.md).
+// Shown returns the summary of a plan for users, with forecasts that are not reliable set to zero. If Stated returns
+// false, all forecasts are set to zero. The forecast of the population gradient is always set to zero: at the median
+// the measured norm of plans of several passes was a third to a half of it (lab/results/planner.md).
 func Shown(p optimize.Problem, s optimize.Summary) optimize.Summary {
 	s.Population = 0
 	if !Stated(p, s) {

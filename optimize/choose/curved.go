@@ -15,25 +15,22 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/secondorder"
 )
 
-// leftByAll and leftByPass are factors on gap^2. A plan is predicted to escape from a saddle at which the
-// Hessian has an eigenvalue of -gap if the noise level r (Summary.Floor) is at most the factor times gap^2,
-// and, unless the plan uses Hessian-vector products, it has enough steps (see leaves). leftByAll is the
-// factor for plans with queries on all records. leftByPass is the factor for plans of a single pass and for
-// plans with Hessian-vector products. The factors were measured on saddles of 100 dimensions with gaps .05
-// and .15 (lab/results/theorems.md).
+// leftByAll and leftByPass are factors on gap^2. A plan is predicted to escape from a saddle at which the Hessian has
+// an eigenvalue of -gap if the noise level r (Summary.Floor) is at most the factor times gap^2, and, unless the plan
+// uses Hessian-vector products, it has enough steps (see leaves). leftByAll is the factor for plans with queries on all
+// records. leftByPass is the factor for plans of a single pass and for plans with Hessian-vector products. The factors
+// were measured on saddles of 100 dimensions with gaps .05 and .15 (lab/results/theorems.md).
 const leftByAll, leftByPass = .6, .05
 
-// openings is the number of steps after which noise alone has moved a run away from a saddle, in
-// units of 1/(eta gap) for the step size eta and the eigenvalue -gap of the Hessian. A single pass
-// needs twice as many.
+// openings is the number of steps after which noise alone has moved a run away from a saddle, in units of 1/(eta gap)
+// for the step size eta and the eigenvalue -gap of the Hessian. A single pass needs twice as many.
 const openings = 16
 
-// manySums is the least effective size N at which the algorithm second-order comes first if no plan is
-// predicted to escape from saddles and the limit on passes is too tight for methods on all records. For
-// smaller N one-pass-sgd comes first. Each was measured on ten problems, with a gradient norm within a
-// factor of 3 of the other algorithms' as the criterion. At N of 4,000 second-order met the criterion on
-// all ten and one-pass-sgd on seven. At N of 450 one-pass-sgd met it on all ten and second-order on nine
-// (lab/results/theorems.md).
+// manySums is the least effective size N at which the algorithm second-order comes first if no plan is predicted to
+// escape from saddles and the limit on passes is too tight for methods on all records. For smaller N one-pass-sgd comes
+// first. Each was measured on ten problems, with a gradient norm within a factor of 3 of the other algorithms' as the
+// criterion. At N of 4,000 second-order met the criterion on all ten and one-pass-sgd on seven. At N of 450
+// one-pass-sgd met it on all ten and second-order on nine (lab/results/theorems.md).
 const manySums = 1000
 
 // curved returns the candidates for second-order stationary points of a nonconvex objective. Candidates
@@ -84,10 +81,9 @@ func (a Auto) curved(ctx context.Context, p optimize.Problem) ([]Candidate, erro
 	return list, nil
 }
 
-// passed orders the candidates if the limit on passes is too tight for methods on all records and no plan
-// is predicted to escape from saddles. The order follows measurements and not forecasts (see manySums):
-// first one method of a single pass, then all others, and last the methods for which the limit is too
-// tight.
+// passed orders the candidates if the limit on passes is too tight for methods on all records and no plan is predicted
+// to escape from saddles. The order follows measurements and not forecasts (see manySums): first one method of a single
+// pass, then all others, and last the methods for which the limit is too tight.
 func passed(p optimize.Problem, list []Candidate) []Candidate {
 	first := "one-pass-sgd"
 	if p.Effective() >= manySums {

@@ -27,9 +27,8 @@ type Adam struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// Plan returns the plan of Adam for the problem p, with the noise and samples that SGD would have.
-// Plan returns an error if p is not valid, a setting is out of range or the calibration of the noise
-// fails.
+// Plan returns the plan of Adam for the problem p, with the noise and samples that SGD would have. Plan returns an
+// error if p is not valid, a setting is out of range or the calibration of the noise fails.
 func (c Adam) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	err := cmp.Or(p.Validate(), optimize.Fill("dp-adam", optimize.Setting{Name: "rate", Value: &c.Rate, Rule: .05}))
 	if err != nil {

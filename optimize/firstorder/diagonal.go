@@ -34,11 +34,10 @@ import (
 //
 //	u' P G P u = mean (sum_c x_c' P_c u_c)^2 <= m mean sum_c (x_c' P_c u_c)^2 <= m ||u||^2.
 //
-// Nesterov's momentum t/(t+3) is stable if the curvature times the step is below 4/3 (see centring). m is
-// public: the features of a category count as one. Categories that are copies of each other attain the
-// bound. To make up for the shorter steps, the default number of steps is sqrt(3m/4) times the usual number
-// (see moreSteps). If m is above mostFilled, steps would be too short to be of use, and Preconditioned
-// rejects the problem.
+// Nesterov's momentum t/(t+3) is stable if the curvature times the step is below 4/3 (see centring). m is public: the
+// features of a category count as one. Categories that are copies of each other attain the bound. To make up for the
+// shorter steps, the default number of steps is sqrt(3m/4) times the usual number (see moreSteps). If m is above
+// mostFilled, steps would be too short to be of use, and Preconditioned rejects the problem.
 const (
 	diagonalRidge = 30
 	mostFilled    = 64

@@ -70,10 +70,9 @@ func (s *spectrum) scaled(by func(value float64) float64) []float64 {
 	return out
 }
 
-// outside transforms the vector g back from the preconditioner P (see metric), and returns the squared
-// length of P^-1 g as square. noise is the value that square would have on average if g were noise of
-// standard deviation 1 per coordinate. With several margins, g is the concatenation of one vector for each
-// margin.
+// outside transforms the vector g back from the preconditioner P (see metric), and returns the squared length of P^-1 g
+// as square. noise is the value that square would have on average if g were noise of standard deviation 1 per
+// coordinate. With several margins, g is the concatenation of one vector for each margin.
 func (s *spectrum) outside(g []float64, ridge float64) (square, noise float64) {
 	d := len(s.values)
 	for ; len(g) > 0; g = g[d:] {
@@ -96,9 +95,8 @@ func (s *spectrum) turned(w []float64, ridge float64) []float64 {
 	return out
 }
 
-// effective returns d_eff = tr Gt_+ (Gt_+ + ridge I)^(-1), where Gt_+ is the released second moment
-// of the rows without its negative eigenvalues. d_eff is about the number of directions along which
-// the second moment exceeds the ridge.
+// effective returns d_eff = tr Gt_+ (Gt_+ + ridge I)^(-1), where Gt_+ is the released second moment of the rows without
+// its negative eigenvalues. d_eff is about the number of directions along which the second moment exceeds the ridge.
 func (s *spectrum) effective(ridge float64) float64 {
 	var sum float64
 	for _, v := range s.values {

@@ -19,14 +19,13 @@ import (
 //	C   = mean z_i z_i' + noise,   z_i = x_i - m shortened to R     the rest
 //	Gt  = C_+ + 3 m m'
 //
-// The noise in C is R^2 times the noise in mean x x', the second moment about 0. The largest eigenvalue
-// (edge) of the noise is therefore R^2 times as large too. This edge is the smallest possible ridge lambda
-// of the preconditioner, and a smaller lambda hides fewer directions of the rows. For an effective size N
-// of 1000 or more, the noise in mean x x' hides few directions. For N below 50, m is mostly noise. For
-// curves, errors were smaller about 0 from N = 200 on (lab/results/accuracy.md). In these cases mean x x' is
-// released in place of m, rho and C. The query for C costs d^2/2 operations a row, however many cells are
-// zero. If n d^2, for n records, is above mostPairWork, mean x x' is also released
-// in place of m, rho and C.
+// The noise in C is R^2 times the noise in mean x x', the second moment about 0. The largest eigenvalue (edge) of the
+// noise is therefore R^2 times as large too. This edge is the smallest possible ridge lambda of the preconditioner, and
+// a smaller lambda hides fewer directions of the rows. For an effective size N of 1000 or more, the noise in mean x x'
+// hides few directions. For N below 50, m is mostly noise. For curves, errors were smaller about 0 from N = 200 on
+// (lab/results/accuracy.md). In these cases mean x x' is released in place of m, rho and C. The query for C costs d^2/2
+// operations a row, however many cells are zero. If n d^2, for n records, is above mostPairWork, mean x x' is also
+// released in place of m, rho and C.
 //
 // # Why a step of 1/b is stable
 //
@@ -37,11 +36,10 @@ import (
 //
 //	G <= (4/3) A + 4 m m' = (4/3) (A + 3 m m').
 //
-// If no row is farther than R from m, C is A plus noise, and C_+ + lambda I >= A if lambda is at
-// least the edge of the noise. Then P G P <= (4/3) I for the preconditioner P = (Gt + lambda
-// I)^(-1/2), whatever the table and the noise in m. With the momentum factor beta = t/(t+3),
-// Nesterov's method is stable if the curvature times the step is below 2(1+beta)/(1+2beta), which is
-// above 4/3. With m m' in place of 3 m m', P G P was up to 1.6 on real tables.
+// If no row is farther than R from m, C is A plus noise, and C_+ + lambda I >= A if lambda is at least the edge of the
+// noise. Then P G P <= (4/3) I for the preconditioner P = (Gt + lambda I)^(-1/2), whatever the table and the noise in
+// m. With the momentum factor beta = t/(t+3), Nesterov's method is stable if the curvature times the step is below
+// 2(1+beta)/(1+2beta), which is above 4/3. With m m' in place of 3 m m', P G P was up to 1.6 on real tables.
 //
 // If rows are shortened, A exceeds mean z z', by a factor of at most ((1+||m||)/R)^2. For this case the
 // bound 4/3 on P G P is measured and not proved (lab/results/outcome.md). The measurement is the reason why R
@@ -134,9 +132,8 @@ func (g *preconditionedPlan) workload(p optimize.Problem) optimize.Workload {
 	return w.Count(query.RowMean, 1, 1).Count(query.SquaredDistance, 1, 1).Count(query.CentredMoment, 1, 1)
 }
 
-// expectedEdge returns the largest eigenvalue (edge) of the second moment's noise that forecasts assume
-// before the run. For a diagonal preconditioner it returns the ridge that takes the place of the edge
-// (see diagonalEdge).
+// expectedEdge returns the largest eigenvalue (edge) of the second moment's noise that forecasts assume before the run.
+// For a diagonal preconditioner it returns the ridge that takes the place of the edge (see diagonalEdge).
 func (g *preconditionedPlan) expectedEdge(p optimize.Problem) float64 {
 	sigma := math.Sqrt(p.Neighbours()) / p.Records / math.Sqrt(g.moment)
 	if counted(p) {
@@ -175,9 +172,8 @@ func (g *preconditionedPlan) least(edge float64, effective func(lambda float64) 
 	}))
 }
 
-// radius returns the radius R to which row differences from the mean row are shortened, for a
-// released mean squared distance (spread) of the rows from it. sigma is the standard deviation of the
-// noise in spread.
+// radius returns the radius R to which row differences from the mean row are shortened, for a released mean squared
+// distance (spread) of the rows from it. sigma is the standard deviation of the noise in spread.
 func (c *centring) radius(spread, sigma float64) float64 {
 	return min(c.reach*math.Sqrt(max(spread+spreadNoise*sigma, leastSpread)), 1)
 }
@@ -211,9 +207,8 @@ func (r released) record(ridge float64) *optimize.Moment {
 	return m
 }
 
-// release makes the query for the second moment of the rows. If the moment is released about the mean
-// row, release makes three queries: for the mean row, for the mean squared distance from it, and for
-// the second moment about it.
+// release makes the query for the second moment of the rows. If the moment is released about the mean row, release
+// makes three queries: for the mean row, for the mean squared distance from it, and for the second moment about it.
 func (g *preconditionedPlan) release(run *optimize.Run) (released, error) {
 	p := g.Problem()
 	if Diagonal(p) {

@@ -30,13 +30,12 @@ import (
 // since lambda(r) = e + s/b(r) is at least lambda for a radius r wider than the problem's. Without a
 // regularizer lambda(r) and lambda are equal.
 //
-// The first radius r_0 is determined by released mean squared slopes at w = 0, for seven radii from the
-// widest to the problem's. The widest radius smooths all kinks away, and its mean square is the smallest.
-// Let the middle be the mean of the first and the last of the seven mean squares. r_0 is twice the widest
-// radius whose mean square is at least the middle, but not wider than the widest radius. If the last mean
-// square is at most 1.25 times the first, the difference may be noise, and r_0 is the widest radius. The
-// reason is that a run that starts with too narrow a radius does not reach the minimum, while too wide a
-// first radius costs only a few steps.
+// The first radius r_0 is determined by released mean squared slopes at w = 0, for seven radii from the widest to the
+// problem's. The widest radius smooths all kinks away, and its mean square is the smallest. Let the middle be the mean
+// of the first and the last of the seven mean squares. r_0 is twice the widest radius whose mean square is at least the
+// middle, but not wider than the widest radius. If the last mean square is at most 1.25 times the first, the difference
+// may be noise, and r_0 is the widest radius. The reason is that a run that starts with too narrow a radius does not
+// reach the minimum, while too wide a first radius costs only a few steps.
 type narrowing struct {
 	wide  []optimize.Problem // the problem smoothed over each of the seven radii, the widest radius first
 	scale float64            // step scale h
@@ -178,9 +177,8 @@ func (n *narrowing) from(seen []float64) float64 {
 	return widest
 }
 
-// usual returns the problem and the law that forecasts use if smoothing radii fall. The returned problem is
-// smoothed over a usual radius, near which most steps are made. The returned law has step sizes that are
-// stable at this radius.
+// usual returns the problem and the law that forecasts use if smoothing radii fall. The returned problem is smoothed
+// over a usual radius, near which most steps are made. The returned law has step sizes that are stable at this radius.
 func usual(p optimize.Problem, law optimize.UpdateRule, ridge float64) (optimize.Problem, optimize.UpdateRule, error) {
 	wide, err := overRadius(p, max(p.Smoothing.Radius, radiusOf(p, usualDeviation)))
 	if err != nil {

@@ -10,21 +10,18 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 )
 
-// Nesterov is accelerated noisy gradient descent: Nesterov's momentum (Nesterov 1983, with the
-// weights t/(t+3) of Su, Boyd and Candes 2016) on noisy means of clipped gradients, with Gaussian
-// noise and exact Gaussian-DP composition.
+// Nesterov is accelerated noisy gradient descent: Nesterov's momentum (Nesterov 1983, with the weights t/(t+3) of Su,
+// Boyd and Candes 2016) on noisy means of clipped gradients, with Gaussian noise and exact Gaussian-DP composition.
 //
 //	y_t = Proj(w_t + t/(t+3) (w_t - w_{t-1}))
 //	w_{t+1} = Proj(y_t - eta (mean_i clip(grad f(y_t; x_i), L0) + noise + grad reg(y_t)))
 //
-// Guarantee: mu-GDP whatever the constants. Accuracy without noise, for a convex loss and eta <=
-// 1/L1: F(w_T) - F* <= 2 ||w_0 - w*||^2/(eta (T+1)^2). Gradient descent has the same bound with T in
-// place of (T+1)^2/4.
+// Guarantee: mu-GDP whatever the constants. Accuracy without noise, for a convex loss and eta <= 1/L1: F(w_T) - F* <= 2
+// ||w_0 - w*||^2/(eta (T+1)^2). Gradient descent has the same bound with T in place of (T+1)^2/4.
 //
-// A step of 1/L1 is stable on every table; a step of 4/L1 is not. T steps go as far as T^2/4 steps of
-// gradient descent. On ill-conditioned tables Nesterov therefore needs tens of passes, where gradient
-// descent needs a thousand. Momentum accumulates the noise of the steps. The average over the second half
-// removes most of this noise.
+// A step of 1/L1 is stable on every table; a step of 4/L1 is not. T steps go as far as T^2/4 steps of gradient descent.
+// On ill-conditioned tables Nesterov therefore needs tens of passes, where gradient descent needs a thousand. Momentum
+// accumulates the noise of the steps. The average over the second half removes most of this noise.
 //
 // Deviation from the textbook: the result is not w_T but the average, over the second half of the
 // run, of the points y_t at which gradients were released.

@@ -23,13 +23,12 @@ import (
 //	g_t = mean_i clip(P grad f(y_t; x_i), C_t) + noise + P grad reg(y_t)
 //	w_{t+1} = y_t - eta P g_t
 //
-// Gt_+ is Gt with negative eigenvalues replaced by 0. Gradients are clipped after multiplication by
-// P, which makes the gradients of different records similarly long. The noise is therefore as large
-// as in about d_eff = tr Gt_+ (Gt_+ + lambda I)^(-1) dimensions, the number of directions in which
-// rows vary, instead of d. The gradient norm can fall below the noise level r = 2 L0/N of methods
-// that use no statistics of the rows, where N is the effective size. After the change of variables by
-// P, all directions along which the rows' second moment exceeds the noise have about the same
-// curvature, so that tens of steps are enough.
+// Gt_+ is Gt with negative eigenvalues replaced by 0. Gradients are clipped after multiplication by P, which makes the
+// gradients of different records similarly long. The noise is therefore as large as in about d_eff = tr Gt_+ (Gt_+ +
+// lambda I)^(-1) dimensions, the number of directions in which rows vary, instead of d. The gradient norm can fall
+// below the noise level r = 2 L0/N of methods that use no statistics of the rows, where N is the effective size. After
+// the change of variables by P, all directions along which the rows' second moment exceeds the noise have about the
+// same curvature, so that tens of steps are enough.
 //
 // For a loss of K margins the parameters are K rows. A record's gradient is the outer product of its
 // K slopes (derivatives of the loss in the margins) and x_i, and P multiplies the gradient of each
@@ -38,51 +37,46 @@ import (
 // For ordered classes Gt is the second moment of all parameters: that of the rows, with what the released base rate tells
 // of the thresholds (optimize.Beyond). What is said below of stable steps holds as long as the thresholds stay near.
 //
-// lambda is the largest eigenvalue of the noise in Gt (its edge): sigma sqrt(2d) for a symmetric
-// matrix whose diagonal has noise of standard deviation sigma. Then G = mean x_i x_i' <= Gt_+ +
-// lambda I, so that P G P <= I. A step of 1/b, with b a bound on the second derivative of the loss in
-// the margin, is therefore stable on every table, whatever the spectrum. A public regularizer of
-// smoothness s adds s/b to lambda, and the bound still holds.
+// lambda is the largest eigenvalue of the noise in Gt (its edge): sigma sqrt(2d) for a symmetric matrix whose diagonal
+// has noise of standard deviation sigma. Then G = mean x_i x_i' <= Gt_+ + lambda I, so that P G P <= I. A step of 1/b,
+// with b a bound on the second derivative of the loss in the margin, is therefore stable on every table, whatever the
+// spectrum. A public regularizer of smoothness s adds s/b to lambda, and the bound still holds.
 //
-// For N from 50 to below 1000, Gt is computed from the released mean row and the second moment about this
-// row, which has less noise (see centring). Then P G P <= (4/3) I if no row is shortened, and steps are
-// still stable. For N below 1000, lambda is also at least a value that depends on the forecast noise: with
-// a smaller lambda, the noise of steps would raise the loss by more than the steps lower it (see worth).
-// Neither of these two rules applies to losses whose Lipschitz constant is a clip, to smoothed losses or to
-// losses of several margins.
+// For N from 50 to below 1000, Gt is computed from the released mean row and the second moment about this row, which
+// has less noise (see centring). Then P G P <= (4/3) I if no row is shortened, and steps are still stable. For N below
+// 1000, lambda is also at least a value that depends on the forecast noise: with a smaller lambda, the noise of steps
+// would raise the loss by more than the steps lower it (see worth). Neither of these two rules applies to losses whose
+// Lipschitz constant is a clip, to smoothed losses or to losses of several margins.
 //
 // For more than query.MaxPairs features, and from 301 on if columns of 50 levels or more have half of them, the run
 // releases the mean squares of the features in place of Gt, and the second moment of features that are no such levels.
 // P is then diagonal but for one block, and the step size is divided by about the number of P's parts in which a row is
 // not zero (see diagonalRidge). Counts, ordered classes, smoothed losses and losses of relative residuals have no block.
 //
-// The clip norm C_t adapts during the run. At regular intervals a step also releases v = mean_i min(||P
-// grad f(y_t; x_i)||^2, B^2) for a fixed bound B, and C_t is kappa (the setting ClipScale) times the square
-// root of the moving average of v. With a clip norm a little above the root mean square of gradient norms,
-// most gradients are not clipped.
+// The clip norm C_t adapts during the run. At regular intervals a step also releases v = mean_i min(||P grad f(y_t;
+// x_i)||^2, B^2) for a fixed bound B, and C_t is kappa (the setting ClipScale) times the square root of the moving
+// average of v. With a clip norm a little above the root mean square of gradient norms, most gradients are not clipped.
 //
 // For a smoothed loss with a real target, smoothing radii fall from wide to narrow (see narrowing).
 // Each step has the size for its radius, and momentum is at most .9. Seven mean squared slopes at the
 // start determine the first radius; .02 of the steps' charges pay for them.
 //
-// Guarantee: mu-GDP whatever the constants, by the adaptive composition of the privacy filter.
-// Charges are fixed in the plan; only the preconditioner and the clip norms depend on earlier
-// releases. No rate is proved.
+// Guarantee: mu-GDP whatever the constants, by the adaptive composition of the privacy filter. Charges are fixed in the
+// plan; only the preconditioner and the clip norms depend on earlier releases. No rate is proved.
 //
 // The zero Preconditioned selects every setting by the rule in the field's comment. A field that is
 // set overrides its rule.
 type Preconditioned struct {
-	// Steps is T. Zero means 4.2 min(1, sqrt(N/N0)) sqrt(2 sqrt(d/s) b/L0) rounded up, with s =
-	// MomentShare, between 8 and 80. N0 is 50 for classes and counts, 100 for numbers, and 150 for numbers
-	// if the loss has a kink. The number of steps that momentum needs is in proportion to the square root
-	// of the condition number in the metric. With few records, further steps mostly add noise. If the
-	// Lipschitz constant of the loss is a clip, T is at least 48 min(1, sqrt(N/500)): b is then the
-	// curvature of the clip, which is far above the curvature of most records. If smoothing radii fall from
-	// the widest radius r_0 = sqrt(d+2) to the radius r of the problem, zero means min(1, sqrt(N/150))
-	// sqrt(.8 sqrt(d/s)) (4.2 + 3 ln(r_0/r)) rounded up, between 8 and 200. For a diagonal preconditioner T
-	// is multiplied by the square root of 1/h, with h by the rule of StepScale but at most 1. The limits on
-	// T stay the same. If the fit begins at a released base rate of classes with the mean curvature v, zero means at
-	// least 16 sqrt(b/(2v)) for v below b/2, at most 150; N0 is 100, and N is the size there (optimize.Problem.Signal). For
+	// Steps is T. Zero means 4.2 min(1, sqrt(N/N0)) sqrt(2 sqrt(d/s) b/L0) rounded up, with s = MomentShare, between 8
+	// and 80. N0 is 50 for classes and counts, 100 for numbers, and 150 for numbers if the loss has a kink. The number
+	// of steps that momentum needs is in proportion to the square root of the condition number in the metric. With few
+	// records, further steps mostly add noise. If the Lipschitz constant of the loss is a clip, T is at least 48 min(1,
+	// sqrt(N/500)): b is then the curvature of the clip, which is far above the curvature of most records. If smoothing
+	// radii fall from the widest radius r_0 = sqrt(d+2) to the radius r of the problem, zero means min(1, sqrt(N/150))
+	// sqrt(.8 sqrt(d/s)) (4.2 + 3 ln(r_0/r)) rounded up, between 8 and 200. For a diagonal preconditioner T is
+	// multiplied by the square root of 1/h, with h by the rule of StepScale but at most 1. The limits on T stay the
+	// same. If the fit begins at a released base rate of classes with the mean curvature v, zero means at least 16
+	// sqrt(b/(2v)) for v below b/2, at most 150; N0 is 100, and N is the size there (optimize.Problem.Signal). For
 	// counts it means 24 min(1, sqrt(N/100)).
 	Steps int `yaml:"steps"`
 	// MomentShare is the second moment's share of the budget. Zero means .1. With a larger share, the
@@ -92,14 +86,13 @@ type Preconditioned struct {
 	// ClipShare is the share of the steps' charges that pays for adapting the clip norm. Zero means .01. A
 	// small share is enough, since each of these releases is a single number.
 	ClipShare float64 `yaml:"clip_share"`
-	// ClipScale is kappa in C = kappa sqrt(mean square), where C is the clip norm and the mean square is of
-	// the norms of gradients. Zero means .9 log10 N, limited to [1.2, 4]. It means .6 log10 N, with the
-	// same limits, for several margins and for losses without smoothing whose slopes are at their bound
-	// nearly everywhere (b F0 > 2 L0^2). kappa grows with N because with little noise the bias of clipping
-	// dominates. For counts that begin at a released base rate zero means 3, or more for an effective size M there above
-	// 1500, and C is also at least about the norm of a record with one event (see clipsOfCounts). For a rare class C is
-	// at least a share of L0 sqrt(d_eff) (see longest). The bias is smaller if the gradients of the clipped rows have
-	// different directions.
+	// ClipScale is kappa in C = kappa sqrt(mean square), where C is the clip norm and the mean square is of the norms
+	// of gradients. Zero means .9 log10 N, limited to [1.2, 4]. It means .6 log10 N, with the same limits, for several
+	// margins and for losses without smoothing whose slopes are at their bound nearly everywhere (b F0 > 2 L0^2). kappa
+	// grows with N because with little noise the bias of clipping dominates. For counts that begin at a released base
+	// rate zero means 3, or more for an effective size M there above 1500, and C is also at least about the norm of a
+	// record with one event (see clipsOfCounts). For a rare class C is at least a share of L0 sqrt(d_eff) (see
+	// longest). The bias is smaller if the gradients of the clipped rows have different directions.
 	ClipScale float64 `yaml:"clip_scale"`
 	// StepScale is h in eta = h/b. Zero means 1, the largest value that is stable on every table. For losses of
 	// relative residuals b is at most 10, and a guard shortens steps. For a diagonal preconditioner, of more than 2000
@@ -147,9 +140,8 @@ const (
 	leastCount = .5  // least d_eff: one direction whose second moment is lambda
 )
 
-// preconditionedPlan is the plan of a [Preconditioned] for one problem. Each step whose number, counted
-// from 0, is a multiple of the field every also releases the mean square of gradient norms, from which the
-// clip norm is computed.
+// preconditionedPlan is the plan of a [Preconditioned] for one problem. Each step whose number, counted from 0, is a
+// multiple of the field every also releases the mean square of gradient norms, from which the clip norm is computed.
 type preconditionedPlan struct {
 	optimize.Settled
 	moment, gradient, square float64 // charges
@@ -163,9 +155,8 @@ type preconditionedPlan struct {
 	density                  *density   // nil if the mean curvature at kinks is not released
 }
 
-// Plan returns the plan of Preconditioned for the problem p, with the rule's value for each zero
-// setting. Plan returns an error if p is not valid, a setting is out of range, or the method cannot
-// solve p (see Serves).
+// Plan returns the plan of Preconditioned for the problem p, with the rule's value for each zero setting. Plan returns
+// an error if p is not valid, a setting is out of range, or the method cannot solve p (see Serves).
 func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := cmp.Or(p.Validate(), c.Serves(p)); err != nil {
 		return nil, err

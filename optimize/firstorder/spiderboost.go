@@ -43,11 +43,10 @@ import (
 //   - In the settings of Theorem 9, the batch size b2 included, a = 2 sqrt(d)/(n mu) takes the place of
 //     sqrt(d log(1/delta))/(n epsilon). b2 is at most n.
 //
-// The zero SpiderBoost uses practical constants. With these, measured errors were far smaller than with the
-// constants of the theorem. It makes T = .1 (G0/L0)^(2/3) N^(4/3)/h steps, at most 1000. Every q = .02
-// N^2/(h^2 T) steps it releases an anchor, but at least 8 anchors if T is at least 8. All anchors together
-// have .8 of the budget. The result is the tail average. Here N is the effective size, G0 the bound on the
-// first gradient norm and h = eta L1.
+// The zero SpiderBoost uses practical constants. With these, measured errors were far smaller than with the constants
+// of the theorem. It makes T = .1 (G0/L0)^(2/3) N^(4/3)/h steps, at most 1000. Every q = .02 N^2/(h^2 T) steps it
+// releases an anchor, but at least 8 anchors if T is at least 8. All anchors together have .8 of the budget. The result
+// is the tail average. Here N is the effective size, G0 the bound on the first gradient norm and h = eta L1.
 type SpiderBoost struct {
 	// Theorem means that each setting that is zero has the value of Theorem 9 (Arora et al. 2023), the
 	// batches included. The output is then a random iterate, unless Output is set.
@@ -66,14 +65,12 @@ type SpiderBoost struct {
 	StepScale float64 `yaml:"step_scale"`
 	// Ball is the ball to which each record's gradient difference is clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`
-	// Batches is the rule for AnchorBatch and DifferenceBatch if these are zero. all means all records.
-	// theorem means all records for anchors and the b2 of Theorem 9 (Arora et al. 2023) for differences.
-	// auto means the fewest records for which BatchSlack holds. Zero means theorem if Theorem is set, and
-	// all otherwise.
+	// Batches is the rule for AnchorBatch and DifferenceBatch if these are zero. all means all records. theorem means
+	// all records for anchors and the b2 of Theorem 9 (Arora et al. 2023) for differences. auto means the fewest
+	// records for which BatchSlack holds. Zero means theorem if Theorem is set, and all otherwise.
 	Batches Batches `yaml:"batches" trial:"auto"`
-	// BatchSlack is the loss of accuracy that batches: auto allows. The root mean square error of every
-	// gradient estimate is at most 1 + BatchSlack times the error with all records, for the same steps.
-	// Zero means .1.
+	// BatchSlack is the loss of accuracy that batches: auto allows. The root mean square error of every gradient
+	// estimate is at most 1 + BatchSlack times the error with all records, for the same steps. Zero means .1.
 	BatchSlack float64 `yaml:"batch_slack"`
 	// AnchorBatch and DifferenceBatch are b1/n and b2/n in (0, 1], the expected shares of the n records in
 	// the Poisson sample of an anchor and of a difference. If both are zero and Batches is all, all records
@@ -97,9 +94,8 @@ type spiderBoostPlan struct {
 	anchorBatch, differenceBatch float64 // shares of the records; 1 without sampling
 }
 
-// Plan returns the plan of SpiderBoost for the problem p, with the rule's value for each zero setting.
-// Plan returns an error if p is not valid, a setting is out of range or the calibration of samples
-// fails.
+// Plan returns the plan of SpiderBoost for the problem p, with the rule's value for each zero setting. Plan returns an
+// error if p is not valid, a setting is out of range or the calibration of samples fails.
 func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	guarded := c.StepScale == 0
 	c = c.settle(p)

@@ -202,9 +202,8 @@ func (c SpiderBoost) withBatches(p optimize.Problem, anchor, difference float64)
 	return c
 }
 
-// theoremBatch returns b2/n, the share of the n records in the batch of a gradient difference, by Theorem 9
-// of Arora et al. 2023. The theorem's sqrt(d log(1/delta))/(n epsilon) is replaced by a = 2/N, with the
-// effective size N:
+// theoremBatch returns b2/n, the share of the n records in the batch of a gradient difference, by Theorem 9 of Arora et
+// al. 2023. The theorem's sqrt(d log(1/delta))/(n epsilon) is replaced by a = 2/N, with the effective size N:
 //
 //	b2 = floor(max((L0/(sqrt(F0 L1) a))^(2/3), n (L0 a^2/sqrt(F0 L1))^(1/3))), from 1 to n
 //
@@ -222,12 +221,11 @@ func theoremBatch(p optimize.Problem) float64 {
 // sampling may raise the variance of the release at most by the factor most. charge is the charge of the
 // release on all records. If charge is 0, leastBatch returns 1.
 //
-// Why this rule needs the least work. With A anchors and D differences, a run computes n (A b1 + 2 D b2)
-// gradients of records, where b1 and b2 are the shares of anchors and of differences. This number is to be
-// smallest. At the same time no gradient estimate may have more than most times the variance that it has on
-// all records, whatever the steps are. An estimate is the sum of an anchor and of the differences since
-// this anchor. Let v be 2 under replace-one and 1 under add-or-remove, and let u = m/(v b)^2. The variance
-// of a release with clip norm C and charge m is
+// Why this rule needs the least work. With A anchors and D differences, a run computes n (A b1 + 2 D b2) gradients of
+// records, where b1 and b2 are the shares of anchors and of differences. This number is to be smallest. At the same
+// time no gradient estimate may have more than most times the variance that it has on all records, whatever the steps
+// are. An estimate is the sum of an anchor and of the differences since this anchor. Let v be 2 under replace-one and 1
+// under add-or-remove, and let u = m/(v b)^2. The variance of a release with clip norm C and charge m is
 //
 //	on all records:        d (v C/n)^2/m from noise
 //	on a share b of them:  I(u) d (v C/n)^2/m from noise, and at most (1/b - 1) C^2/n from samples
@@ -242,13 +240,12 @@ func theoremBatch(p optimize.Problem) float64 {
 // ratio of differences may exceed the factor most. The ratio falls as b grows, so the smallest share that
 // satisfies this condition needs the least work.
 //
-// I(u) is the price of sampling in the limit of many releases (the central limit theorem of Gaussian
-// differential privacy: Dong, Roth and Su 2022; Bu, Dong, Long and Su 2020). The chi-square divergence of a
-// release on samples with noise multiplier z is 4 b^2 sinh(1/z^2) under replace-one, where the record moves
-// the sum from C to -C, and b^2 (exp(1/z^2) - 1) under add-or-remove. Setting this divergence equal to the
-// charge m gives z^2 = 1/asinh(u) under replace-one and 1/ln(1+u) under add-or-remove. I(u) = u z^2 is the
-// ratio of the noise's variance to the variance with all records. The limit is used only to choose batches.
-// The accountant calibrates the noise.
+// I(u) is the price of sampling in the limit of many releases (the central limit theorem of Gaussian differential
+// privacy: Dong, Roth and Su 2022; Bu, Dong, Long and Su 2020). The chi-square divergence of a release on samples with
+// noise multiplier z is 4 b^2 sinh(1/z^2) under replace-one, where the record moves the sum from C to -C, and b^2
+// (exp(1/z^2) - 1) under add-or-remove. Setting this divergence equal to the charge m gives z^2 = 1/asinh(u) under
+// replace-one and 1/ln(1+u) under add-or-remove. I(u) = u z^2 is the ratio of the noise's variance to the variance with
+// all records. The limit is used only to choose batches. The accountant calibrates the noise.
 func leastBatch(p optimize.Problem, charge, most float64) float64 {
 	v := p.Neighbours()
 	ratio := func(b float64) float64 {

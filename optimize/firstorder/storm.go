@@ -25,18 +25,15 @@ import (
 //
 //	K = clip((P - s_d (s_a - s_d)/m)/(P + (s_a - s_d)^2/m), 0, 1).
 //
-// All these numbers are public and known exactly, so K is the gain of a scalar Kalman filter. The smallest
-// variance equals the variance of the best combination of two separate releases, one of the gradient and
-// one of the difference.
+// All these numbers are public and known exactly, so K is the gain of a scalar Kalman filter. The smallest variance
+// equals the variance of the best combination of two separate releases, one of the gradient and one of the difference.
 //
-// Guarantee: mu-GDP whatever the constants, since each release is one Gaussian sum. For given charges
-// the weight K minimises the variance step by step. No rate for the gradient norm is proved. In
-// measurements with an effective size N of a few thousand or more, the gradient norm reaches the
-// noise level r = 2 L0/N.
+// Guarantee: mu-GDP whatever the constants, since each release is one Gaussian sum. For given charges the weight K
+// minimises the variance step by step. No rate for the gradient norm is proved. In measurements with an effective size
+// N of a few thousand or more, the gradient norm reaches the noise level r = 2 L0/N.
 //
-// The first step has K = 1 and the larger charge m/(k(2-k)) with k = FrontLoad. This charge lowers
-// the mean variance if s_d/s_a stays near k. P contains noise only: a clip norm below the true bound
-// adds a bias that P does not contain.
+// The first step has K = 1 and the larger charge m/(k(2-k)) with k = FrontLoad. This charge lowers the mean variance if
+// s_d/s_a stays near k. P contains noise only: a clip norm below the true bound adds a bias that P does not contain.
 //
 // On generalised linear models the default step size is above 1/L1, and steps that overshoot are shortened,
 // as in [GD].
@@ -56,10 +53,9 @@ type STORM struct {
 	StepScale float64 `yaml:"step_scale"`
 	// Ball is the ball to which each record's gradient difference is clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`
-	// FrontLoad is k in (0, 1]. The first step has 1/(k(2-k)) times the charge of each later step, so with
-	// k = 1 every step has the same charge. Zero means the ratio s_d/s_a that is expected in the second
-	// step, where s_d and s_a are the sensitivities of the mean gradient difference and of the mean
-	// gradient.
+	// FrontLoad is k in (0, 1]. The first step has 1/(k(2-k)) times the charge of each later step, so with k = 1 every
+	// step has the same charge. Zero means the ratio s_d/s_a that is expected in the second step, where s_d and s_a are
+	// the sensitivities of the mean gradient difference and of the mean gradient.
 	FrontLoad float64 `yaml:"front_load"`
 	// Output is the rule that chooses the result; zero means Last.
 	Output optimize.Output `yaml:"output"`
@@ -140,10 +136,9 @@ func (c STORM) planSteps(ctx context.Context, p optimize.Problem, steps int) (op
 	return plan, err
 }
 
-// frontLoad returns the default of the setting FrontLoad: the expected sensitivity of the gradient
-// difference in the second step, divided by the sensitivity of a gradient. The ratio is R/L0, where R is
-// the radius of the ball to which differences are clipped after a step of h/L1 along the assumed initial
-// gradient. The ratio is limited to [.02, 1].
+// frontLoad returns the default of the setting FrontLoad: the expected sensitivity of the gradient difference in the
+// second step, divided by the sensitivity of a gradient. The ratio is R/L0, where R is the radius of the ball to which
+// differences are clipped after a step of h/L1 along the assumed initial gradient. The ratio is limited to [.02, 1].
 func (c STORM) frontLoad(p optimize.Problem, h float64) float64 {
 	return min(max(c.Ball.Slope(p)*p.StepSize(h)*forecast.StartGradient(p)/p.Constants.Lipschitz, .02), 1)
 }

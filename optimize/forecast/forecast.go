@@ -185,10 +185,9 @@ const (
 	parts
 )
 
-// moment has the second moments along one direction. cov has the expected products of the random numbers
-// tau, before, err, out and last above. The other fields are about a run without noise: start is its
-// gradient at the output, before its gradient at the previous point, and turned the product of its
-// gradients at this step and at the previous step.
+// moment has the second moments along one direction. cov has the expected products of the random numbers tau, before,
+// err, out and last above. The other fields are about a run without noise: start is its gradient at the output, before
+// its gradient at the previous point, and turned the product of its gradients at this step and at the previous step.
 type moment struct {
 	cov                   [parts][parts]float64
 	start, before, turned float64
@@ -275,15 +274,14 @@ type Direction struct {
 
 // Assumed returns the Hessian's spectrum and the gradient at the start that forecasts assume.
 //
-// A loss whose gradients have low rank has, with rows of norm at most 1, a Hessian of trace at most L1, the
-// smoothness. (With several margins the same is assumed, although softmax may have twice this trace.)
-// Forecasts assume half of this trace, with eigenvalues proportional to 1/j, j = 1..d, like the covariances
-// of real tables. Along an eigenvector, the distance of the start from the minimum is proportional to the
-// fourth root of the eigenvalue. This is a compromise between a distance that does not depend on the
-// eigenvalue and a distance proportional to the eigenvalue's square root, which is the standard deviation
-// of the rows. For other losses only the bound L1 is known. Every eigenvalue is assumed to be L1, if the
-// gradient at the start is then certainly at most L0 (2 L1 F0 <= L0^2). If it is not, eigenvalues are
-// assumed to be L1/j, j = 1..d.
+// A loss whose gradients have low rank has, with rows of norm at most 1, a Hessian of trace at most L1, the smoothness.
+// (With several margins the same is assumed, although softmax may have twice this trace.) Forecasts assume half of this
+// trace, with eigenvalues proportional to 1/j, j = 1..d, like the covariances of real tables. Along an eigenvector, the
+// distance of the start from the minimum is proportional to the fourth root of the eigenvalue. This is a compromise
+// between a distance that does not depend on the eigenvalue and a distance proportional to the eigenvalue's square
+// root, which is the standard deviation of the rows. For other losses only the bound L1 is known. Every eigenvalue is
+// assumed to be L1, if the gradient at the start is then certainly at most L0 (2 L1 F0 <= L0^2). If it is not,
+// eigenvalues are assumed to be L1/j, j = 1..d.
 //
 // In all cases the initial gap F(w_0) - F* is assumed to be half its bound F0, with one exception: the
 // gradient at the start is limited to L0, its largest possible length. The limit matters for losses that

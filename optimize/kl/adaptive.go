@@ -21,12 +21,11 @@ import (
 //	5      w_{t+1} = Proj(w_t - eta (g_t + grad reg(w_t)))
 //	6      charge both releases
 //
-// Guarantee: mu-GDP whatever the constants. The privacy filter is fully adaptive: a charge may depend on
-// earlier releases. With the theorem's settings, under the KL condition with kappa in [1, 2], the last
-// iterate has excess risk O~((sqrt(d)/(n mu))^(2 kappa/(4-kappa)) + (1/(n mu))^(kappa/2)) (Menart et al.
-// 2024, Theorem 4). Without the KL condition, an iterate drawn by the exponential mechanism (the output
-// selected) is a stationary point: its gradient norm is O(sqrt(F0 L1/T)) and no more than O((sqrt(d)/(n
-// mu))^(1/2)) (Menart et al. 2024, Theorem 5).
+// Guarantee: mu-GDP whatever the constants. The privacy filter is fully adaptive: a charge may depend on earlier
+// releases. With the theorem's settings, under the KL condition with kappa in [1, 2], the last iterate has excess risk
+// O~((sqrt(d)/(n mu))^(2 kappa/(4-kappa)) + (1/(n mu))^(kappa/2)) (Menart et al. 2024, Theorem 4). Without the KL
+// condition, an iterate drawn by the exponential mechanism (the output selected) is a stationary point: its gradient
+// norm is O(sqrt(F0 L1/T)) and no more than O((sqrt(d)/(n mu))^(1/2)) (Menart et al. 2024, Theorem 5).
 //
 // Deviations from the paper:
 //   - In line 3 the noise is one number, since the norm is one number. The paper prints a noise vector
@@ -208,9 +207,8 @@ func (a *adaptivePlan) answer(t int, _, _ float64) (K float64, fresh optimize.Va
 	return 1, optimize.Variance{Noise: sigma * sigma}
 }
 
-// Run makes steps of the adaptive part until [adaptivePlan.step] makes no further step. Run then makes the
-// steps of the landing, a final gradient descent. The landing spends all of the budget that is left, in
-// fixed proportions.
+// Run makes steps of the adaptive part until [adaptivePlan.step] makes no further step. Run then makes the steps of the
+// landing, a final gradient descent. The landing spends all of the budget that is left, in fixed proportions.
 func (a *adaptivePlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
 	error) {
 	run := a.Begin(ctx, o, observe)

@@ -10,20 +10,18 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 )
 
-// Geometric is gradient descent with noise in proportion to the gradient norm that the KL condition
-// predicts. It is a practical variant of KL Spider (Menart, Ullah, Arora, Bassily and Guzmán 2024,
-// Algorithm 1). Phi_t is the excess risk F(w_t) - min F that the plan assumes at step t. a, c and h
-// are the settings NoiseScale, Shrink and StepScale.
+// Geometric is gradient descent with noise in proportion to the gradient norm that the KL condition predicts. It is a
+// practical variant of KL Spider (Menart, Ullah, Arora, Bassily and Guzmán 2024, Algorithm 1). Phi_t is the excess risk
+// F(w_t) - min F that the plan assumes at step t. a, c and h are the settings NoiseScale, Shrink and StepScale.
 //
 //	Phi_0 = F0,  Phi_{t+1} = Phi_t/(1 + (c-1) (Phi_t/F0)^((2-kappa)/kappa))
 //	g_t = mean_i clip(grad f(w_t; x_i), L0) + noise of norm a Phi_t^(1/kappa)/gamma
 //	w_{t+1} = Proj(w_t - (h/L1) (g_t + grad reg(w_t)))
 //	until the charges sum to mu^2;  return sum_t m_t w_t / sum_t m_t,  m_t = Phi_t^(-2/kappa)
 //
-// By the KL condition, a point of excess risk Phi has a gradient of norm at least Phi^(1/kappa)/gamma. A
-// step tolerates noise in proportion to this norm. Early steps, at large Phi, therefore cost almost
-// nothing. With a = 10 the noise is larger than the gradient in each single step, and the average of the
-// iterates removes it.
+// By the KL condition, a point of excess risk Phi has a gradient of norm at least Phi^(1/kappa)/gamma. A step tolerates
+// noise in proportion to this norm. Early steps, at large Phi, therefore cost almost nothing. With a = 10 the noise is
+// larger than the gradient in each single step, and the average of the iterates removes it.
 //
 // Guarantee: mu-GDP whatever the constants. No rate is proved. In measurements the method was as good
 // as averaged gradient descent with a tuned number of steps (lab/results/theorems.md).

@@ -143,12 +143,11 @@ func (g *innerPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opt
 	})
 }
 
-// condition returns the KL condition that a plan assumes. The algorithm's own setting, the parameter given,
-// comes first. If it is not set, condition returns the condition of the problem p. If the problem has none,
-// condition returns the condition that strong convexity with modulus m implies: kappa = 2 and gamma =
-// 1/sqrt(2m). Here m is the objective's known modulus if this is positive, and otherwise the smallest
-// curvature that forecasts assume (see leastAssumed). condition returns an error if the setting given is
-// not valid.
+// condition returns the KL condition that a plan assumes. The algorithm's own setting, the parameter given, comes
+// first. If it is not set, condition returns the condition of the problem p. If the problem has none, condition returns
+// the condition that strong convexity with modulus m implies: kappa = 2 and gamma = 1/sqrt(2m). Here m is the
+// objective's known modulus if this is positive, and otherwise the smallest curvature that forecasts assume (see
+// leastAssumed). condition returns an error if the setting given is not valid.
 func condition(given optimize.KL, p optimize.Problem) (optimize.KL, error) {
 	if err := given.Validate(); err != nil {
 		return given, err

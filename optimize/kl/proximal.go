@@ -21,9 +21,8 @@ import (
 // If F is L~-weakly convex, F_t is L~-strongly convex. The minimiser of F_t has at most the objective
 // value of w_{t-1}, and the KL condition bounds from below how much smaller its value is.
 //
-// Guarantee: mu-GDP whatever the constants. With the theorem's settings the excess risk is O~((gamma
-// L0 sqrt(d (1 + F0^((kappa-2)/kappa) gamma^2 L~))/(n mu))^kappa) with probability 1-beta (Menart et
-// al. 2024, Theorem 2).
+// Guarantee: mu-GDP whatever the constants. With the theorem's settings the excess risk is O~((gamma L0 sqrt(d (1 +
+// F0^((kappa-2)/kappa) gamma^2 L~))/(n mu))^kappa) with probability 1-beta (Menart et al. 2024, Theorem 2).
 //
 // Deviations from the paper:
 //   - A round is charged exactly mu^2/T with Theorem. The noise in the paper's Algorithm 4 costs half as much.
@@ -54,17 +53,15 @@ type Proximal struct {
 	// StepScale, or for convex objectives 1/(4 gamma^2). With the setting Theorem, zero means the larger of 1/(4
 	// gamma^2) and c.
 	Lambda float64 `yaml:"lambda"`
-	// Rounds is T. Zero means the number after which the KL condition promises an excess risk as small as noise
-	// leaves, but no more than leave each round 8 steps. With the setting Theorem, zero means the theorem's
-	// number.
+	// Rounds is T. Zero means the number after which the KL condition promises an excess risk as small as noise leaves,
+	// but no more than leave each round 8 steps. With the setting Theorem, zero means the theorem's number.
 	Rounds int `yaml:"rounds"`
 	// Steps is the number of steps in each round. Zero means that the last round has half of the number that the
 	// rule of algorithm gd gives, and that the other rounds divide the other half. With the setting Theorem, zero
 	// means the theorem's number.
 	Steps int `yaml:"steps"`
-	// StepScale is h in the bound h/(L1 + 2 L~) on the step size. Zero means 16 for networks, 4 for rank-one
-	// losses and for records of several rows, and 1 for other losses. With the setting Theorem it must be
-	// zero.
+	// StepScale is h in the bound h/(L1 + 2 L~) on the step size. Zero means 16 for networks, 4 for rank-one losses and
+	// for records of several rows, and 1 for other losses. With the setting Theorem it must be zero.
 	StepScale float64 `yaml:"step_scale"`
 	// Inner solves the rounds: strongly-convex, gd, spiderboost or storm. Zero means strongly-convex. With another
 	// solver the run has the steps and shares of the rule, and neither Theorem nor the output smallest.
@@ -92,9 +89,8 @@ type proximalPlan struct {
 	smallest bool
 }
 
-// Plan returns the plan of Proximal for the problem p, with the default rule's value for each setting
-// that is zero. Plan returns an error if p is not valid, a setting is out of range, or the KL
-// condition's exponent kappa is below 2.
+// Plan returns the plan of Proximal for the problem p, with the default rule's value for each setting that is zero.
+// Plan returns an error if p is not valid, a setting is out of range, or the KL condition's exponent kappa is below 2.
 func (c Proximal) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -329,11 +325,10 @@ func (r *proximalPlan) solve(run *optimize.Run, centre []float64, steps int, cha
 	return nil
 }
 
-// ball returns a ball around centre that contains the minimiser w of F + L~ ||w - centre||^2. At the
-// minimiser, 2 L~ ||w - centre||^2 = -<grad F(w), w - centre>. On the right side, the loss contributes at
-// most L0 ||w - centre||. The regularizer contributes at most ||grad reg(centre)|| ||w - centre|| - m ||w -
-// centre||^2, where m is the regularizer's convexity. If 2 L~ + m is not above 0, this bounds nothing, and ball returns
-// the whole space.
+// ball returns a ball around centre that contains the minimiser w of F + L~ ||w - centre||^2. At the minimiser, 2 L~
+// ||w - centre||^2 = -<grad F(w), w - centre>. On the right side, the loss contributes at most L0 ||w - centre||. The
+// regularizer contributes at most ||grad reg(centre)|| ||w - centre|| - m ||w - centre||^2, where m is the
+// regularizer's convexity. If 2 L~ + m is not above 0, this bounds nothing, and ball returns the whole space.
 func (r *proximalPlan) ball(p optimize.Problem, centre []float64) (convex.Set, error) {
 	at, strong := make([]float64, p.Dim()), 2*r.lambda+regularizerConvexity(p)
 	if p.AddRegularizer(at, centre); !(strong > 0) {

@@ -42,10 +42,9 @@ import (
 //   - The round ends if the projection leads back to the point at which a step began.
 //   - T_k is rounded up, and a run has at most 10^6 steps.
 //
-// The zero Spider has constants found by a search: Descent b = 1/8, StepScale h = 1, targets below the
-// noise of a round, half of a round's budget for its first gradient (the anchor), and an average with more
-// weight on the last rounds. If a round ends early, later rounds spend the rest of its budget. With Theorem
-// this rest stays unspent.
+// The zero Spider has constants found by a search: Descent b = 1/8, StepScale h = 1, targets below the noise of a
+// round, half of a round's budget for its first gradient (the anchor), and an average with more weight on the last
+// rounds. If a round ends early, later rounds spend the rest of its budget. With Theorem this rest stays unspent.
 type Spider struct {
 	// KL is the KL condition that the plan assumes. Its kappa must be at most 2.
 	KL optimize.KL `yaml:",inline"`
@@ -100,9 +99,8 @@ type spiderPlan struct {
 	saves bool
 }
 
-// Plan returns the plan of Spider for the problem p, with the default rule's value for each setting
-// that is zero. Plan returns an error if p is not valid, a setting is out of range, or the KL
-// condition's exponent kappa is above 2.
+// Plan returns the plan of Spider for the problem p, with the default rule's value for each setting that is zero. Plan
+// returns an error if p is not valid, a setting is out of range, or the KL condition's exponent kappa is above 2.
 func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := cmp.Or(p.Validate(), c.Ball.Validate()); err != nil {
 		return nil, err
@@ -294,10 +292,9 @@ func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(op
 	})
 }
 
-// round makes one round at a charge of at most part, and returns the number of steps made. The round ends
-// early if the norm of the gradient estimate, regularizer included, is below (7/8) phi^(1/kappa)/gamma. By
-// the KL condition the round's target phi is then nearly reached. The round also ends early if a step does
-// not move the iterate.
+// round makes one round at a charge of at most part, and returns the number of steps made. The round ends early if the
+// norm of the gradient estimate, regularizer included, is below (7/8) phi^(1/kappa)/gamma. By the KL condition the
+// round's target phi is then nearly reached. The round also ends early if a step does not move the iterate.
 func (s *spiderPlan) round(run *optimize.Run, k spiderRound, part float64) (steps int, err error) {
 	p := s.Problem()
 	length, least := s.length(k), s.known.Gradient(k.phi)

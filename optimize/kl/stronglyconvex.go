@@ -21,9 +21,8 @@ import (
 // Here eta_t = 1/(lambda t). If the regularizer is m-strongly convex, Proj projects on the ball of
 // radius (L0 + ||grad reg(0)||)/m around zero, which contains the minimiser.
 //
-// Guarantee: mu-GDP whatever the constants. N is the effective size. If the objective is lambda-strongly
-// convex, smooth or not, the excess risk after T = N^2 log^2(2/beta)/2 steps is O(L0^2 d/(lambda n^2 mu^2))
-// up to logarithms.
+// Guarantee: mu-GDP whatever the constants. N is the effective size. If the objective is lambda-strongly convex, smooth
+// or not, the excess risk after T = N^2 log^2(2/beta)/2 steps is O(L0^2 d/(lambda n^2 mu^2)) up to logarithms.
 //
 // Deviations from the paper:
 //   - A step is charged exactly mu^2/T. The paper's noise costs half as much.

@@ -47,9 +47,8 @@ func (g *o2ncPlan) reserve(c O2NC, p optimize.Problem) (rest optimize.Problem, e
 // stretch is the range of steps from, ..., end-1 (counted from 0) whose points z are averaged.
 type stretch struct{ from, end int }
 
-// outputs sets the plan's candidates, the stretches of steps whose averages may become the result, and
-// describes them for the plan's summary. Random blocks are drawn before the run, so that they do not depend
-// on records.
+// outputs sets the plan's candidates, the stretches of steps whose averages may become the result, and describes them
+// for the plan's summary. Random blocks are drawn before the run, so that they do not depend on records.
 func (g *o2ncPlan) outputs(c O2NC, p optimize.Problem) string {
 	most := max(c.Look, 1)
 	if !c.Theorem {
@@ -214,10 +213,9 @@ func (o *Order) UnmarshalText(text []byte) error {
 
 // setName sets a setting of the given field to the value whose name in names is text.
 
-// smooth returns the problem with the smoothed loss, whose gradients are computed as c.Order selects.
-// It also sets, in the plan g, the clip norm of gradients and the ball to which gradient differences
-// are clipped. It returns an error for the order exact on a network whose derivative jumps, and for
-// more directions than [query.Pool] allows.
+// smooth returns the problem with the smoothed loss, whose gradients are computed as c.Order selects. It also sets, in
+// the plan g, the clip norm of gradients and the ball to which gradient differences are clipped. It returns an error
+// for the order exact on a network whose derivative jumps, and for more directions than [query.Pool] allows.
 func (c O2NC) smooth(g *o2ncPlan, p optimize.Problem) (optimize.Problem, error) {
 	alpha := c.Radius / 2
 	if c.Order == Exact && p.Jumps {
@@ -247,11 +245,10 @@ func (c O2NC) smooth(g *o2ncPlan, p optimize.Problem) (optimize.Problem, error) 
 // own directions (see [query.Directions]).
 const seed = 2024
 
-// directions returns the default number m of random directions for a record's gradient. With FirstOrder, a
-// move of length D crosses a jump of the derivative for a share sqrt(d) D/alpha of the sampled gradients,
-// where alpha is the smoothing radius. m is chosen so that about 4 of the m gradients change. With the
-// oracle fresh, m is 1. With ZeroOrder m is d: about d pairs of loss values are needed to estimate a
-// gradient's norm.
+// directions returns the default number m of random directions for a record's gradient. With FirstOrder, a move of
+// length D crosses a jump of the derivative for a share sqrt(d) D/alpha of the sampled gradients, where alpha is the
+// smoothing radius. m is chosen so that about 4 of the m gradients change. With the oracle fresh, m is 1. With
+// ZeroOrder m is d: about d pairs of loss values are needed to estimate a gradient's norm.
 func (g *o2ncPlan) directions(by query.Smoother, alpha float64, d int) int {
 	m := 1.
 	switch {

@@ -15,19 +15,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// O2NC configures the conversion of online learning to nonconvex optimization (Cutkosky, Mehta and Orabona 2023;
-// under differential privacy Kornowski, Liu and Talwar 2024, Algorithm 2). An online learner chooses each move delta
-// within a ball of radius D. The learner's loss is <g, delta>, where g is the gradient estimate at a random point of
-// the move.
+// O2NC configures the conversion of online learning to nonconvex optimization (Cutkosky, Mehta and Orabona 2023; under
+// differential privacy Kornowski, Liu and Talwar 2024, Algorithm 2). An online learner chooses each move delta within a
+// ball of radius D. The learner's loss is <g, delta>, where g is the gradient estimate at a random point of the move.
 //
 //	for t = 1..T:  s ~ U[0,1];  z = x + s delta;  x = x + delta
 //	               g = oracle(z);  delta = clip(delta - eta g, D)
 //
-// Steps form blocks of M steps. With the theorems' settings M D <= alpha, and the points of a block are
-// within alpha of each other. By default M D = 2 alpha. The gradients are of f_alpha, the loss smoothed
-// over radius alpha. With the theorems' settings, the norm of the mean of a block's gradients is therefore
-// a Goldstein measure of radius r = 2 alpha. The step size is eta = D/(G1 sqrt M), where G1 is the norm
-// that the plan assumes for a gradient estimate.
+// Steps form blocks of M steps. With the theorems' settings M D <= alpha, and the points of a block are within alpha of
+// each other. By default M D = 2 alpha. The gradients are of f_alpha, the loss smoothed over radius alpha. With the
+// theorems' settings, the norm of the mean of a block's gradients is therefore a Goldstein measure of radius r = 2
+// alpha. The step size is eta = D/(G1 sqrt M), where G1 is the norm that the plan assumes for a gradient estimate.
 //
 // Oracles, which release the gradient estimates (field Oracle):
 //
@@ -46,12 +44,11 @@ import (
 //	zero   the mean of (d/(2 alpha)) (f(z + alpha y) - f(z - alpha y)) y over m points y of
 //	       the sphere (Algorithms 3 and 4); C = 2 L0
 //
-// Guarantee: mu-GDP whatever the constants, because of clipping. The paper's privacy guarantee holds only
-// if the random directions concentrate. With Theorem the result is the mean of the points z over a block
-// that is drawn uniformly. Up to constants and logarithms, which are set to 1, the result's expected
-// Goldstein measure is (sqrt(F0) L0 d^(3/4)/(n epsilon sqrt(alpha)))^(2/3) for multi-pass (Theorem 4.1).
-// For single-pass it is at most b if n is of order sqrt(d)/(alpha b^3) + d/(epsilon alpha b^2) (Theorem 3.1
-// with order zero, Theorem 6.1 with order first).
+// Guarantee: mu-GDP whatever the constants, because of clipping. The paper's privacy guarantee holds only if the random
+// directions concentrate. With Theorem the result is the mean of the points z over a block that is drawn uniformly. Up
+// to constants and logarithms, which are set to 1, the result's expected Goldstein measure is (sqrt(F0) L0 d^(3/4)/(n
+// epsilon sqrt(alpha)))^(2/3) for multi-pass (Theorem 4.1). For single-pass it is at most b if n is of order
+// sqrt(d)/(alpha b^3) + d/(epsilon alpha b^2) (Theorem 3.1 with order zero, Theorem 6.1 with order first).
 //
 // Deviations from Kornowski, Liu and Talwar:
 //   - With order exact, a difference is clipped to the ball given by the smoothed loss's curvature
@@ -76,11 +73,10 @@ import (
 //     run's blocks. The norm of the smoothed loss's gradient is a stricter measure than a block's Goldstein
 //     measure, since its radius is alpha, not 2 alpha.
 //
-// The plan's forecast is the forecast for the starting point ([forecast.AtStart]), since the method has no
-// forecast of its own. If the noise in the mean of all gradient estimates is at least as long as the
-// gradient that is usual at the start, .14 L0, a single pass leaves the start only at random. The default rule
-// then refuses the oracle single-pass with an error. If Steps, Period or Theorem is set, the plan warns instead
-// ([optimize.Summary].AtRandom).
+// The plan's forecast is the forecast for the starting point ([forecast.AtStart]), since the method has no forecast of
+// its own. If the noise in the mean of all gradient estimates is at least as long as the gradient that is usual at the
+// start, .14 L0, a single pass leaves the start only at random. The default rule then refuses the oracle single-pass
+// with an error. If Steps, Period or Theorem is set, the plan warns instead ([optimize.Summary].AtRandom).
 type O2NC struct {
 	// Radius is r = 2 alpha, twice the radius alpha over which the loss is smoothed. Zero means d/N, but at
 	// least .001 and at most 1.
@@ -90,9 +86,8 @@ type O2NC struct {
 	// Prefix is the factorization of the prefix sums that the oracle single-pass releases: tree or toeplitz.
 	// Empty means toeplitz. With another oracle it must be empty or toeplitz.
 	Prefix Prefix `yaml:"prefix"`
-	// Steps is T. Zero means 3 N, but at least 300 and at most 3000. With the oracle single-pass, zero means 4
-	// sqrt N, or fewer if a step's cohort of records would otherwise be empty. With Theorem, zero means the
-	// theorem's number.
+	// Steps is T. Zero means 3 N, but at least 300 and at most 3000. With the oracle single-pass, zero means 4 sqrt N,
+	// or fewer if a step's cohort of records would otherwise be empty. With Theorem, zero means the theorem's number.
 	Steps int `yaml:"steps"`
 	// Block is M, the number of steps in a block. Zero means 3, or with Theorem the theorem's number.
 	Block int `yaml:"block"`
@@ -117,12 +112,11 @@ type O2NC struct {
 	// is evaluated with order first or zero. Zero means d for order zero. For order first, zero means 4
 	// alpha/(sqrt(d) D), the smallest number that estimates a difference well, or 1 with the oracle fresh.
 	Directions int `yaml:"directions"`
-	// Look is the number of averages that may become the result. The run chooses one of them by the norm of
-	// the smoothed loss's gradient, and releases this norm at the chosen average. A tenth of the budget pays
-	// for the choice. With the oracle single-pass, a tenth of the records are held out for the choice instead.
-	// With Theorem the averages are over blocks drawn without replacement. Without Theorem they are over the
-	// last 1/2, 1/4, 1/8, ... of the points. Zero means one average and no released norm. 1 means one average,
-	// at which the norm is released.
+	// Look is the number of averages that may become the result. The run chooses one of them by the norm of the
+	// smoothed loss's gradient, and releases this norm at the chosen average. A tenth of the budget pays for the
+	// choice. With the oracle single-pass, a tenth of the records are held out for the choice instead. With Theorem the
+	// averages are over blocks drawn without replacement. Without Theorem they are over the last 1/2, 1/4, 1/8, ... of
+	// the points. Zero means one average and no released norm. 1 means one average, at which the norm is released.
 	Look int `yaml:"look" zero:"none"`
 }
 
@@ -191,9 +185,8 @@ type o2ncPlan struct {
 	held         float64 // number of records held out for the look; 0 means that the look is at all records
 }
 
-// Plan returns the plan of O2NC for the problem p, with the default rule's value for each setting
-// that is zero. Plan returns an error if p is not valid, a setting is out of range, or there are too
-// few records for the cohorts.
+// Plan returns the plan of O2NC for the problem p, with the default rule's value for each setting that is zero. Plan
+// returns an error if p is not valid, a setting is out of range, or there are too few records for the cohorts.
 func (c O2NC) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := cmp.Or(p.ValidateKinked(), c.check()); err != nil {
 		return nil, err
@@ -366,9 +359,8 @@ func (g *o2ncPlan) divide(ctx context.Context, c O2NC, p optimize.Problem) (word
 	return words, nil
 }
 
-// Run makes the steps of Algorithm 2 of Kornowski, Liu and Talwar 2024. It returns the average of the
-// points z over a stretch of steps that the plan fixes, or with a look over the stretch that the look
-// chooses.
+// Run makes the steps of Algorithm 2 of Kornowski, Liu and Talwar 2024. It returns the average of the points z over a
+// stretch of steps that the plan fixes, or with a look over the stretch that the look chooses.
 func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p := g.Problem()
 	run := g.Begin(ctx, o, observe)
@@ -414,9 +406,8 @@ func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 	return g.choose(run, held, kept)
 }
 
-// estimates returns a function that releases the gradient estimate at z in step t, in the way that
-// the plan's oracle selects. The function also returns the standard deviation of the release's noise
-// per coordinate.
+// estimates returns a function that releases the gradient estimate at z in step t, in the way that the plan's oracle
+// selects. The function also returns the standard deviation of the release's noise per coordinate.
 func (g *o2ncPlan) estimates(run *optimize.Run) func(t int, z []float64) ([]float64, float64, error) {
 	p := g.Problem()
 	var prev, estimate []float64

@@ -38,11 +38,10 @@ import (
 //
 //	eta_t = (1 - t/T)^2 max(4 (F0/L0^2) min(N/T, 2), far_t/sqrt(sum_{s<=t} ||g_s||^2))
 //
-// where N is the effective size, far_t is the largest distance from the start so far and g_s are the
-// released gradients (Ivgi, Hinder and Carmon 2023). If a loss saturates, the weights must move far. Steps
-// of the first term's size alone were measured to be too short for this. The charge of step t is
-// proportional to 1/4 + t/T, and the last iterate is the result. This rule was found by measurement. No
-// rate is proved.
+// where N is the effective size, far_t is the largest distance from the start so far and g_s are the released gradients
+// (Ivgi, Hinder and Carmon 2023). If a loss saturates, the weights must move far. Steps of the first term's size alone
+// were measured to be too short for this. The charge of step t is proportional to 1/4 + t/T, and the last iterate is
+// the result. This rule was found by measurement. No rate is proved.
 //
 // With Theorem the plan is that of [firstorder.Warm] on the loss smoothed by lasry-lions, whose curvature is about L0^2/r
 // in every dimension. Theorem B.5 (Kornowski, Liu and Talwar 2024) promises a gradient of the smoothed loss of order
@@ -250,11 +249,10 @@ func (c Smoothed) smooth(p optimize.Problem) (smooth optimize.Problem, words str
 	return smooth, words, err
 }
 
-// populationScale bounds, up to a constant, how much the gradient of the mean smoothed loss over n records
-// differs from its expectation over the distribution of the records. The bound is L0 sqrt(d log(R
-// sqrt(d)/(alpha zeta))/n), where alpha is half the given radius. It holds at all points of norm at most R
-// = sqrt d, with probability 1 - zeta = 99% (Kornowski, Liu and Talwar 2024, Proposition 5.1, for the
-// smoothed loss).
+// populationScale bounds, up to a constant, how much the gradient of the mean smoothed loss over n records differs from
+// its expectation over the distribution of the records. The bound is L0 sqrt(d log(R sqrt(d)/(alpha zeta))/n), where
+// alpha is half the given radius. It holds at all points of norm at most R = sqrt d, with probability 1 - zeta = 99%
+// (Kornowski, Liu and Talwar 2024, Proposition 5.1, for the smoothed loss).
 func populationScale(p optimize.Problem, radius float64) float64 {
 	d := float64(p.Dim())
 	return p.Constants.Lipschitz * math.Sqrt(d*math.Log(max(d/(radius/2*.01), math.E))/p.Records)

@@ -16,9 +16,8 @@ func orElse(given, rule int) int {
 	return rule
 }
 
-// practical sets the numbers that the plan needs without Theorem, by a rule found by measurement: the
-// steps T, the block length M, the largest move D, the period and the assumed norm G1 of a gradient
-// estimate.
+// practical sets the numbers that the plan needs without Theorem, by a rule found by measurement: the steps T, the
+// block length M, the largest move D, the period and the assumed norm G1 of a gradient estimate.
 func (c O2NC) practical(g *o2ncPlan, p optimize.Problem) {
 	N := p.Effective()
 	rule := int(min(max(math.Ceil(3*N), 300), 3000))
@@ -154,10 +153,9 @@ func (g *o2ncPlan) items(c O2NC, p optimize.Problem, period int) query.Prefix {
 	}
 }
 
-// pass returns the mean squared error of the gradient estimates in a single pass with the given period. The
-// error has three parts: the noise, the random choice of the records for the period's gradient, and the
-// random choice of the records for the differences. The result is infinite if a difference would have less
-// than one record.
+// pass returns the mean squared error of the gradient estimates in a single pass with the given period. The error has
+// three parts: the noise, the random choice of the records for the period's gradient, and the random choice of the
+// records for the differences. The result is infinite if a difference would have less than one record.
 func (g *o2ncPlan) pass(c O2NC, p optimize.Problem, period int) (square float64) {
 	rest := cohort(p, g.T, period)
 	if !(rest >= 1) {

@@ -42,11 +42,10 @@ func (s scatter) sum(sizes []float64) (sum float64) {
 	return sum
 }
 
-// scatter computes the expected squared error, summed over the d coordinates, of the released mean vector
-// of a cohort. The error is the distance from the mean over the distribution of the records. Each record's
-// vector lies within distance 1 of a public centre. Noise adds d (neighbours/size)^2/charge to the squared
-// error, where neighbours is 2 under replace-one and 1 under add-or-remove. The random choice of the
-// cohort's records adds at most 1/size.
+// scatter computes the expected squared error, summed over the d coordinates, of the released mean vector of a cohort.
+// The error is the distance from the mean over the distribution of the records. Each record's vector lies within
+// distance 1 of a public centre. Noise adds d (neighbours/size)^2/charge to the squared error, where neighbours is 2
+// under replace-one and 1 under add-or-remove. The random choice of the cohort's records adds at most 1/size.
 type scatter struct {
 	dim, neighbours, charge float64
 }
@@ -56,9 +55,8 @@ func (s scatter) of(size float64) float64 {
 	return s.dim*noise*noise/s.charge + 1/size
 }
 
-// variance returns the error variance per coordinate of the released mean vector of a cohort of the
-// given size, separately for noise and sampling, if each record's vector is within the given radius
-// of a public centre.
+// variance returns the error variance per coordinate of the released mean vector of a cohort of the given size,
+// separately for noise and sampling, if each record's vector is within the given radius of a public centre.
 func (s scatter) variance(radius, size float64) optimize.Variance {
 	noise := s.neighbours / size
 	square := radius * radius / s.dim
@@ -96,10 +94,9 @@ func cohortSizes(p optimize.Problem, steps int, equal bool) (sizes []float64, ok
 	return sizes, ok
 }
 
-// passSizes returns the size of the cohort of each step of a pass. If steps is 0, the number of steps is
-// the argument rule, or the largest smaller number for which each cohort has at least one record. passSizes
-// returns an error if steps is out of range, or if steps is set and a cohort would have less than one
-// record.
+// passSizes returns the size of the cohort of each step of a pass. If steps is 0, the number of steps is the argument
+// rule, or the largest smaller number for which each cohort has at least one record. passSizes returns an error if
+// steps is out of range, or if steps is set and a cohort would have less than one record.
 func passSizes(algorithm string, p optimize.Problem, steps, rule int, equal bool) ([]float64, error) {
 	if err := optimize.CheckSteps(algorithm, steps); err != nil {
 		return nil, err

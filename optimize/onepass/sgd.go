@@ -15,10 +15,9 @@ import (
 //
 // Each record is in one release only, so every release is charged the whole budget.
 //
-// Guarantee: mu-GDP whatever the constants. If nothing is clipped, answers are unbiased for the
-// gradient of the expected loss. For an L1-smooth loss, cohorts of b records and eta <= 1/L1, the
-// average squared gradient norm of the expected loss over T steps is then at most 2 F0/(eta T) + L1
-// eta V, with V = L0^2/b + d (2 L0/(b mu))^2.
+// Guarantee: mu-GDP whatever the constants. If nothing is clipped, answers are unbiased for the gradient of the
+// expected loss. For an L1-smooth loss, cohorts of b records and eta <= 1/L1, the average squared gradient norm of the
+// expected loss over T steps is then at most 2 F0/(eta T) + L1 eta V, with V = L0^2/b + d (2 L0/(b mu))^2.
 //
 // Deviations from the textbook. Measurements showed that each lowers the error:
 //   - The size of cohort t is proportional to sqrt(t), so that the last steps have the least noise.

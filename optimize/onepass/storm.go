@@ -25,9 +25,8 @@ import (
 //
 // Each record is in one release only, so every release is charged the whole budget.
 //
-// Guarantee: mu-GDP whatever the constants. If nothing is clipped, P bounds the mean squared distance
-// of g_t from the gradient of the expected loss at every step. A rate for the gradient norm is not
-// proved.
+// Guarantee: mu-GDP whatever the constants. If nothing is clipped, P bounds the mean squared distance of g_t from the
+// gradient of the expected loss at every step. A rate for the gradient norm is not proved.
 //
 // Deviations from Cutkosky and Orabona:
 //   - K and the step size do not follow the schedules of Cutkosky and Orabona.
@@ -105,10 +104,9 @@ func (c STORM) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error
 	})
 }
 
-// gain returns the weight K of the new gradient in step t, and the radius K L0 + (1-K) R of the ball
-// in which each record's mixture of gradient and difference lies. size is the number of records in
-// the cohort, radius is the radius R to which differences are clipped, and P is the mean squared
-// error of the previous estimate.
+// gain returns the weight K of the new gradient in step t, and the radius K L0 + (1-K) R of the ball in which each
+// record's mixture of gradient and difference lies. size is the number of records in the cohort, radius is the radius R
+// to which differences are clipped, and P is the mean squared error of the previous estimate.
 func (s *stormPlan) gain(t int, size, radius, P float64) (K, mixed float64) {
 	l0 := s.Problem().Constants.Lipschitz
 	K = 1

@@ -13,9 +13,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TreeSpider is tree-based private Spider, a method for the population risk in one pass (Arora,
-// Bassily, González, Guzmán, Menart and Ullah 2023, Algorithm 2). Each of T rounds visits a binary
-// tree of depth D, depth first:
+// TreeSpider is tree-based private Spider, a method for the population risk in one pass (Arora, Bassily, González,
+// Guzmán, Menart and Ullah 2023, Algorithm 2). Each of T rounds visits a binary tree of depth D, depth first:
 //
 //	root:           g = mean over b fresh records of clip(grad f(w; x), L0) + noise
 //	left child:     has its parent's point and estimate
@@ -30,11 +29,10 @@ import (
 // to the true distance between its two points, which are both released.
 //
 // Guarantee: mu-GDP whatever the constants. For an L1-smooth loss, the theorem's settings and n >=
-// max(sqrt(d)(D/2+1)^2/epsilon, (D/2+1)^3), the run returns, with probability 1 - p, a leaf where the
-// gradient norm of the expected loss is at most 3 alpha~ (Arora et al. 2023, Theorem 4). Here alpha~ = C~
-// sqrt2 L0 max(n^(-1/3), (sqrt(d)/(n epsilon))^(1/2)), and C~ is above 256 ln(1.25/delta) ln(2 T
-// 2^(D+1)/p). For any realistic n, 3 alpha~ is above L0. The bound is then without content, since the
-// gradient at the first leaf already satisfies it.
+// max(sqrt(d)(D/2+1)^2/epsilon, (D/2+1)^3), the run returns, with probability 1 - p, a leaf where the gradient norm of
+// the expected loss is at most 3 alpha~ (Arora et al. 2023, Theorem 4). Here alpha~ = C~ sqrt2 L0 max(n^(-1/3),
+// (sqrt(d)/(n epsilon))^(1/2)), and C~ is above 256 ln(1.25/delta) ln(2 T 2^(D+1)/p). For any realistic n, 3 alpha~ is
+// above L0. The bound is then without content, since the gradient at the first leaf already satisfies it.
 //
 // Deviations from the paper:
 //   - b is rounded down to a multiple of 2^D, and D is the largest depth for which D 2^(D+1) is at most
@@ -52,17 +50,15 @@ import (
 //     [optimize.DifferenceBall]).
 //   - The regularizer's gradient is added exactly.
 //
-// The zero TreeSpider uses practical constants. With these, measured errors were smaller than with the
-// constants of the theorem. Steps have the size h/L1 instead of one common length, and are shortened if
-// they overshoot, as in [SGD]. No leaf is returned early. Cohorts at depth j have b/2^(3j/2) records if the
-// sampling error of a cohort of b records is at least its noise, and b/2^j otherwise. All records are used.
-// There are about 4 sqrt(N)/h steps, where N is the effective size, in at least four rounds if there are at
-// least eight steps. The result is the average of the points that the second half of the steps reach, where
-// the point of step t has the weight t^2.
+// The zero TreeSpider uses practical constants. With these, measured errors were smaller than with the constants of the
+// theorem. Steps have the size h/L1 instead of one common length, and are shortened if they overshoot, as in [SGD]. No
+// leaf is returned early. Cohorts at depth j have b/2^(3j/2) records if the sampling error of a cohort of b records is
+// at least its noise, and b/2^j otherwise. All records are used. There are about 4 sqrt(N)/h steps, where N is the
+// effective size, in at least four rounds if there are at least eight steps. The result is the average of the points
+// that the second half of the steps reach, where the point of step t has the weight t^2.
 type TreeSpider struct {
-	// Theorem means that each setting that is zero has the value of Theorem 4 of Arora et al. (2023). All
-	// steps then have the same length. If no leaf is returned early, the result is a random leaf, unless
-	// Output is set.
+	// Theorem means that each setting that is zero has the value of Theorem 4 of Arora et al. (2023). All steps then
+	// have the same length. If no leaf is returned early, the result is a random leaf, unless Output is set.
 	Theorem bool `yaml:"theorem"`
 	// Failure is p, the probability with which the theorem may fail. Zero means .05. Without
 	// Theorem it must be zero.
@@ -70,10 +66,9 @@ type TreeSpider struct {
 	// Beta is the theorem's beta: steps have length beta/(2^(D/2) L1), where D is Depth. Zero means the
 	// theorem's value. Without Theorem it must be zero.
 	Beta float64 `yaml:"beta"`
-	// Rounds is T, the number of rounds, each of which visits one binary tree. Zero means with Theorem as
-	// many rounds as there are records for, with the theorem's number b of records at the root. Without
-	// Theorem it means as many as give about 4 sqrt(N)/h steps in total. If Rounds is set, b is as large as
-	// the number of records allows.
+	// Rounds is T, the number of rounds, each of which visits one binary tree. Zero means with Theorem as many rounds
+	// as there are records for, with the theorem's number b of records at the root. Without Theorem it means as many as
+	// give about 4 sqrt(N)/h steps in total. If Rounds is set, b is as large as the number of records allows.
 	Rounds int `yaml:"rounds"`
 	// Depth is D, the depth of the binary tree that each round visits; a round makes 2^D steps. Zero means
 	// the largest D that the theorem allows, or without Theorem the D for which four to eight rounds give
@@ -230,10 +225,9 @@ type node struct {
 // lines of Algorithm 2 of Arora et al. 2023.
 func (t *treePlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	run := t.Begin(ctx, o, observe)
-	// The pace may shorten steps without a limit. The noise of a difference is proportional to the length
-	// of the last steps. If the cohort is small, the noise may be longer than the difference itself. If
-	// steps were then not shortened, the noise would make steps longer and longer steps would have more
-	// noise.
+	// The pace may shorten steps without a limit. The noise of a difference is proportional to the length of the last
+	// steps. If the cohort is small, the noise may be longer than the difference itself. If steps were then not
+	// shortened, the noise would make steps longer and longer steps would have more noise.
 	run.Eta = paced(optimize.NewPace(t.UpdateRule().StepSize, 0))
 	if t.length > 0 { // 23
 		run.Eta = func(g []float64, _ float64) float64 { return t.length / optimize.Norm(g) }
@@ -297,9 +291,8 @@ func (t *treePlan) ask(run *optimize.Run, depth int, term func(query.Cohort) que
 // leads. k counts from 0.
 func leafWeight(k int) float64 { return float64(k+1) * float64(k+1) }
 
-// still reports whether a vertex's point w and its parent's point are so near that no gradient difference
-// is released: the clip radius of the difference would be at most 2^-100. (Queries reject clip radii below
-// 2^-200.)
+// still reports whether a vertex's point w and its parent's point are so near that no gradient difference is released:
+// the clip radius of the difference would be at most 2^-100. (Queries reject clip radii below 2^-200.)
 func (t *treePlan) still(w, parent []float64) bool {
 	step := slices.Clone(w)
 	optimize.Descend(step, parent, 1)

@@ -85,13 +85,12 @@ func (c TreeSpider) eta(plan *treePlan, p optimize.Problem, h float64) float64 {
 // child at depth j gets b/2^(k j), where k is decay, and there are 2^(j-1) right children at depth j. If
 // decay is 0, divide chooses k (see below). divide reports whether each cohort has at least one record.
 //
-// The squared error of a leaf's estimate is a sum over the right children above the leaf. Noise adds
-// (distance/size)^2 for each right child, and the sampling of records adds distance^2/size, up to
-// constants. size is the size of the child's cohort, and distance is the distance between the child's point
-// and its parent's point, which at depth j is about proportional to 2^-j. For a given number of records the
-// noise is smallest for k = 1, and the sampling error is smallest for k = 3/2. divide chooses k = 1 if the
-// noise at the root is larger than the sampling error, or if a cohort would have less than one record with
-// k = 3/2. Otherwise divide chooses 3/2.
+// The squared error of a leaf's estimate is a sum over the right children above the leaf. Noise adds (distance/size)^2
+// for each right child, and the sampling of records adds distance^2/size, up to constants. size is the size of the
+// child's cohort, and distance is the distance between the child's point and its parent's point, which at depth j is
+// about proportional to 2^-j. For a given number of records the noise is smallest for k = 1, and the sampling error is
+// smallest for k = 3/2. divide chooses k = 1 if the noise at the root is larger than the sampling error, or if a cohort
+// would have less than one record with k = 3/2. Otherwise divide chooses 3/2.
 func (t *treePlan) divide(p optimize.Problem, decay float64) bool {
 	try := func(k float64) bool {
 		var round float64
@@ -117,9 +116,8 @@ func (t *treePlan) divide(p optimize.Problem, decay float64) bool {
 // right child, and one for the root.
 func cohorts(j int) int { return max(1<<j/2, 1) }
 
-// size sets the cohort sizes of all depths: root is the size at the root, and the size at depth j is
-// root/2^(decay j). Under replace-one sizes are whole numbers. It reports whether each cohort has at
-// least one record.
+// size sets the cohort sizes of all depths: root is the size at the root, and the size at depth j is root/2^(decay j).
+// Under replace-one sizes are whole numbers. It reports whether each cohort has at least one record.
 func (t *treePlan) size(root, decay float64) bool {
 	t.sizes = make([]float64, t.depth+1)
 	for j := range t.sizes {
@@ -147,9 +145,8 @@ type vertex struct {
 	right bool
 }
 
-// depthFirst yields the vertices of a complete binary tree of the given depth D, parents before children
-// and left before right. The root comes first. The other vertices have the order DFS[D] of Arora et al.
-// 2023, Algorithm 2.
+// depthFirst yields the vertices of a complete binary tree of the given depth D, parents before children and left
+// before right. The root comes first. The other vertices have the order DFS[D] of Arora et al. 2023, Algorithm 2.
 //
 // Number the leaves from 0, and let z be the number of trailing zeros of k in binary. Leaf k > 0 is
 // reached through a right child at depth D - z, and from there through left children only.

@@ -47,21 +47,19 @@ const (
 //	                         and H and S released at b_1 + d/2        .17 and .05
 //	mean u P x (P x)' + noise, by which the weights are described     .01
 //
-// Here b are coefficients, phi' is the derivative of the loss in the margin, and Gt_+ is Gt without its
-// negative eigenvalues. d = -s H_0^-1 g is the step that is expected from b_1. The released step -H_0^-1 g
-// has the noise of g and of g_0. The factor s = .36/(.36 + .14) is the coefficient in a regression of the
-// true step on the released step. H is released at the middle of the expected step, since a Newton step
-// with the curvature at its middle is exact to the third order. If noise hides the direction of least
-// curvature of H_0, d is 0.
+// Here b are coefficients, phi' is the derivative of the loss in the margin, and Gt_+ is Gt without its negative
+// eigenvalues. d = -s H_0^-1 g is the step that is expected from b_1. The released step -H_0^-1 g has the noise of g
+// and of g_0. The factor s = .36/(.36 + .14) is the coefficient in a regression of the true step on the released step.
+// H is released at the middle of the expected step, since a Newton step with the curvature at its middle is exact to
+// the third order. If noise hides the direction of least curvature of H_0, d is 0.
 //
-// H is the mean second derivative matrix (curvature) and S the second moment of the records' gradients. The
-// edge is the largest eigenvalue of the noise in Gt. The weights u = min(1, B^2/||P x||^2) limit the
-// contribution of a row. They depend on rows alone, so they do not bias the estimate as a clip of slopes
-// would. B^2 = min(beta d_eff, 1/lambda), where d_eff is the number of directions along which Gt exceeds
-// lambda. beta is 4 if the noise of the final gradient is expected to be small compared with the sampling
-// error (ratio of variances below .3), and 2.5 otherwise. A larger beta causes more noise. A smaller beta
-// makes more weights far below 1, and such weights change the estimated quantity if the model is wrong.
-// Package inference computes the variance and the region.
+// H is the mean second derivative matrix (curvature) and S the second moment of the records' gradients. The edge is the
+// largest eigenvalue of the noise in Gt. The weights u = min(1, B^2/||P x||^2) limit the contribution of a row. They
+// depend on rows alone, so they do not bias the estimate as a clip of slopes would. B^2 = min(beta d_eff, 1/lambda),
+// where d_eff is the number of directions along which Gt exceeds lambda. beta is 4 if the noise of the final gradient
+// is expected to be small compared with the sampling error (ratio of variances below .3), and 2.5 otherwise. A larger
+// beta causes more noise. A smaller beta makes more weights far below 1, and such weights change the estimated quantity
+// if the model is wrong. Package inference computes the variance and the region.
 //
 // Guarantee: mu-GDP whatever the constants. Charges are fixed in the plan; the metric, the columns
 // and the points depend on earlier releases, as adaptive composition allows.

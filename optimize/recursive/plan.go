@@ -337,10 +337,9 @@ func (c Recursive) summary(p optimize.Problem, first round, steps int) optimize.
 //	wbar_t = (1 - keep) v + keep wbar_{t-1} + noise,
 //	v - w* = sum_{s<t} lambda_s (wbar_s - w*)/(e + sum_{s<t} lambda_s),
 //
-// so wbar_t - w* is a known linear combination of w_0 - w* and of the noises of the rounds. If each round
-// has its own records, the sampling error of the gradients also counts as noise. Its variance is L0^2
-// divided by the round's number of records, distributed over the directions in proportion to their
-// curvature. Projections are ignored.
+// so wbar_t - w* is a known linear combination of w_0 - w* and of the noises of the rounds. If each round has its own
+// records, the sampling error of the gradients also counts as noise. Its variance is L0^2 divided by the round's number
+// of records, distributed over the directions in proportion to their curvature. Projections are ignored.
 func (r *plan) forecast() optimize.Forecast {
 	p := r.Problem()
 	directions := forecast.Assumed(p)
@@ -418,12 +417,11 @@ func (s noisyGD) response(curvature float64) (keep, variance float64) {
 	return keep, s.eta * s.eta * squares / (weights * weights * s.charge)
 }
 
-// response computes how the last phase's release depends on the round's start and on noise, along a
-// direction of the given curvature. keep is the ratio of the distance from the release to the round's
-// minimiser, without noise, to the distance from the start to the minimiser. variance is the variance of
-// the release. Each step uses the gradient of one record. The argument gradient is the variance of such a
-// gradient along the direction. The noise of phase i's release has the standard deviation eta_i
-// reach/sqrt(charge).
+// response computes how the last phase's release depends on the round's start and on noise, along a direction of the
+// given curvature. keep is the ratio of the distance from the release to the round's minimiser, without noise, to the
+// distance from the start to the minimiser. variance is the variance of the release. Each step uses the gradient of one
+// record. The argument gradient is the variance of such a gradient along the direction. The noise of phase i's release
+// has the standard deviation eta_i reach/sqrt(charge).
 func (s phasedSGD) response(curvature, reach, gradient float64) (keep, variance float64) {
 	keep = 1
 	for i, size := range s.sizes {

@@ -15,10 +15,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Recursive is recursive regularization for convex losses (Arora, Bassily, González, Guzmán, Menart and
-// Ullah 2023, Algorithm 3, after Allen-Zhu 2018 and Foster et al. 2019). It runs T rounds. Each round
-// minimises an objective that is more strongly convex than the objective of the round before it, and starts
-// at the solution of the round before it.
+// Recursive is recursive regularization for convex losses (Arora, Bassily, González, Guzmán, Menart and Ullah 2023,
+// Algorithm 3, after Allen-Zhu 2018 and Foster et al. 2019). It runs T rounds. Each round minimises an objective that
+// is more strongly convex than the objective of the round before it, and starts at the solution of the round before it.
 //
 //	wbar_t = solve  F(w) + sum_{s<t} (lambda_s/2) ||w - wbar_s||^2,   t = 1..T
 //	         over   ||w - w_0|| <= R_t,  from wbar_{t-1};   wbar_0 = w_0
@@ -48,12 +47,11 @@ import (
 //   - PhasedSGD omits phases whose steps are too small for float64 to resolve. If a round's first phase is
 //     not resolved, the plan has fewer rounds, unless Rounds is set.
 //
-// The zero Recursive uses practical constants. All rounds are on all records, and each round is charged
-// mu^2/T. lambda is .1 L0/(D N), and steps have the size h/(L1 + sum lambda_s). Round t has K_t = (kappa
-// log kappa)/h steps with kappa = (L1 + lambda_t)/lambda_t, but at most 3/T times the default number of
-// steps of firstorder.GD. With disjoint cohorts the factor of lambda from round to round is 8, so that
-// there are few rounds. PhasedSGD uses disjoint cohorts, lambda = 5 L1 log(n)/n, three times the theorem's
-// step size and R_t <= 8 D.
+// The zero Recursive uses practical constants. All rounds are on all records, and each round is charged mu^2/T. lambda
+// is .1 L0/(D N), and steps have the size h/(L1 + sum lambda_s). Round t has K_t = (kappa log kappa)/h steps with kappa
+// = (L1 + lambda_t)/lambda_t, but at most 3/T times the default number of steps of firstorder.GD. With disjoint cohorts
+// the factor of lambda from round to round is 8, so that there are few rounds. PhasedSGD uses disjoint cohorts, lambda
+// = 5 L1 log(n)/n, three times the theorem's step size and R_t <= 8 D.
 //
 // In every measurement the method was worse than GD's tail average (docs/explanation/papers). The theorem
 // is the only reason to use it.
@@ -65,14 +63,12 @@ type Recursive struct {
 	Cohorts Division `yaml:"cohorts"`
 	// Theorem means that each setting that is zero has the value of Theorem 5 of Arora et al. (2023).
 	Theorem bool `yaml:"theorem"`
-	// Radius is D, a public bound on the distance from the start to a minimiser. It affects accuracy, never
-	// privacy. Zero means the largest distance from the start to a point of the problem's feasible set if
-	// this set is a ball. Otherwise zero means the distance from the start to the minimiser that forecasts
-	// assume.
+	// Radius is D, a public bound on the distance from the start to a minimiser. It affects accuracy, never privacy.
+	// Zero means the largest distance from the start to a point of the problem's feasible set if this set is a ball.
+	// Otherwise zero means the distance from the start to the minimiser that forecasts assume.
 	Radius float64 `yaml:"distance"`
-	// Lambda is lambda in lambda_s = growth^s lambda, the weight of the quadratic around the solution of
-	// round s. Zero means .1 L0/(D N) for NoisyGD and 5 L1 log(n)/n for PhasedSGD, or with Theorem the
-	// theorem's value.
+	// Lambda is lambda in lambda_s = growth^s lambda, the weight of the quadratic around the solution of round s. Zero
+	// means .1 L0/(D N) for NoisyGD and 5 L1 log(n)/n for PhasedSGD, or with Theorem the theorem's value.
 	Lambda float64 `yaml:"lambda"`
 	// Growth is the factor of lambda from round to round, from 2 to 1024. Zero means 8 for disjoint cohorts
 	// without Theorem, since few rounds are then better, and 2 otherwise.
@@ -84,10 +80,9 @@ type Recursive struct {
 	// = (L1 + lambda_t)/lambda_t, but at most 3/T times the default number of steps of gradient descent
 	// (gd). With Theorem it means the theorem's number. With PhasedSGD it must be zero.
 	Steps int `yaml:"steps"`
-	// StepScale is h. For NoisyGD steps have the size h/(L1 + sum lambda_s). For PhasedSGD h multiplies the
-	// step size of Theorem 5. Zero means 1 with Theorem and 3 for PhasedSGD without Theorem. For NoisyGD
-	// without Theorem it means 4 for rank-one losses and for records of several rows, and 1 for other
-	// losses.
+	// StepScale is h. For NoisyGD steps have the size h/(L1 + sum lambda_s). For PhasedSGD h multiplies the step size
+	// of Theorem 5. Zero means 1 with Theorem and 3 for PhasedSGD without Theorem. For NoisyGD without Theorem it means
+	// 4 for rank-one losses and for records of several rows, and 1 for other losses.
 	StepScale float64 `yaml:"step_scale"`
 }
 
@@ -97,9 +92,8 @@ type Inner uint8
 const (
 	// NoisyGD is full-batch noisy gradient descent on the round's records.
 	NoisyGD Inner = iota
-	// PhasedSGD makes one pass over the round's records (Feldman, Koren and Talwar 2020). It needs the
-	// replace-one relation, a rank-one loss, a quadratic regularizer or none, and a ball as feasible
-	// set or none.
+	// PhasedSGD makes one pass over the round's records (Feldman, Koren and Talwar 2020). It needs the replace-one
+	// relation, a rank-one loss, a quadratic regularizer or none, and a ball as feasible set or none.
 	PhasedSGD
 )
 
@@ -214,9 +208,8 @@ type noisyGD struct {
 	charge float64 // charge of each step
 }
 
-// objective is a round's objective, F + sum_s (lambda_s/2) ||w - wbar_s||^2 over a feasible set. F is
-// the mean loss of the round's records plus the problem's regularizer, and wbar_s is the solution of
-// the earlier round s.
+// objective is a round's objective, F + sum_s (lambda_s/2) ||w - wbar_s||^2 over a feasible set. F is the mean loss of
+// the round's records plus the problem's regularizer, and wbar_s is the solution of the earlier round s.
 type objective struct {
 	problem optimize.Problem
 	pull    *pull
@@ -265,10 +258,9 @@ func (s noisyGD) paced() func(g []float64, noise float64) float64 {
 	return optimize.NewPace(s.eta, s.safe).Next
 }
 
-// phasedSGD solves a round by phased SGD (Feldman, Koren and Talwar 2020; Arora et al. 2023, Algorithm 5).
-// Phase i = 1, 2, ... makes one pass over the share 2^-i of the round's records with steps of size 4^-i
-// eta. Phase 1 starts at the round's start, and every later phase at the point that the phase before it
-// released.
+// phasedSGD solves a round by phased SGD (Feldman, Koren and Talwar 2020; Arora et al. 2023, Algorithm 5). Phase i = 1,
+// 2, ... makes one pass over the share 2^-i of the round's records with steps of size 4^-i eta. Phase 1 starts at the
+// round's start, and every later phase at the point that the phase before it released.
 //
 // The privacy of phased SGD needs stability: steps must not increase the distance between two runs on
 // neighbouring tables. Steps of at most 2/(L1 + Lambda) have this property if the round's objective is
@@ -280,9 +272,8 @@ type phasedSGD struct {
 	charge float64 // charge of each phase
 }
 
-// phaseSizes returns the number of records of each phase i = 1, 2, ...: 2^-i times records, rounded down,
-// as long as this number is at least 2. With a single record the average of a phase would be the phase's
-// start.
+// phaseSizes returns the number of records of each phase i = 1, 2, ...: 2^-i times records, rounded down, as long as
+// this number is at least 2. With a single record the average of a phase would be the phase's start.
 func phaseSizes(records int) []int {
 	var sizes []int
 	for n := records / 2; n >= 2; n /= 2 {
@@ -295,11 +286,10 @@ func phaseSizes(records int) []int {
 // errors of float64 (see resolved).
 var errUnresolved = errors.New("phased-sgd")
 
-// resolved reports whether a pass over n records is accurate enough in float64 for the curator to answer
-// it. Let reach bound the norms of the points that the pass computes with. The rounding error of one step
-// is below d 2^-53 reach for large d. The rounding errors of all n steps together must be at most 1/80 of
-// the longest step. The standard deviation of the noise must be at least 2^-29 reach. These limits are a
-// little stricter than the curator's own.
+// resolved reports whether a pass over n records is accurate enough in float64 for the curator to answer it. Let reach
+// bound the norms of the points that the pass computes with. The rounding error of one step is below d 2^-53 reach for
+// large d. The rounding errors of all n steps together must be at most 1/80 of the longest step. The standard deviation
+// of the noise must be at least 2^-29 reach. These limits are a little stricter than the curator's own.
 func resolved(p query.Pass, n int, smoothness, mu float64) bool {
 	d := float64(len(p.Start))
 	reach := optimize.Norm(p.Centre) + p.Radius + optimize.Norm(p.Start)

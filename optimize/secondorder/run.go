@@ -45,9 +45,8 @@ type part struct {
 	at, prev []float64
 }
 
-// anchor records one escape from a possible saddle: the point w where the escape started, the unit
-// vector along from w to the escape's last point, and whether the escape went as far from w as its
-// limit, the distance xi.
+// anchor records one escape from a possible saddle: the point w where the escape started, the unit vector along from w
+// to the escape's last point, and whether the escape went as far from w as its limit, the distance xi.
 type anchor struct {
 	w       []float64
 	along   []float64
@@ -279,11 +278,10 @@ func (r *pass) product(g, from []float64) (variance float64, err error) {
 // those of later escapes first, while there are fewer than mostAnchors candidates.
 const mostAlong, mostAnchors = 4, 8
 
-// choose replaces the result by one of these candidates: the average, the last iterate, or the starting
-// point (anchor) of an escape that ended before the distance xi. If an escape reached the distance xi, its
-// anchor counts as a saddle and is no candidate. This decision needs no further release. The starting point
-// of the run is no candidate either. If it is a saddle, its gradient may be exactly zero, and noise in a
-// released curvature may hide its negative eigenvalue.
+// choose replaces the result by one of these candidates: the average, the last iterate, or the starting point (anchor)
+// of an escape that ended before the distance xi. If an escape reached the distance xi, its anchor counts as a saddle
+// and is no candidate. This decision needs no further release. The starting point of the run is no candidate either. If
+// it is a saddle, its gradient may be exactly zero, and noise in a released curvature may hide its negative eigenvalue.
 func (r *pass) choose(ctx context.Context, o optimize.Oracle, result *optimize.Result) error {
 	var along [][]float64
 	for _, a := range slices.Backward(r.anchors) {
@@ -345,10 +343,9 @@ func (a *average) or(w []float64) []float64 {
 	return out
 }
 
-// walk is the control flow of Algorithms 2 and 3 of Liu and Talwar 2025. It decides when a fresh
-// gradient estimate is due, when an escape from a saddle begins, and when the escape ends. A walk
-// contains no points and makes no queries. Its inputs are public or released numbers. Line numbers in
-// the comments are the paper's.
+// walk is the control flow of Algorithms 2 and 3 of Liu and Talwar 2025. It decides when a fresh gradient estimate is
+// due, when an escape from a saddle begins, and when the escape ends. A walk contains no points and makes no queries.
+// Its inputs are public or released numbers. Line numbers in the comments are the paper's.
 type walk struct {
 	// A prefix sum ends when drift reaches kappa. Both are in units of a gradient norm. items is the largest
 	// number of items of a prefix sum. tau is the largest number of escapes from saddles during a prefix sum;
@@ -386,10 +383,9 @@ func (w *walk) fresh() {
 // difference to the sum (Liu and Talwar 2025, Algorithm 3, line 9).
 func (w *walk) extended() { w.taken++ }
 
-// saddle reports whether an escape from a saddle begins at a gradient estimate with the given norm (Liu and
-// Talwar 2025, Algorithm 3, line 13). Three conditions must hold: the norm is at most the threshold, the
-// run has made at least gamma steps since the last escape, and the prefix sum has had fewer than tau
-// escapes.
+// saddle reports whether an escape from a saddle begins at a gradient estimate with the given norm (Liu and Talwar
+// 2025, Algorithm 3, line 13). Three conditions must hold: the norm is at most the threshold, the run has made at least
+// gamma steps since the last escape, and the prefix sum has had fewer than tau escapes.
 func (w *walk) saddle(norm, threshold float64) bool {
 	return w.tau > 0 && norm <= threshold && w.frozen <= 0 && w.escapes < w.tau
 }
@@ -414,11 +410,10 @@ func (w *walk) descended(moved float64) {
 // rounding of sums. Steps of the default size are limited by it.
 func (w *walk) rest() float64 { return max(w.kappa-w.drift, w.kappa/4) * (1 + 0x1p-20) }
 
-// escaped records a step of an escape and reports whether the escape goes on (Liu and Talwar 2025,
-// Algorithm 2, lines 7 to 9, and Algorithm 3, lines 21 to 24). distance is the distance from the escape's
-// starting point to the iterate. After the escape, the next item of the prefix sum is the gradient
-// difference between the escape's starting point and its last point. The drift therefore grows by the
-// smoothness times distance.
+// escaped records a step of an escape and reports whether the escape goes on (Liu and Talwar 2025, Algorithm 2, lines 7
+// to 9, and Algorithm 3, lines 21 to 24). distance is the distance from the escape's starting point to the iterate.
+// After the escape, the next item of the prefix sum is the gradient difference between the escape's starting point and
+// its last point. The drift therefore grows by the smoothness times distance.
 func (w *walk) escaped(distance, smoothness float64) (on bool) {
 	w.left--
 	if distance < w.xi && w.left > 0 {

@@ -27,12 +27,11 @@ import (
 //	         H (x - anchor) a noisy product over the cohort of the fresh estimate;
 //	         stop at a distance of Xi from the anchor
 //
-// Guarantee: mu-GDP whatever the constants. A record in an item is charged once for all sums released
-// of its prefix sum, and again for each Hessian-vector product over its cohort. The largest number of
-// products is fixed before the run. With the setting Theorem, Theorem 3.17 of the paper holds up to
-// the logarithms and constants that it leaves open: some iterate has a gradient norm of at most alpha
-// = O(n^(-1/3) + (sqrt(d)/(n epsilon))^(1/2)) and no eigenvalue of the Hessian below -sqrt(rho
-// alpha), where rho is the Hessian's Lipschitz constant.
+// Guarantee: mu-GDP whatever the constants. A record in an item is charged once for all sums released of its prefix
+// sum, and again for each Hessian-vector product over its cohort. The largest number of products is fixed before the
+// run. With the setting Theorem, Theorem 3.17 of the paper holds up to the logarithms and constants that it leaves
+// open: some iterate has a gradient norm of at most alpha = O(n^(-1/3) + (sqrt(d)/(n epsilon))^(1/2)) and no eigenvalue
+// of the Hessian below -sqrt(rho alpha), where rho is the Hessian's Lipschitz constant.
 //
 // Deviations from the paper:
 //   - All items have the sensitivity of the fresh estimate, which is declared beforehand, and b_t is large
@@ -62,11 +61,10 @@ type Spider struct {
 	// Gap defines a saddle: a point where the Hessian has an eigenvalue below -Gap. Zero means a tenth of the
 	// smoothness L1. With the setting Theorem, Gap must be zero, since the theorem sets it.
 	Gap float64 `yaml:"gap"`
-	// StepScale is h in eta = h/L1. Zero means 16 for rank-one losses, networks and records of several rows,
-	// and 4 for other losses. With zero, steps that overshoot are shortened, but not below 1/L1, no step is longer
-	// than the rest of the path of its prefix sum or a quarter of that path, and step sizes in an escape from a
-	// saddle are a quarter of h/L1, or h/L1 for networks. With the setting Theorem, StepScale must be zero, and h
-	// is 1.
+	// StepScale is h in eta = h/L1. Zero means 16 for rank-one losses, networks and records of several rows, and 4 for
+	// other losses. With zero, steps that overshoot are shortened, but not below 1/L1, no step is longer than the rest
+	// of the path of its prefix sum or a quarter of that path, and step sizes in an escape from a saddle are a quarter
+	// of h/L1, or h/L1 for networks. With the setting Theorem, StepScale must be zero, and h is 1.
 	StepScale float64 `yaml:"step_scale"`
 	// Rounds is K: the cohort of a fresh gradient estimate has n/(3 K) records, where n leaves out records
 	// that are held out. Zero means N/60, at least 1 and at most 6, where N is the effective size. With the
@@ -296,10 +294,9 @@ func whole(p optimize.Problem, size float64) float64 {
 	return max(math.Ceil(size), 1)
 }
 
-// batch returns b_t, the number of records for a gradient difference whose contributions are clipped to the
-// given radius. With b_t records the sensitivity of the mean difference is at most the sensitivity of a
-// fresh estimate. With the settings of Theorem 3.17 (Liu and Talwar 2025), batch returns at least the
-// theorem's b_t for the distance moved.
+// batch returns b_t, the number of records for a gradient difference whose contributions are clipped to the given
+// radius. With b_t records the sensitivity of the mean difference is at most the sensitivity of a fresh estimate. With
+// the settings of Theorem 3.17 (Liu and Talwar 2025), batch returns at least the theorem's b_t for the distance moved.
 func (r *rules) batch(p optimize.Problem, radius, distance float64) float64 {
 	size := r.root * radius / p.Constants.Lipschitz
 	if r.theorem != nil {

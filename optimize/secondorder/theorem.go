@@ -45,9 +45,8 @@ func (c theorem) fresh() float64 {
 		c.M*c.M/(c.rho*c.alpha)
 }
 
-// batch returns b_t, the smallest number of records with which the difference of gradients over a
-// step of length distance is accurate enough (Liu and Talwar 2025, Lemma 3.14). The result is at
-// least 1.
+// batch returns b_t, the smallest number of records with which the difference of gradients over a step of length
+// distance is accurate enough (Liu and Talwar 2025, Lemma 3.14). The result is at least 1.
 func (c theorem) batch(distance float64) float64 {
 	move := c.M * distance
 	return max(move*c.root/c.alpha, c.kappa*move/(c.alpha*c.alpha), c.rho*c.kappa*distance/(c.M*c.alpha),

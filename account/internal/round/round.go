@@ -11,9 +11,8 @@ func Up(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
 // Down returns the next float64 below x.
 func Down(x float64) float64 { return math.Nextafter(x, math.Inf(-1)) }
 
-// tiny is a threshold for the absolute value of a product or a dividend. Below it the rounding
-// error may be too small for a float64. The result is then moved by one float64 in the direction of
-// rounding without a look at the error.
+// tiny is a threshold for the absolute value of a product or a dividend. Below it the rounding error may be too small
+// for a float64. The result is then moved by one float64 in the direction of rounding without a look at the error.
 const tiny = 0x1p-960
 
 // MulDown returns a*b rounded down: a float64 that is at most the exact product.

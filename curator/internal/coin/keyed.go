@@ -8,11 +8,10 @@ import (
 	"hash"
 )
 
-// Keyed is a pseudorandom function of lists of texts with a secret key: HMAC with SHA-256 (FIPS
-// 198-1), truncated to 64 bits (Sum) or 128 bits (Tag). Without the key nobody can distinguish it
-// from a random function. Sum determines an order of a unit's rows that depends only on their
-// contents. Tag identifies a unit without its name. Like a Secret, a Keyed cannot be printed, and it
-// is not safe for concurrent use.
+// Keyed is a pseudorandom function of lists of texts with a secret key: HMAC with SHA-256 (FIPS 198-1), truncated to 64
+// bits (Sum) or 128 bits (Tag). Without the key nobody can distinguish it from a random function. Sum determines an
+// order of a unit's rows that depends only on their contents. Tag identifies a unit without its name. Like a Secret, a
+// Keyed cannot be printed, and it is not safe for concurrent use.
 type Keyed struct {
 	redacted
 	_ noCopy

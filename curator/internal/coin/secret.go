@@ -15,16 +15,14 @@ import (
 // slog print a fixed text, also if the Secret is part of another value. (If it is in an unexported
 // field, fmt calls none of its methods and prints an address.)
 //
-// A Secret is not safe for concurrent use: fork one for each goroutine. A Secret must not be copied,
-// and vet reports copies. A copy would share the stream and not repeat it, so no noise would be drawn
-// twice.
+// A Secret is not safe for concurrent use: fork one for each goroutine. A Secret must not be copied, and vet reports
+// copies. A copy would share the stream and not repeat it, so no noise would be drawn twice.
 type Secret struct {
 	redacted
 	_ noCopy
 
-	// open returns the stream. It is a closure, because fmt calls no methods of the value of an
-	// unexported field. For a verb that does not fit the type, such as %s, fmt follows a pointer
-	// there, but never a closure.
+	// open returns the stream. It is a closure, because fmt calls no methods of the value of an unexported field. For a
+	// verb that does not fit the type, such as %s, fmt follows a pointer there, but never a closure.
 	open      func() *stream
 	simulated bool
 }

@@ -21,9 +21,8 @@ func (s *stream) fill(dst []uint64) {
 	}
 }
 
-// below returns a uniform integer in [0, n), n > 0, by the multiply-and-reject method of Lemire
-// (2019). Each value comes from floor(2^64/n) of the 2^64 random words. The remaining 2^64 mod n
-// words are rejected.
+// below returns a uniform integer in [0, n), n > 0, by the multiply-and-reject method of Lemire (2019). Each value
+// comes from floor(2^64/n) of the 2^64 random words. The remaining 2^64 mod n words are rejected.
 func (s *stream) below(n uint64) uint64 {
 	hi, lo := bits.Mul64(s.cha.Uint64(), n)
 	if lo < n {

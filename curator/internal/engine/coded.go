@@ -9,11 +9,10 @@ import (
 // The functions of this file compute products and sums over the features of one-hot groups and over
 // hats.
 //
-// In each group, one feature of a row equals the row's level and the others are zero. The code is the
-// index of that feature. The product of a row with a vector is the sum of the vector's numbers at the
-// row's codes, times the level. The numbers are added in four interleaved sums, which are folded as
-// ((s0+s2) + (s1+s3)). A row adds one rounded number to a sum at each code. A row stored with all its
-// features would add the same, because zeros add nothing.
+// In each group, one feature of a row equals the row's level and the others are zero. The code is the index of that
+// feature. The product of a row with a vector is the sum of the vector's numbers at the row's codes, times the level.
+// The numbers are added in four interleaved sums, which are folded as ((s0+s2) + (s1+s3)). A row adds one rounded
+// number to a sum at each code. A row stored with all its features would add the same, because zeros add nothing.
 //
 // Hats are features that hold the values of curves' basis functions. An edge (row.Edges) is a pair of
 // neighbouring hats of a row, each with its own value. All other hats of the row are zero.

@@ -38,9 +38,8 @@ type Sum struct {
 // on the place where rows are stored, on their division into blocks, or on the number of goroutines. The
 // rows may be in other processes. An implementation must pass the tests of package enginetest.
 //
-// Members are row numbers, in any order. A row counts as often as it is listed. The sum over two
-// lists of members together is the sum over one list plus the sum over the other, so a sum may be
-// computed in parts.
+// Members are row numbers, in any order. A row counts as often as it is listed. The sum over two lists of members
+// together is the sum over one list plus the sum over the other, so a sum may be computed in parts.
 //
 // An error is the context's error, row.ErrUnread, ErrIncomplete, ErrOrder, or an error about the arguments.
 // An error never depends on the content of rows.
@@ -59,9 +58,8 @@ type Engine interface {
 	// Ordered reports whether the engine makes passes of SGD. If it does not, Average returns
 	// ErrOrder.
 	Ordered() bool
-	// Average makes one pass of projected SGD over the members, in their order. It returns the
-	// average of the iterates minus the start, in grid steps. scale is the number of grid steps in
-	// a unit.
+	// Average makes one pass of projected SGD over the members, in their order. It returns the average of the iterates
+	// minus the start, in grid steps. scale is the number of grid steps in a unit.
 	Average(ctx context.Context, p query.Pass, scale float64, members []int32) ([]int64, error)
 	// Close releases the storage of the rows. Later queries may fail. A second call does nothing.
 	Close() error
@@ -76,9 +74,8 @@ type Portable struct {
 	shape   shape
 	workers int
 	kernel  kernel
-	// measured is a channel that holds one element: the lengths of rows in the metric of the latest
-	// query with a metric, or nil. A goroutine takes the element out of the channel while it reads
-	// or replaces it.
+	// measured is a channel that holds one element: the lengths of rows in the metric of the latest query with a
+	// metric, or nil. A goroutine takes the element out of the channel while it reads or replaces it.
 	measured chan *lengths
 	// kept is a channel that holds the steepness of all rows at the point of a gradient in a metric, or nothing. A
 	// query that reads or replaces it takes it out of the channel.

@@ -18,9 +18,8 @@ type generalPass struct {
 	// arguments changes nothing.
 	w, along []float64
 	x        []float32
-	// around and beside are used by terms that estimate gradients along random directions. beside
-	// holds the term's point moved along one direction. around holds the gradient at the moved
-	// point.
+	// around and beside are used by terms that estimate gradients along random directions. beside holds the term's
+	// point moved along one direction. around holds the gradient at the moved point.
 	around, beside []float64
 }
 
@@ -120,9 +119,8 @@ func (g *generalPass) contribution(terms []pointedTerm, x []float32, y float64) 
 	return true
 }
 
-// clip scales v to the norm radius if v is longer, and leaves v unchanged otherwise. It returns false if v
-// is not finite. Because of rounding, the norm of the result may exceed radius by at most (len+4) 2^-52 of
-// radius.
+// clip scales v to the norm radius if v is longer, and leaves v unchanged otherwise. It returns false if v is not
+// finite. Because of rounding, the norm of the result may exceed radius by at most (len+4) 2^-52 of radius.
 func clip(v []float64, radius float64) bool {
 	var sum float64
 	for _, x := range v {

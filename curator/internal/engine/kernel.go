@@ -12,10 +12,9 @@ import (
 // bits and integers as the portable kernel.
 type kernel struct {
 	name string
-	// dots sets z to the dot products of rows with vectors. The rows start at x. The vectors are in w, and
-	// each vector starts width floats after the start of the previous one. The products of a row with all
-	// vectors precede the products of the next row. stride is the length of rows and vectors, a multiple of
-	// row.Lane.
+	// dots sets z to the dot products of rows with vectors. The rows start at x. The vectors are in w, and each vector
+	// starts width floats after the start of the previous one. The products of a row with all vectors precede the
+	// products of the next row. stride is the length of rows and vectors, a multiple of row.Lane.
 	dots func(z, w []float64, x []float32, stride, width int)
 	// add adds round(c[i] * row i) for all rows i, coordinate by coordinate, to the sums in acc. It rounds the exact
 	// products, as the function roundProduct does. Each sum starts width integers after the start of the previous
@@ -30,10 +29,9 @@ type kernel struct {
 	addAtEdges  func(acc []int64, width int, c []float64, e row.Edges, edges, stride int)
 	// pairs computes the same sums as the function addAllPairs, for at most pairRows rows, in scratch memory p.
 	pairs func(p *paired, acc []int64, c []float64, x []float32, stride, dim int)
-	// weigh is the inner loop of lengths ||R x|| in a metric. It adds sk[j] * x[panel*j+i] to
-	// sums[panel*k+i] for k from 0 to 3 and i below panel, in the order of j, by fused multiplications and
-	// additions. The four vectors s0 to s3 have the same length. weigh is nil on machines on which the loops of
-	// metric.go are faster.
+	// weigh is the inner loop of lengths ||R x|| in a metric. It adds sk[j] * x[panel*j+i] to sums[panel*k+i] for k
+	// from 0 to 3 and i below panel, in the order of j, by fused multiplications and additions. The four vectors s0 to
+	// s3 have the same length. weigh is nil on machines on which the loops of metric.go are faster.
 	weigh func(sums *[4 * panel]float64, s0, s1, s2, s3, x []float64)
 	// logistic and residual compute the same numbers as the method fused.portable, for the logistic loss and
 	// for clipped residuals. They compute the first of them, as many as fill their registers again and again,
@@ -219,9 +217,8 @@ func addQuadratics(dst []float64, s float64, first, sums []float64) {
 	}
 }
 
-// productsBy sets dst[j][k-j] to the product <row j, row k> for k >= j, by the kernel's function weigh. The
-// rows form a symmetric matrix of integers. Their products and sums are exact, so the order of addition
-// does not matter.
+// productsBy sets dst[j][k-j] to the product <row j, row k> for k >= j, by the kernel's function weigh. The rows form a
+// symmetric matrix of integers. Their products and sums are exact, so the order of addition does not matter.
 func productsBy(k kernel, dst, rows [][]float64) {
 	d := len(rows)
 	var sums [4 * panel]float64

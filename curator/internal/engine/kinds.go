@@ -5,9 +5,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// computation is an entry of the table computations: the functions that compute contributions to a term of
-// one kind of query, one function for losses of margins and one for general losses. The table is indexed by
-// the kind, query.Kind.
+// computation is an entry of the table computations: the functions that compute contributions to a term of one kind of
+// query, one function for losses of margins and one for general losses. The table is indexed by the kind, query.Kind.
 type computation struct {
 	// rankOne is for losses of margins. It computes the numbers by which the term multiplies each row of a
 	// tile, one number for each margin. It clips them, multiplies them by the term's weight and adds them

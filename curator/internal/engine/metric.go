@@ -43,9 +43,8 @@ func (l *lengths) blockOf(m int) int {
 	return sort.SearchInts(l.starts, m+1) - 1
 }
 
-// lengths returns the lengths ||R x|| of all rows x, for the matrix R of the metric. It keeps the lengths
-// for the latest metric only. If the metric is another one, it computes the lengths in a pass over the
-// table.
+// lengths returns the lengths ||R x|| of all rows x, for the matrix R of the metric. It keeps the lengths for the
+// latest metric only. If the metric is another one, it computes the lengths in a pass over the table.
 func (e *Portable) lengths(ctx context.Context, m query.Metric) (*lengths, error) {
 	var l *lengths
 	select {
@@ -310,10 +309,9 @@ func addCurvatures(p *pass, t *pointedTerm, b row.Block) {
 	addClipped(p.coef, p.faulty, curvature, t.weight, 0, t.ball.Radius)
 }
 
-// addSlopesInMetric adds to p.coef the weighted coefficients of gradients that are later multiplied by a
-// metric's matrix R. It clips the slopes of a row x to two limits: their norm times ||R x|| is at most the
-// term's radius, and their norm is at most the term's largest slope. A slope that is not finite makes its
-// record faulty.
+// addSlopesInMetric adds to p.coef the weighted coefficients of gradients that are later multiplied by a metric's
+// matrix R. It clips the slopes of a row x to two limits: their norm times ||R x|| is at most the term's radius, and
+// their norm is at most the term's largest slope. A slope that is not finite makes its record faulty.
 func addSlopesInMetric(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	k := p.shape.margins
@@ -360,9 +358,8 @@ func addSquaredSlopes(p *pass, t *pointedTerm, b row.Block) {
 	}
 }
 
-// The functions of this file answer queries about x - m, for rows x and a public point m. They read every
-// feature of a row, in the order of the features. They cannot skip features that are zero in x, since x - m
-// need not be zero there.
+// The functions of this file answer queries about x - m, for rows x and a public point m. They read every feature of a
+// row, in the order of the features. They cannot skip features that are zero in x, since x - m need not be zero there.
 
 // apart returns ||x - m||^2 as the sum of four interleaved partial sums. Every engine adds in this order, so
 // that all engines return the same bits.
@@ -403,10 +400,9 @@ func centre(z []float32, x []float32, m []float64, radius float64) {
 	}
 }
 
-// addCentredPairs adds round(c[i] svec(z z')) for the rows x of a tile, to the sums p.acc, where z is x - m
-// for the term's public point m, shortened to the square root of the term's radius. The norm of svec(z z')
-// is therefore at most the radius. svec lists the upper triangle of a symmetric matrix, with the entries
-// above the diagonal times sqrt 2.
+// addCentredPairs adds round(c[i] svec(z z')) for the rows x of a tile, to the sums p.acc, where z is x - m for the
+// term's public point m, shortened to the square root of the term's radius. The norm of svec(z z') is therefore at most
+// the radius. svec lists the upper triangle of a symmetric matrix, with the entries above the diagonal times sqrt 2.
 func (p *pass) addCentredPairs(c []float64, b row.Block) {
 	t := &p.terms[0]
 	d := len(t.among)

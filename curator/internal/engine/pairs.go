@@ -45,9 +45,8 @@ func (f *filled) gather(b row.Block) {
 	}
 }
 
-// gatherCoded adds the nonzero features of one row with one-hot groups or hats (values of curves'
-// basis functions), in the order of features. first is the index of the row's first pair of nonzero
-// hats in edges.
+// gatherCoded adds the nonzero features of one row with one-hot groups or hats (values of curves' basis functions), in
+// the order of features. first is the index of the row's first pair of nonzero hats in edges.
 func gatherCoded[C code](f *filled, l *row.Layout, x []float32, level float32, codes []C, edges row.Edges, first int) {
 	for _, s := range l.Slots() {
 		switch {
@@ -115,10 +114,9 @@ func (f *filled) dense(b row.Block) bool {
 	return enough(len(f.index))
 }
 
-// addPairs adds round(c[i] svec(x x')) for the rows x of a tile. svec lists the entries of a
-// symmetric matrix on and above the diagonal, row after row, and multiplies the entries above the
-// diagonal by sqrt 2. The outer loop is over the rows of the matrix, so that the sums in use stay
-// in the first-level cache.
+// addPairs adds round(c[i] svec(x x')) for the rows x of a tile. svec lists the entries of a symmetric matrix on and
+// above the diagonal, row after row, and multiplies the entries above the diagonal by sqrt 2. The outer loop is over
+// the rows of the matrix, so that the sums in use stay in the first-level cache.
 func (p *pass) addPairs(c []float64, b row.Block) {
 	for _, v := range c {
 		Round(float64(v * math.Sqrt2)) // in tests, checks a bound on all products of this row

@@ -11,10 +11,9 @@ import (
 // float64(a*b) forbids to fuse what is not. A dot product is eight interleaved sums of fused
 // multiplications and additions, which are folded in a fixed tree.
 
-// magic is 1.5*2^52. For |p| <= 2^51, the low bits of the representation of p + magic hold p
-// rounded to the nearest integer (ties to even), so bits(p + magic) - bits(magic) is that integer.
-// The kernels add the bits as integers and subtract bits(magic) once for each row at the end. An
-// exact sum is therefore as fast as a sum of floats.
+// magic is 1.5*2^52. For |p| <= 2^51, the low bits of the representation of p + magic hold p rounded to the nearest
+// integer (ties to even), so bits(p + magic) - bits(magic) is that integer. The kernels add the bits as integers and
+// subtract bits(magic) once for each row at the end. An exact sum is therefore as fast as a sum of floats.
 const magic = 0x1.8p52
 
 var magicBits = math.Float64bits(magic)

@@ -55,9 +55,8 @@ type pass struct {
 	kinked   loss.Kinked  // the same loss, if its slopes jump
 	fused    *fused       // computes all coefficients, if the question and the loss allow it
 
-	// coef, margin, move, slope and other hold shape.margins numbers for each record of a tile. The
-	// numbers of a record precede the numbers of the next record. If number is true, coef holds one
-	// number for each record.
+	// coef, margin, move, slope and other hold shape.margins numbers for each record of a tile. The numbers of a record
+	// precede the numbers of the next record. If number is true, coef holds one number for each record.
 	coef, margin, move, slope, other []float64
 	norm                             []float64 // norms of rows, for smoothed losses
 	faulty                           []bool
@@ -287,10 +286,9 @@ func (p *pass) addWithin(slope []float64, t *pointedTerm) {
 	}
 }
 
-// addBetween adds the records' changes of slopes, clipped and times the term's weight, to the
-// records' coefficients. move holds the changes of the margins. The changes of slopes are clipped
-// to the values that are possible for a curvature in [lo, hi]. A number that is not finite makes
-// its record faulty.
+// addBetween adds the records' changes of slopes, clipped and times the term's weight, to the records' coefficients.
+// move holds the changes of the margins. The changes of slopes are clipped to the values that are possible for a
+// curvature in [lo, hi]. A number that is not finite makes its record faulty.
 //
 // With several margins, the slopes change by A m, for the changes m of the margins and a symmetric
 // matrix A with eigenvalues in [lo, hi]. Such a change is within ((hi-lo)/2) ||m|| of ((lo+hi)/2)
@@ -334,10 +332,9 @@ func addClipped(coef []float64, faulty []bool, s []float64, weight, lo, hi float
 	}
 }
 
-// addClippedBetween adds weight * clamp(s, [lo, hi] * move) to coef, for each record's difference
-// of slopes s and difference of margins move. If the second derivative of phi is in [lo, hi], s
-// lies between lo and hi times move. The clipped s times the row lies in the ball that the term
-// declares. A number that is not finite makes its record faulty.
+// addClippedBetween adds weight * clamp(s, [lo, hi] * move) to coef, for each record's difference of slopes s and
+// difference of margins move. If the second derivative of phi is in [lo, hi], s lies between lo and hi times move. The
+// clipped s times the row lies in the ball that the term declares. A number that is not finite makes its record faulty.
 func addClippedBetween(coef []float64, faulty []bool, s, move []float64, weight, lo, hi float64) {
 	coef, faulty, move = coef[:len(s)], faulty[:len(s)], move[:len(s)]
 	for i, v := range s {

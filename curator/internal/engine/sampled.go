@@ -152,9 +152,8 @@ func interleaved(w []float64, x []float32) float64 {
 	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
 }
 
-// smoothing returns the closed form by which a loss is smoothed, for rows of the given number of
-// features. The result is the zero Smoothing if the loss is not smoothed, or is smoothed along random
-// directions.
+// smoothing returns the closed form by which a loss is smoothed, for rows of the given number of features. The result
+// is the zero Smoothing if the loss is not smoothed, or is smoothed along random directions.
 func smoothing(s query.Smoothing, features int) (loss.Smoothing, error) {
 	switch {
 	case !s.On() || s.Sampled():

@@ -6,11 +6,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// shape describes the order of parameters in memory. For a loss of margins, the parameters are one vector
-// for each margin, with one coordinate for each feature. Each vector is in the order in which the layout
-// stores features and takes width floats, so that a margin is a sum over contiguous numbers. For a loss
-// that is not a function of margins and computes its gradient itself, layout is nil and the coordinates are
-// in their own order, without padding.
+// shape describes the order of parameters in memory. For a loss of margins, the parameters are one vector for each
+// margin, with one coordinate for each feature. Each vector is in the order in which the layout stores features and
+// takes width floats, so that a margin is a sum over contiguous numbers. For a loss that is not a function of margins
+// and computes its gradient itself, layout is nil and the coordinates are in their own order, without padding.
 type shape struct {
 	margins, features, width int
 	layout                   *row.Layout

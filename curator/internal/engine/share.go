@@ -8,9 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// share is the part of a sum that one goroutine computes. A share outlives its goroutine. If a loss
-// panics on a record or ends the goroutine, only that record is dropped as faulty, and another
-// goroutine continues with the next record.
+// share is the part of a sum that one goroutine computes. A share outlives its goroutine. If a loss panics on a record
+// or ends the goroutine, only that record is dropped as faulty, and another goroutine continues with the next record.
 type share struct {
 	pass
 	tiles tiling
@@ -53,10 +52,9 @@ func (s *share) survive(ctx context.Context) {
 	go s.work(ctx)
 }
 
-// run adds the contributions of the rows of the current piece, one tile of rows at a time. It calls
-// the loss for a tile before it adds anything, so that a tile in which the loss panicked can be
-// repeated. A general loss, and the loss of a weighted kind, is always called for one record at a
-// time.
+// run adds the contributions of the rows of the current piece, one tile of rows at a time. It calls the loss for a tile
+// before it adds anything, so that a tile in which the loss panicked can be repeated. A general loss, and the loss of a
+// weighted kind, is always called for one record at a time.
 func (p *pass) run() {
 	for len(p.rows.Targets) > 0 {
 		p.trying = min(tileRows, len(p.rows.Targets))
@@ -118,11 +116,10 @@ func (p *pass) stopped() {
 // they then take at most a 64th of the memory of the rows, and margins that are not computed again are long.
 const leastKept = 128
 
-// steepness holds, for every row of a table, the sum of the squares of the loss's slopes at a point, smoothed
-// or not. It takes 8 bytes for each row. An optimizer asks for the mean squared slope at the point of the
-// gradient that it has just asked for: the margins and slopes of the second query are those of the first. A
-// steepness is secret, like the lengths of rows, and a query that uses it has the same integers as one that
-// computes it again.
+// steepness holds, for every row of a table, the sum of the squares of the loss's slopes at a point, smoothed or not.
+// It takes 8 bytes for each row. An optimizer asks for the mean squared slope at the point of the gradient that it has
+// just asked for: the margins and slopes of the second query are those of the first. A steepness is secret, like the
+// lengths of rows, and a query that uses it has the same integers as one that computes it again.
 type steepness struct {
 	point     []float64
 	smoothing query.Smoothing

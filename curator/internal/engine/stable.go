@@ -70,9 +70,8 @@ type walk struct {
 
 	loss   loss.RankOne
 	target loss.Target
-	// A step replaces the point w by keep*w + shift - gain*s*x, for a row x with the slope s, clipped to
-	// [-clip, clip]. If radius is not 0, the step then projects the point to the ball of this radius around
-	// centre.
+	// A step replaces the point w by keep*w + shift - gain*s*x, for a row x with the slope s, clipped to [-clip, clip].
+	// If radius is not 0, the step then projects the point to the ball of this radius around centre.
 	keep, gain, clip float64
 	shift            []float64
 	radius           float64
@@ -140,9 +139,8 @@ func (w *walk) survive(ctx context.Context) {
 	go w.work(ctx)
 }
 
-// over makes the steps of the members in their order. It returns early if the context ends or rows cannot
-// be read. It does not make the step of the last record, since the point after this step is not part of the
-// average.
+// over makes the steps of the members in their order. It returns early if the context ends or rows cannot be read. It
+// does not make the step of the last record, since the point after this step is not part of the average.
 func (w *walk) over(ctx context.Context) {
 	for len(w.left) > 0 {
 		if w.fetched == 0 {

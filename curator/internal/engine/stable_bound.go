@@ -11,10 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Bounds holds upper bounds on the Euclidean norms of the vectors of a pass of SGD over n records,
-// and on their rounding errors. The bounds depend on public numbers alone
-// (docs/explanation/exactness.md). A factor 1 + 2^-19 covers the terms of second order that are
-// left out and the roundings of this computation.
+// Bounds holds upper bounds on the Euclidean norms of the vectors of a pass of SGD over n records, and on their
+// rounding errors. The bounds depend on public numbers alone (docs/explanation/exactness.md). A factor 1 + 2^-19 covers
+// the terms of second order that are left out and the roundings of this computation.
 type Bounds struct {
 	n float64
 	// Jump bounds the part of a step that depends on the record: gain times the clipped slope times the
@@ -69,9 +68,8 @@ func Bound(p query.Pass, k loss.Constants, n int) Bounds {
 	return b
 }
 
-// Moved bounds the change of the average of a pass's iterates, before the average is rounded to the
-// grid, if one record is replaced. clean bounds the change of a pass without rounding errors. dirt
-// bounds what the rounding errors add.
+// Moved bounds the change of the average of a pass's iterates, before the average is rounded to the grid, if one record
+// is replaced. clean bounds the change of a pass without rounding errors. dirt bounds what the rounding errors add.
 func (b Bounds) Moved() (clean, dirt float64) {
 	clean = 2 * b.Jump * b.Powers / b.n
 	dirt = 2 * b.Wrong()

@@ -7,10 +7,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Stacked is a loss.Composed whose first layer is linear in the row: f(w; x, y) = phi(W x, theta,
-// y). w holds the Units rows of W, one after the other, followed by theta. The gradient consists of
-// the outer product s x' for W and a vector for theta. Callers can therefore clip and sum gradients
-// without writing out the outer product.
+// Stacked is a loss.Composed whose first layer is linear in the row: f(w; x, y) = phi(W x, theta, y). w holds the Units
+// rows of W, one after the other, followed by theta. The gradient consists of the outer product s x' for W and a vector
+// for theta. Callers can therefore clip and sum gradients without writing out the outer product.
 type Stacked interface {
 	loss.Composed
 	// Units is the number of rows of W.
@@ -27,11 +26,10 @@ type Stacked interface {
 	Backward(s, rest, z, theta, square, y []float64)
 }
 
-// stackedPass adds up values, gradients, and differences of them, of a loss whose first layer is linear in the
-// row (Stacked), a tile of rows at a time. A record's gradient has two parts: the outer product of
-// slopes and row, and the gradient with respect to the parameters above the first layer. The gradient is
-// clipped by its norm, which follows from the slopes, the row's norm and the second part. The outer product
-// is rounded and added as for a loss of margins.
+// stackedPass adds up values, gradients, and differences of them, of a loss whose first layer is linear in the row
+// (Stacked), a tile of rows at a time. A record's gradient has two parts: the outer product of slopes and row, and the
+// gradient with respect to the parameters above the first layer. The gradient is clipped by its norm, which follows
+// from the slopes, the row's norm and the second part. The outer product is rounded and added as for a loss of margins.
 //
 // What is computed of a tile of n records is a block (package lanes): number j of record i is at [j*n+i].
 type stackedPass struct {
@@ -254,9 +252,8 @@ func (s *stackedPass) forward(p *pass, dst, first, w []float64, b row.Block) {
 	s.loss.Forward(dst, z, theta, y)
 }
 
-// backward makes the loss write the records' gradients at the point w: slopes, the derivatives in the first
-// layer's margins, and rest, the gradients in all other parameters. Entries that the loss leaves unwritten are
-// NaN.
+// backward makes the loss write the records' gradients at the point w: slopes, the derivatives in the first layer's
+// margins, and rest, the gradients in all other parameters. Entries that the loss leaves unwritten are NaN.
 func (s *stackedPass) backward(p *pass, slopes, rest, first, w []float64, b row.Block) {
 	z, theta, y := s.arguments(p, first, w, b)
 	squares := s.squares[:len(y)]

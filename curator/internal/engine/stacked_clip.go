@@ -33,9 +33,8 @@ func (c *stackedClip) unsound(faulty []bool, block []float64) {
 	}
 }
 
-// clip clips the gradients of a block of records as clipStacked does, to the same bits. square holds the squared
-// norms of their rows. A record with a number that is not finite becomes faulty, and what its numbers are then
-// means nothing.
+// clip clips the gradients of a block of records as clipStacked does, to the same bits. square holds the squared norms
+// of their rows. A record with a number that is not finite becomes faulty, and what its numbers are then means nothing.
 func (c *stackedClip) clip(slopes, rest, square []float64, radius float64, faulty []bool) {
 	n := len(faulty)
 	ofSlopes, ofRest, factor := c.ofSlopes[:n], c.ofRest[:n], c.factor[:n]
@@ -88,11 +87,10 @@ func (c *stackedClip) alone(slopes, rest []float64, square, radius float64, i, n
 // underflow in a way that matters to their sum.
 func ordinary(big float64) bool { return 0x1p-100 <= big && big <= 0x1p100 }
 
-// clipStacked scales slopes and rest by one factor, so that their joint norm is at most radius. A shorter
-// gradient is left unchanged. The joint norm is the norm of two things together: the outer product of
-// slopes and a row whose squared norm is square, and rest. For a row of norm 0, clipStacked sets the slopes
-// to 0. Their outer product with this row is zero, so the joint norm would not bound the slopes. It returns
-// false if a number is not finite.
+// clipStacked scales slopes and rest by one factor, so that their joint norm is at most radius. A shorter gradient is
+// left unchanged. The joint norm is the norm of two things together: the outer product of slopes and a row whose
+// squared norm is square, and rest. For a row of norm 0, clipStacked sets the slopes to 0. Their outer product with
+// this row is zero, so the joint norm would not bound the slopes. It returns false if a number is not finite.
 func clipStacked(slopes, rest []float64, square, radius float64) bool {
 	for _, list := range [...][]float64{slopes, rest} {
 		for _, v := range list {

@@ -90,9 +90,8 @@ func (w *writer) out(b row.Block) []float32 {
 	return x
 }
 
-// turns assigns pieces of the rows to one goroutine, from a counter that all goroutines share. If
-// rows are read ahead, the goroutine is assigned its next piece before it has finished the current
-// one.
+// turns assigns pieces of the rows to one goroutine, from a counter that all goroutines share. If rows are read ahead,
+// the goroutine is assigned its next piece before it has finished the current one.
 type turns struct {
 	next *atomic.Int64
 	n    int

@@ -8,12 +8,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// weightedPass computes contributions to terms of the weighted kinds, which weight a row by its length in a
-// metric, one record at a time. A row x of a record becomes z = sqrt(u) R x. R is the metric's matrix. The
-// weight u is the largest number up to 1 for which z is at most as long as a public limit, Term.Reach. The
-// loss's slopes or second derivatives are clipped to the term's limit. A record's contribution is therefore
-// at most as long as the radius of the term's clip ball, whatever the loss writes
-// (docs/explanation/exactness.md, L5b).
+// weightedPass computes contributions to terms of the weighted kinds, which weight a row by its length in a metric, one
+// record at a time. A row x of a record becomes z = sqrt(u) R x. R is the metric's matrix. The weight u is the largest
+// number up to 1 for which z is at most as long as a public limit, Term.Reach. The loss's slopes or second derivatives
+// are clipped to the term's limit. A record's contribution is therefore at most as long as the radius of the term's
+// clip ball, whatever the loss writes (docs/explanation/exactness.md, L5b).
 type weightedPass struct {
 	row    loss.RankOne
 	units  loss.Units // the loss of a unit; nil if a record is a row

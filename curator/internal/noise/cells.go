@@ -20,10 +20,9 @@ var fine = sync.OnceValue(func() *cells { return newCells(fineness, 64) })
 // proportional to exp(-(j/2^s)^2/2), by inversion. The drawn j is the smallest j with U < F(j), for
 // a uniform number U in (0, 1) and the distribution function F of the cell numbers.
 //
-// U has only as many digits as the comparison needs. F(j) has no finite representation, but it can
-// be bounded to any precision. While the bounds do not decide the comparison, U gets another digit
-// and the bounds get as many further bits. With 64-bit digits a second digit is needed once in 2^54
-// draws. A wrong cell is never drawn.
+// U has only as many digits as the comparison needs. F(j) has no finite representation, but it can be bounded to any
+// precision. While the bounds do not decide the comparison, U gets another digit and the bounds get as many further
+// bits. With 64-bit digits a second digit is needed once in 2^54 draws. A wrong cell is never drawn.
 type cells struct {
 	s, width uint
 	// width is the number of bits of a digit of U. first[j] is the lower bound of F(j), in units of
@@ -67,9 +66,8 @@ func (f *flips) cell() uint64 {
 	for j < len(c.first) && c.first[j] <= u {
 		j++
 	}
-	// The uniform number U is below the distribution function F(j) of the cells' numbers, since F(j)
-	// >= first[j] > u for the first digit u of U. What remains is to decide whether U is above
-	// F(j-1).
+	// The uniform number U is below the distribution function F(j) of the cells' numbers, since F(j) >= first[j] > u
+	// for the first digit u of U. What remains is to decide whether U is above F(j-1).
 	if j == len(c.first) || j > 0 && u-c.first[j-1] < slack {
 		return f.settle(u)
 	}
@@ -103,10 +101,9 @@ const slack = 2
 //
 // up to the first b[j] >= 2^n - slack. Beyond this j, n bits cannot decide whether U < F(j).
 //
-// F(j) = S(j)/S, where S(j) is the sum of w(i) = exp(-i^2 a) over i <= j, with a = 2^-(2s+1), and S
-// the sum over all i. The recursion is w(j+1) = w(j) r(j) and r(j+1) = r(j) exp(-2a), where r(0) =
-// exp(-a) is the reciprocal of a series of positive terms. All numbers are integers in units of
-// 2^-p, rounded down, and no factor exceeds 1.
+// F(j) = S(j)/S, where S(j) is the sum of w(i) = exp(-i^2 a) over i <= j, with a = 2^-(2s+1), and S the sum over all i.
+// The recursion is w(j+1) = w(j) r(j) and r(j+1) = r(j) exp(-2a), where r(0) = exp(-a) is the reciprocal of a series of
+// positive terms. All numbers are integers in units of 2^-p, rounded down, and no factor exceeds 1.
 //
 // The errors in these units are as follows. The series is too small by less than 4 for each of at
 // most p + 1 terms and 10 for its remainder, so that r(0) is off by at most 4p + 14. exp(-2a) is

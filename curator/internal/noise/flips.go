@@ -88,9 +88,8 @@ func (f *flips) place() uint {
 
 // oneIn returns true with probability 1/m, 0 < m <= 2^63.
 //
-// For p in [0, 1], bit i after the binary point, counted from 0, has weight 2^-(i+1), which is the
-// probability that place returns i. The bit of p at a random place is therefore 1 with probability
-// exactly p.
+// For p in [0, 1], bit i after the binary point, counted from 0, has weight 2^-(i+1), which is the probability that
+// place returns i. The bit of p at a random place is therefore 1 with probability exactly p.
 func (f *flips) oneIn(m uint64) bool { return reciprocalBit(m, f.place()) }
 
 // reciprocalBit returns bit i of the binary expansion of 1/m, counted from 0 after the point, by long

@@ -15,9 +15,8 @@ const MaxBits = 52
 // integer, with exact probabilities. On a grid, this is noise with a standard deviation of 2^k grid
 // steps. Normals panics unless 0 <= k <= MaxBits and workers >= 1.
 //
-// A magnitude of 2^63 or more, which has probability less than exp(-2^20), is reduced modulo 2^64.
-// The int64 sum to which the noise is added is reduced modulo 2^64, too, so that it is still a
-// function of the ideal result.
+// A magnitude of 2^63 or more, which has probability less than exp(-2^20), is reduced modulo 2^64. The int64 sum to
+// which the noise is added is reduced modulo 2^64, too, so that it is still a function of the ideal result.
 //
 // A dst of up to chunk elements is drawn from s itself. A longer dst is drawn in chunks, each with
 // coins of its own that are forked from s in order. The values therefore do not depend on workers,
@@ -62,9 +61,8 @@ func normals(dst []int64, k uint, s *coin.Secret) {
 	}
 }
 
-// fraction is a uniform number in (0, 1) of which only the leading digits are stored. A digit is
-// drawn when it is first read, and then kept, so a fraction behaves as a number with infinitely
-// many digits.
+// fraction is a uniform number in (0, 1) of which only the leading digits are stored. A digit is drawn when it is first
+// read, and then kept, so a fraction behaves as a number with infinitely many digits.
 type fraction struct {
 	head uint64   // first digit, in base 2^width
 	tail []uint64 // later digits; with 64-bit digits almost always none
@@ -128,10 +126,9 @@ func (f *flips) leading(x *fraction, n uint) uint64 {
 // of length i-1 continues with probability x/i. Here this is decided by two Bernoulli draws, with
 // probabilities x and 1/i. Only x is stored as a number, and no two uniforms are compared.
 
-// accept is step N4 of Karney's algorithm N (2016): it returns true with probability exp(-x(2j+x) a),
-// a = 2^-(2s+1). It makes m independent runs, each of which succeeds with probability exp(-p), p =
-// x(2j+x) a/m, and returns true if all succeed. m is the smallest integer with (2j+x) a < m for all x
-// in (0, 1); it is 1 for j below 2^(2s).
+// accept is step N4 of Karney's algorithm N (2016): it returns true with probability exp(-x(2j+x) a), a = 2^-(2s+1). It
+// makes m independent runs, each of which succeeds with probability exp(-p), p = x(2j+x) a/m, and returns true if all
+// succeed. m is the smallest integer with (2j+x) a < m for all x in (0, 1); it is 1 for j below 2^(2s).
 func (f *flips) accept(j uint64, x *fraction) bool {
 	m := 1 + j>>(2*f.cells.s)
 	for range m {
@@ -142,11 +139,10 @@ func (f *flips) accept(j uint64, x *fraction) bool {
 	return true
 }
 
-// run is algorithm B of Karney (2016): it returns true with probability exp(-p), p = x(2j+x) a/m, for the
-// cell's number j, the place x in the cell, a = 2^-(2s+1), and the number m of runs that the function
-// accept makes. A run continues from length i-1 to i with probability p/i, and so reaches length i with
-// probability p^i/i!. The probability that its final length is even is the alternating sum of these
-// probabilities,
+// run is algorithm B of Karney (2016): it returns true with probability exp(-p), p = x(2j+x) a/m, for the cell's number
+// j, the place x in the cell, a = 2^-(2s+1), and the number m of runs that the function accept makes. A run continues
+// from length i-1 to i with probability p/i, and so reaches length i with probability p^i/i!. The probability that its
+// final length is even is the alternating sum of these probabilities,
 //
 //	1 - p + p^2/2! - ... = exp(-p).
 //

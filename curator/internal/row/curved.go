@@ -37,11 +37,10 @@ type Hanging struct {
 	Group int
 }
 
-// NewCurved returns the rows of a source with hats, the values of curves' basis functions. The
-// argument hanging describes the layout's hats in their order. The argument one is the constant
-// feature, which is 1 before a row is scaled. If hats would make a row's squared norm exceed
-// MaxSquare, which no row map does, the row's hats are zeros. Closing the returned source closes
-// the given one.
+// NewCurved returns the rows of a source with hats, the values of curves' basis functions. The argument hanging
+// describes the layout's hats in their order. The argument one is the constant feature, which is 1 before a row is
+// scaled. If hats would make a row's squared norm exceed MaxSquare, which no row map does, the row's hats are zeros.
+// Closing the returned source closes the given one.
 func NewCurved(of Source, l *Layout, one int, hanging []Hanging) (*Curved, error) {
 	if len(hanging) != len(l.hats) || len(l.hats) == 0 {
 		return nil, errors.New("row: hats: each must say from what it is computed")
@@ -169,9 +168,8 @@ func (h *hanger) row(at []uint32, by []float32, x []float32, b *Block, i int) {
 	}
 }
 
-// cell returns the index i of the interval (cell) between neighbouring knots of an axis that contains
-// a row's value on this axis, and the value's relative position f in this interval, from 0 to 1.
-// known is false if the value is missing.
+// cell returns the index i of the interval (cell) between neighbouring knots of an axis that contains a row's value on
+// this axis, and the value's relative position f in this interval, from 0 to 1. known is false if the value is missing.
 func (a *axis) cell(x []float32, level float32) (i int, f float64, known bool) {
 	if x[a.missing] != 0 || !(level > 0) {
 		return 0, 0, false

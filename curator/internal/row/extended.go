@@ -20,10 +20,9 @@ type Extended struct {
 	first []int
 }
 
-// Effects say how the features of effects of a row are computed. The effect of column j is the sum of the
-// row's features of this column, each times its weight. The features of effects are Basis.Fill of the effects.
-// They follow the last feature but the constant, which stays the last. All other features are multiplied by
-// Ratio.
+// Effects say how the features of effects of a row are computed. The effect of column j is the sum of the row's
+// features of this column, each times its weight. The features of effects are Basis.Fill of the effects. They follow
+// the last feature but the constant, which stays the last. All other features are multiplied by Ratio.
 type Effects struct {
 	Basis *effects.Basis
 	// Of and Weights hold the index of the column and the weight of each feature of a row without features of

@@ -7,17 +7,15 @@ import (
 	"time"
 )
 
-// File is a list of rows that is partly in memory and partly in a private file. The first blocks
-// are in memory. Only this user can read and write the file. Where the system allows it, the file
-// has no name from the start and disappears when the last process that has it open ends, however
-// that process ends. The file also contains the first blocks, since the number of blocks that fit
-// in memory is known only when the number of rows is known.
+// File is a list of rows that is partly in memory and partly in a private file. The first blocks are in memory. Only
+// this user can read and write the file. Where the system allows it, the file has no name from the start and disappears
+// when the last process that has it open ends, however that process ends. The file also contains the first blocks,
+// since the number of blocks that fit in memory is known only when the number of rows is known.
 //
-// In the file, a row is its target, its numbers and, with one-hot groups, its level and codes, all
-// little-endian and without padding. A row that is read back counts as
-// faulty if no row map could have made it: if its squared norm exceeds MaxSquare, if a number is not
-// finite, or if a code is outside its group. A damaged disk can therefore not change a sum by more than the
-// sensitivity that is charged.
+// In the file, a row is its target, its numbers and, with one-hot groups, its level and codes, all little-endian and
+// without padding. A row that is read back counts as faulty if no row map could have made it: if its squared norm
+// exceeds MaxSquare, if a number is not finite, or if a code is outside its group. A damaged disk can therefore not
+// change a sum by more than the sensitivity that is charged.
 type File struct {
 	head   *Table // the first blocks, all of them full
 	most   int64  // largest number of rows in head
@@ -40,11 +38,10 @@ type File struct {
 // each row, wherever the row is stored. Engines store the row's length in a metric there.
 const beside = 4
 
-// NewFile returns an empty list of rows of dim features, all of them numbers. At most the given number of
-// bytes of memory is used for whole blocks of rows and for the memory that engines need for every row.
-// Buffers for writing and reading a block come in addition. The file is made in dir when the first row does
-// not fit in memory. dir "" means the system's folder for temporary files. dim and blockRows are as in
-// NewTable.
+// NewFile returns an empty list of rows of dim features, all of them numbers. At most the given number of bytes of
+// memory is used for whole blocks of rows and for the memory that engines need for every row. Buffers for writing and
+// reading a block come in addition. The file is made in dir when the first row does not fit in memory. dir "" means the
+// system's folder for temporary files. dim and blockRows are as in NewTable.
 func NewFile(dim, blockRows int, bytes int64, dir string) (*File, error) {
 	l, err := Dense(dim)
 	if err != nil {
@@ -87,9 +84,8 @@ func (f *File) AppendCoded(x []float32, level float32, in []uint32, y float64, o
 	return f.flush()
 }
 
-// Create makes the private file at once. Without Create, the file is made when the first row does not fit
-// in memory. If Create is called before the first row, its failure reveals nothing about the number of
-// rows.
+// Create makes the private file at once. Without Create, the file is made when the first row does not fit in memory. If
+// Create is called before the first row, its failure reveals nothing about the number of rows.
 func (f *File) Create() error {
 	file, err := os.CreateTemp(f.dir, "rows-*") // mode 0600; never an existing file
 	if err != nil {
@@ -216,9 +212,8 @@ func (r *fileReader) Rows(b *Block, members []int32) error {
 	return nil
 }
 
-// read reads n rows from the file, the first of which is numbered first, and adds them to a block.
-// read checks each row as Append does, and stores a row that fails as faulty. It returns ErrUnread
-// if the file cannot be read.
+// read reads n rows from the file, the first of which is numbered first, and adds them to a block. read checks each row
+// as Append does, and stores a row that fails as faulty. It returns ErrUnread if the file cannot be read.
 func (r *fileReader) read(b *Block, first, n int) error {
 	l := r.file.head.layout
 	size := l.size()

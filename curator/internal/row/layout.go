@@ -14,15 +14,13 @@ type Group struct{ First, Width int }
 // of neighbouring features. The hats that are in no edge of a row are zero in that row.
 type Hats struct{ First, Width, Edges int }
 
-// Layout is the stored form of rows. Features that are numbers are stored as float32s, in their
-// order. For each one-hot group, the index of its nonzero feature (its code) is stored. For each
-// edge, a pair of neighbouring hats, the index of the left feature and the values of both features
-// are stored. The layout follows from the schema alone.
+// Layout is the stored form of rows. Features that are numbers are stored as float32s, in their order. For each one-hot
+// group, the index of its nonzero feature (its code) is stored. For each edge, a pair of neighbouring hats, the index
+// of the left feature and the values of both features are stored. The layout follows from the schema alone.
 //
-// A vector with one number for each feature (parameters, sums) that is combined with stored rows
-// has this order: first the numbers, padded to Stride, then the features of the groups, then the
-// hats. The length of the vector is Width. Codes and edges are indices among the features of groups
-// and hats.
+// A vector with one number for each feature (parameters, sums) that is combined with stored rows has this order: first
+// the numbers, padded to Stride, then the features of the groups, then the hats. The length of the vector is Width.
+// Codes and edges are indices among the features of groups and hats.
 type Layout struct {
 	dim, dense int
 	groups     []Group
@@ -38,12 +36,11 @@ type Layout struct {
 	places []int32 // index of each feature in a vector of length Width; nil if all features are numbers
 }
 
-// Slot is one place of a row's layout: a number, a one-hot group, or hats (the values of a curve's
-// basis functions). The slots of a layout are in the order of the features. For a number, At is its
-// index among the numbers and Feature its feature. For a group, At is its index among the groups. For
-// hats, At is the index of their first edge among the edges. The nonzero feature of a group, or the
-// left feature of an edge, is Feature plus the code. Edges is the number of edges of hats, and 0 for
-// numbers and groups.
+// Slot is one place of a row's layout: a number, a one-hot group, or hats (the values of a curve's basis functions).
+// The slots of a layout are in the order of the features. For a number, At is its index among the numbers and Feature
+// its feature. For a group, At is its index among the groups. For hats, At is the index of their first edge among the
+// edges. The nonzero feature of a group, or the left feature of an edge, is Feature plus the code. Edges is the number
+// of edges of hats, and 0 for numbers and groups.
 type Slot struct {
 	Group       bool
 	Edges       int
@@ -56,9 +53,8 @@ const mostNarrow = 1 << 16
 // Dense returns the layout of rows of dim numbers.
 func Dense(dim int) (*Layout, error) { return NewLayout(dim, nil) }
 
-// NewLayout returns the layout of rows of dim features with the given groups, which must be in the
-// order of their features. It returns an error if dim is not between 1 and 2^24, if groups overlap,
-// or if no feature is a number.
+// NewLayout returns the layout of rows of dim features with the given groups, which must be in the order of their
+// features. It returns an error if dim is not between 1 and 2^24, if groups overlap, or if no feature is a number.
 func NewLayout(dim int, groups []Group) (*Layout, error) { return NewHatted(dim, groups, nil) }
 
 // NewHatted returns the layout of rows with one-hot groups and with hats, the values of curves' basis
@@ -263,10 +259,9 @@ func (b *Block) Clear() {
 	b.Edges = Edges{b.Edges.At[:0], b.Edges.By[:0]}
 }
 
-// add appends a copy of one record to a block. x has the record's numbers and level is the level of
-// its groups. The argument in has, for each group, the index of its nonzero feature, counted from the
-// group's first feature. If ok is false or the record is not valid (see admits), it is stored as
-// faulty.
+// add appends a copy of one record to a block. x has the record's numbers and level is the level of its groups. The
+// argument in has, for each group, the index of its nonzero feature, counted from the group's first feature. If ok is
+// false or the record is not valid (see admits), it is stored as faulty.
 func (l *Layout) add(b *Block, x []float32, level float32, in []uint32, y float64, ok bool) {
 	l.put(b, l.extend(b, 1), x, level, in, y, ok)
 }
@@ -310,10 +305,9 @@ func (l *Layout) put(b *Block, i int, x []float32, level float32, in []uint32, y
 	}
 }
 
-// codes sets dst to a row's codes, one for each one-hot group: the index of the group's nonzero
-// feature among the features of all groups. The argument in has the index of the row's nonzero
-// feature in each group, counted from the group's first feature; nil means the first feature of each
-// group.
+// codes sets dst to a row's codes, one for each one-hot group: the index of the group's nonzero feature among the
+// features of all groups. The argument in has the index of the row's nonzero feature in each group, counted from the
+// group's first feature; nil means the first feature of each group.
 func codes[T uint16 | uint32](dst []T, starts []int, in []uint32) {
 	for g := range dst {
 		dst[g] = T(starts[g])

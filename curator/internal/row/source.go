@@ -1,11 +1,9 @@
-// Package row holds encoded records: float32 features with a squared norm of at most MaxSquare and
-// a float64 target, in blocks that fit a processor's cache. Of the features of a one-hot group only
-// the index of the nonzero one is stored.
+// Package row holds encoded records: float32 features with a squared norm of at most MaxSquare and a float64 target, in
+// blocks that fit a processor's cache. Of the features of a one-hot group only the index of the nonzero one is stored.
 //
-// A Source is a place where records are stored: a Table is in memory, a File also keeps rows on
-// disk. The results of an engine must not depend on the source. Package rowtest has the tests that
-// every source must pass, and engine/enginetest tests that engines give the same integers over each
-// source.
+// A Source is a place where records are stored: a Table is in memory, a File also keeps rows on disk. The results of an
+// engine must not depend on the source. Package rowtest has the tests that every source must pass, and
+// engine/enginetest tests that engines give the same integers over each source.
 package row
 
 import (
@@ -20,10 +18,9 @@ import (
 // error reveals neither which rows nor how many.
 var ErrUnread = errors.New("curator: rows cannot be read back from where they are kept")
 
-// MaxSquare is the largest squared Euclidean norm of a stored row. The norm is therefore at most 1
-// + 2^-23. Rows are encoded to norm at most 1. Rounding to float32 then multiplies the norm by at
-// most 1 + 2^-24 and adds at most 2^-149 for each coordinate. A row of larger norm does not come
-// from the row map and is faulty.
+// MaxSquare is the largest squared Euclidean norm of a stored row. The norm is therefore at most 1 + 2^-23. Rows are
+// encoded to norm at most 1. Rounding to float32 then multiplies the norm by at most 1 + 2^-24 and adds at most 2^-149
+// for each coordinate. A row of larger norm does not come from the row map and is faulty.
 const MaxSquare = 1 + 0x1p-22
 
 // Lane is the number of coordinates that kernels process at a time. Strides are multiples of Lane. The
@@ -42,19 +39,17 @@ type Block struct {
 	Edges   Edges
 }
 
-// Edges are the edges of rows, row by row. Hats are features that hold the values of the basis functions of
-// a curve or surface. An edge is a pair of neighbouring hats. Only hats in an edge may be nonzero: a curve
-// has one edge in each row, and a surface has two. Edge e has the left feature At[e], an index among the
-// features of groups and hats, with the value By[2e]. The feature after At[e] has the value By[2e+1]. No
-// two edges of a row have a feature in common.
+// Edges are the edges of rows, row by row. Hats are features that hold the values of the basis functions of a curve or
+// surface. An edge is a pair of neighbouring hats. Only hats in an edge may be nonzero: a curve has one edge in each
+// row, and a surface has two. Edge e has the left feature At[e], an index among the features of groups and hats, with
+// the value By[2e]. The feature after At[e] has the value By[2e+1]. No two edges of a row have a feature in common.
 type Edges struct {
 	At []uint32
 	By []float32
 }
 
-// Codes are the codes of rows' one-hot groups, row by row. A code is the index of a group's nonzero feature
-// among the features of all groups. The codes are in Narrow if all codes of the layout fit in 16 bits, and
-// in Wide otherwise.
+// Codes are the codes of rows' one-hot groups, row by row. A code is the index of a group's nonzero feature among the
+// features of all groups. The codes are in Narrow if all codes of the layout fit in 16 bits, and in Wide otherwise.
 type Codes struct {
 	Narrow []uint16
 	Wide   []uint32
@@ -96,9 +91,8 @@ type Reader interface {
 	Rows(b *Block, members []int32) error
 }
 
-// Table is an append-only list of rows in memory. Appends must not be concurrent. After the last
-// append, reads may be concurrent. A Table is a Source, and a Reader of itself that returns blocks
-// without copying.
+// Table is an append-only list of rows in memory. Appends must not be concurrent. After the last append, reads may be
+// concurrent. A Table is a Source, and a Reader of itself that returns blocks without copying.
 type Table struct {
 	layout    *Layout
 	blockRows int
@@ -112,9 +106,8 @@ const blockBytes = 256 << 10
 // tileRows is the number of rows that engines process together. Blocks of more rows hold a multiple of it.
 const tileRows = 64
 
-// NewTable returns an empty table of rows with dim features, all of them numbers. blockRows is the
-// number of rows of a block. 0 means as many rows as fit in the cache. blockRows affects speed
-// only.
+// NewTable returns an empty table of rows with dim features, all of them numbers. blockRows is the number of rows of a
+// block. 0 means as many rows as fit in the cache. blockRows affects speed only.
 func NewTable(dim, blockRows int) (*Table, error) {
 	l, err := Dense(dim)
 	if err != nil {

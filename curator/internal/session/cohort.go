@@ -33,10 +33,9 @@ type cohorts struct {
 	unjoined float64
 }
 
-// Draw returns a cohort of size records that are in no earlier cohort, chosen uniformly by secret
-// random bits. Draw charges nothing, since it reads no values. It returns an error if fewer records
-// are left. Under add-or-remove it always returns an error, because removing a record would change
-// which of the other records are drawn.
+// Draw returns a cohort of size records that are in no earlier cohort, chosen uniformly by secret random bits. Draw
+// charges nothing, since it reads no values. It returns an error if fewer records are left. Under add-or-remove it
+// always returns an error, because removing a record would change which of the other records are drawn.
 func (s *Session) Draw(size int) (query.Cohort, error) {
 	if r := s.ledger.Budget().Relation(); r != account.ReplaceOne {
 		return query.Cohort{},
@@ -178,9 +177,8 @@ type permit struct {
 	ask func(context.Context, account.View) error
 
 	mu sync.Mutex
-	// asked is true if the session's budget may have been reserved. From then on the budget must not
-	// change, even if ask returned an error. given is true once ask returned nil, or from the start if
-	// there is no ask.
+	// asked is true if the session's budget may have been reserved. From then on the budget must not change, even if
+	// ask returned an error. given is true once ask returned nil, or from the start if there is no ask.
 	asked, given bool
 }
 
@@ -219,9 +217,8 @@ type shuffle struct {
 	all   []int32 // replaces moved once many records have moved
 }
 
-// crowded returns the number of moved records, among n, from which on a slice of all records
-// replaces the map of moved records. With more than a sixteenth of n entries, the map takes as much
-// memory as the slice.
+// crowded returns the number of moved records, among n, from which on a slice of all records replaces the map of moved
+// records. With more than a sixteenth of n entries, the map takes as much memory as the slice.
 func crowded(n int) int { return max(n/16, 8) }
 
 // take returns the record at position j of n, and moves the record at position i, i <= j, to
@@ -270,19 +267,17 @@ type sample struct {
 	asked   bool
 }
 
-// Follow binds the session and its ledger to a schedule. From then on, the session draws its
-// Poisson samples by the schedule, and the ledger accounts for them by the schedule. Follow must be
-// called before the first query.
+// Follow binds the session and its ledger to a schedule. From then on, the session draws its Poisson samples by the
+// schedule, and the ledger accounts for them by the schedule. Follow must be called before the first query.
 func (s *Session) Follow(schedule *account.Schedule) error {
 	return s.permit.unasked(func() error { return s.ledger.Follow(schedule) })
 }
 
-// Sample draws the schedule's next Poisson sample. Every record joins by its own secret random bits, with
-// the schedule's probability, whatever other samples it is in. The declared size is the expected size. The
-// sample may be empty. One query may be made on a sample. Its noise is the schedule's noise, and the charge
-// that the query offers is ignored. The next sample replaces this one. Sample returns an error if the
-// session follows no schedule, and an error that wraps an account.BudgetError after the schedule's last
-// sample.
+// Sample draws the schedule's next Poisson sample. Every record joins by its own secret random bits, with the
+// schedule's probability, whatever other samples it is in. The declared size is the expected size. The sample may be
+// empty. One query may be made on a sample. Its noise is the schedule's noise, and the charge that the query offers is
+// ignored. The next sample replaces this one. Sample returns an error if the session follows no schedule, and an error
+// that wraps an account.BudgetError after the schedule's last sample.
 func (s *Session) Sample() (query.Cohort, error) {
 	schedule := s.ledger.Schedule()
 	if schedule == nil {

@@ -14,13 +14,12 @@ import (
 // of a grid step, which is 1/scale, and added as integers. The noise is a normal with standard deviation
 // 2^bits steps, rounded to whole steps. sensitivity and sigma are in the query's units, not in steps.
 //
-// docs/explanation/exactness.md derives the following. Let C be the clip norm, d the number of coordinates,
-// and slack the largest relative excess of a computed contribution over C. A record's residual is its
-// contribution less a public centre. Rounding moves the contribution by at most half a step in each
-// coordinate, hence by a vector of norm at most sqrt(d)/2 steps. Rounding moves the centre by at most as
-// much. The residual therefore has norm at most C(1+slack) scale + sqrt(d) steps. This bounds how much the
-// sum changes if a record is added or removed. If a record is replaced, the centre cancels, and the sum
-// changes by at most 2C(1+slack) scale + sqrt(d) steps.
+// docs/explanation/exactness.md derives the following. Let C be the clip norm, d the number of coordinates, and slack
+// the largest relative excess of a computed contribution over C. A record's residual is its contribution less a public
+// centre. Rounding moves the contribution by at most half a step in each coordinate, hence by a vector of norm at most
+// sqrt(d)/2 steps. Rounding moves the centre by at most as much. The residual therefore has norm at most C(1+slack)
+// scale + sqrt(d) steps. This bounds how much the sum changes if a record is added or removed. If a record is replaced,
+// the centre cancels, and the sum changes by at most 2C(1+slack) scale + sqrt(d) steps.
 //
 // Two things change these bounds. A query whose sum is multiplied by a metric's matrix rounds contributions
 // on a coarser grid (see sumScale), and a kind of query may round more often. The function rounding returns
@@ -33,10 +32,9 @@ type grid struct {
 }
 
 const (
-	// The noise is 2^bits times a standard normal. minBits and maxBits are the smallest and the largest
-	// allowed number bits. With minBits, the rounding of contributions is already far below the noise. With
-	// wantBits or more, the sensitivity that rounding adds, sqrt(d) steps in d coordinates, is negligible
-	// compared with the noise.
+	// The noise is 2^bits times a standard normal. minBits and maxBits are the smallest and the largest allowed number
+	// bits. With minBits, the rounding of contributions is already far below the noise. With wantBits or more, the
+	// sensitivity that rounding adds, sqrt(d) steps in d coordinates, is negligible compared with the noise.
 	minBits, wantBits, maxBits = 20, 32, 48
 	// maxContribution is the largest contribution in grid steps: half of the largest number, 2^51,
 	// that the engine rounds correctly.
@@ -93,9 +91,8 @@ func gridFor(q query.Question, factor, charge, rows float64) (grid, error) {
 		charge, q.Clip(), q.Dim(), rows)
 }
 
-// startBits returns the number of bits from which the search for a grid starts. This is wantBits,
-// or more if rounding would add noticeably to the sensitivity, which happens at a small charge in
-// high dimension.
+// startBits returns the number of bits from which the search for a grid starts. This is wantBits, or more if rounding
+// would add noticeably to the sensitivity, which happens at a small charge in high dimension.
 func startBits(root, z float64) int {
 	_, exp := math.Frexp(root / z)
 	return min(max(exp+14, wantBits), maxBits)
@@ -174,11 +171,10 @@ func norm(sum, shift []int64) int64 {
 	return total.Sqrt(&total).Int64()
 }
 
-// Some queries are answered by a public metric's matrix R times the sum over records. R is a matrix of
-// integers, M, times a power of two below one, Metric.Step. The answer is M times the integer sum. It is
-// therefore on a finer grid: one step of the answer's grid is Metric.Step times a step of the sum's grid.
-// The noise is added on the finer grid, as for a prefix sum by the square-root mechanism.
-// docs/explanation/exactness.md derives this.
+// Some queries are answered by a public metric's matrix R times the sum over records. R is a matrix of integers, M,
+// times a power of two below one, Metric.Step. The answer is M times the integer sum. It is therefore on a finer grid:
+// one step of the answer's grid is Metric.Step times a step of the sum's grid. The noise is added on the finer grid, as
+// for a prefix sum by the square-root mechanism. docs/explanation/exactness.md derives this.
 
 // sumScale returns the number of steps in a unit for the grid of a query's sum, on which
 // contributions are rounded.
@@ -203,12 +199,11 @@ func lifting(q query.Question) func(sum []int64) []int64 {
 // true result fits an int64, and the grid is chosen so that it does for up to mostRecords records.
 func lift(m query.Metric, sum []int64) []int64 { return m.TimesIntegers(sum) }
 
-// rounding returns the number of steps, on the answer's grid, by which rounding errors increase the
-// largest change of the answer that one record can cause. Each coordinate of a contribution, or of
-// its centre, is rounded by at most half a step. A query whose sum is multiplied by a metric's matrix
-// (a lifted query) has these errors times the norm of the metric's integer matrix. It also has the
-// same multiple of the errors of products, which are up to 2^-2 of a step for contributions of up to
-// 2^50 steps. The query's kind adds the roundings of its operations on the sum.
+// rounding returns the number of steps, on the answer's grid, by which rounding errors increase the largest change of
+// the answer that one record can cause. Each coordinate of a contribution, or of its centre, is rounded by at most half
+// a step. A query whose sum is multiplied by a metric's matrix (a lifted query) has these errors times the norm of the
+// metric's integer matrix. It also has the same multiple of the errors of products, which are up to 2^-2 of a step for
+// contributions of up to 2^50 steps. The query's kind adds the roundings of its operations on the sum.
 func rounding(q query.Question) float64 {
 	steps := math.Sqrt(float64(q.SumDim()))
 	if q.Facts().Lifted {

@@ -14,9 +14,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Prefix is a sequence of noisy prefix sums that a session has opened. Each item is charged to its
-// own cohort before it is computed. The charge covers the item's part in this answer and in every
-// later answer.
+// Prefix is a sequence of noisy prefix sums that a session has opened. Each item is charged to its own cohort before it
+// is computed. The charge covers the item's part in this answer and in every later answer.
 type Prefix struct {
 	session *Session
 	// table is the session's table when the sum was opened.
@@ -30,9 +29,8 @@ type Prefix struct {
 	centre    []float64
 }
 
-// mechanism computes noisy prefix sums from integer items. It is linear: its noisy state is an
-// integer matrix times the items, plus noise, in units of 2^-q grid steps. The method law returns
-// the integer q.
+// mechanism computes noisy prefix sums from integer items. It is linear: its noisy state is an integer matrix times the
+// items, plus noise, in units of 2^-q grid steps. The method law returns the integer q.
 type mechanism interface {
 	// law returns q and the largest squared norm of a column of the mechanism's matrix.
 	law() (q int, square uint64)
@@ -77,10 +75,9 @@ func newMechanism(spec query.Prefix) mechanism {
 	return newToeplitz(spec.Items)
 }
 
-// Add adds the next item and returns the noisy sum of all items so far. A refused item is not charged
-// and changes nothing. An item that fails after it was charged, for example by a cancelled context,
-// stays charged and uses up its cohort. Such an item is not counted: the sum and the number of items
-// stay as they were.
+// Add adds the next item and returns the noisy sum of all items so far. A refused item is not charged and changes
+// nothing. An item that fails after it was charged, for example by a cancelled context, stays charged and uses up its
+// cohort. Such an item is not counted: the sum and the number of items stay as they were.
 //
 // Concurrent calls run one after the other, in any order.
 func (p *Prefix) Add(ctx context.Context, terms ...query.Term) (query.Release, error) {
@@ -127,9 +124,8 @@ func (p *Prefix) item(q query.Question) (r release[query.Release], err error) {
 // added. It also returns an error if the item's sensitivity exceeds the declared sensitivity, or if its
 // contributions exceed the limit of exact arithmetic, or if the session was refined since the sum was opened.
 //
-// Otherwise admit returns the number of grid steps in a unit of one record's contribution. A prefix sum
-// adds items of several cohorts, so contributions are divided by the size of their cohort before they are
-// rounded.
+// Otherwise admit returns the number of grid steps in a unit of one record's contribution. A prefix sum adds items of
+// several cohorts, so contributions are divided by the size of their cohort before they are rounded.
 func (p *Prefix) admit(q query.Question) (scale float64, err error) {
 	if p.table != p.session.table.Load() {
 		return 0, errors.New("curator: prefix sum: was opened before the session was refined: open another")
@@ -209,19 +205,17 @@ func newPrefixGrid(spec query.Prefix, m mechanism, r account.Relation, dim int, 
 		"records", spec.Charge, spec.Items, dim, rows)
 }
 
-// columnNorm returns the norm of a column of a prefix sum's matrix, whose entries are integers over
-// 2^q: sqrt(square)/2^q, rounded up. The conversion, the root and the product have a relative error
-// of less than 3/2^53.
+// columnNorm returns the norm of a column of a prefix sum's matrix, whose entries are integers over 2^q:
+// sqrt(square)/2^q, rounded up. The conversion, the root and the product have a relative error of less than 3/2^53.
 func columnNorm(q int, square uint64) float64 {
 	return math.Ldexp(math.Sqrt(float64(square))*(1+0x1p-50), -q)
 }
 
-// tree is the binary tree mechanism (Dwork, Naor, Pitassi and Rothblum 2010; Chan, Shi and Song
-// 2011). A prefix of t items is divided into blocks by the binary expansion of t, with the largest
-// block first. Each block is a node of the tree. The last block ends at item t, and no earlier prefix
-// has this block. The noise of each node is therefore drawn when the node's last item is added, and
-// dropped when a larger block contains the node. If the number of items is a power of two, the last
-// item completes the block of all items.
+// tree is the binary tree mechanism (Dwork, Naor, Pitassi and Rothblum 2010; Chan, Shi and Song 2011). A prefix of t
+// items is divided into blocks by the binary expansion of t, with the largest block first. Each block is a node of the
+// tree. The last block ends at item t, and no earlier prefix has this block. The noise of each node is therefore drawn
+// when the node's last item is added, and dropped when a larger block contains the node. If the number of items is a
+// power of two, the last item completes the block of all items.
 //
 // Item 1 is in one node of each size 1, 2, 4, ... up to the number of items. No item is in more
 // nodes.

@@ -100,10 +100,9 @@ func (r rates) first() int {
 	return 0
 }
 
-// draw proposes an index uniformly and accepts index i with probability exp(-x_i), for the exponents
-// x_i >= 0 that r holds, until it accepts an index. draw therefore returns i with probability
-// exp(-x_i)/sum_j exp(-x_j). One weight is 1, so on average draw makes at most as many proposals as
-// there are indices.
+// draw proposes an index uniformly and accepts index i with probability exp(-x_i), for the exponents x_i >= 0 that r
+// holds, until it accepts an index. draw therefore returns i with probability exp(-x_i)/sum_j exp(-x_j). One weight is
+// 1, so on average draw makes at most as many proposals as there are indices.
 func (r rates) draw(f *fair) int {
 	for {
 		i := int(f.below(uint64(len(r.excess))))

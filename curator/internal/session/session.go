@@ -85,10 +85,9 @@ type table struct{ engine engine.Engine }
 // mostTable is the largest number of rows of a table whose number of rows is public.
 const mostTable = 1 << 40
 
-// mostRows returns the largest allowed number of records, where each row counts Repeat times. This is
-// mostTable under replace-one without repeated rows, and 2^31 - 1 in two other cases. If the number of rows
-// is secret, grids have room for the sums of 2^31 - 1 records. If rows are repeated, records have numbers
-// of 31 bits.
+// mostRows returns the largest allowed number of records, where each row counts Repeat times. This is mostTable under
+// replace-one without repeated rows, and 2^31 - 1 in two other cases. If the number of rows is secret, grids have room
+// for the sums of 2^31 - 1 records. If rows are repeated, records have numbers of 31 bits.
 func (c Config) mostRows() int64 {
 	if c.Budget.Relation() == account.ReplaceOne && c.Repeat <= 1 {
 		return mostTable
@@ -192,9 +191,8 @@ func (s *Session) parameters() int { return s.engine().Parameters() }
 // Ledger returns a view of the session's ledger.
 func (s *Session) Ledger() account.View { return s.ledger.View() }
 
-// Ask answers a query. The charge is reserved in the ledger before anything is computed and is
-// never given back. If the charge would exceed the budget, Ask returns an *account.BudgetError and
-// computes nothing.
+// Ask answers a query. The charge is reserved in the ledger before anything is computed and is never given back. If the
+// charge would exceed the budget, Ask returns an *account.BudgetError and computes nothing.
 func (s *Session) Ask(ctx context.Context, q query.Question) (query.Release, error) {
 	return through(ctx, s, func() (release[query.Release], error) { return s.question(q) })
 }
@@ -257,9 +255,8 @@ func (s *Session) law(q query.Question) (grid, account.Event, error) {
 	return g, e, err
 }
 
-// meanOf converts the noisy integers of a sum to a noisy mean, by dividing by the cohort's declared
-// size. It adds the query's public centre once, unless the answer is a norm. All of this is
-// post-processing.
+// meanOf converts the noisy integers of a sum to a noisy mean, by dividing by the cohort's declared size. It adds the
+// query's public centre once, unless the answer is a norm. All of this is post-processing.
 func meanOf(q query.Question, g grid, noisy []int64, charge float64) query.Release {
 	size := q.Cohort().Size()
 	mean := make([]float64, q.Dim())

@@ -99,10 +99,9 @@ func (s *Session) byCoins() bool {
 // errors. With a larger fraction, query.Pass.Sensitivity would not predict the sensitivity well.
 const mostDirt = 1. / 64
 
-// newStableGrid chooses the grid on which the average of the iterates of a pass of SGD, minus its
-// start, is released. docs/explanation/exactness.md derives it. newStableGrid returns an error if the
-// step is too long, if rounding errors make up too large a part of the sensitivity, or if no grid
-// keeps the iterates within the limits of exact arithmetic.
+// newStableGrid chooses the grid on which the average of the iterates of a pass of SGD, minus its start, is released.
+// docs/explanation/exactness.md derives it. newStableGrid returns an error if the step is too long, if rounding errors
+// make up too large a part of the sensitivity, or if no grid keeps the iterates within the limits of exact arithmetic.
 func newStableGrid(q query.Stable, k loss.Constants, n int) (grid, error) {
 	p := q.Pass()
 	if total := k.Curvature.Hi + p.Lambda; !(p.Step*total <= 2) {

@@ -115,9 +115,8 @@ func (c *conn) close() {
 	})
 }
 
-// dismiss sends a last message, waits at most a second until the other side has closed the
-// connection, and then closes the connection. Closing at once while received bytes are unread could
-// drop the message.
+// dismiss sends a last message, waits at most a second until the other side has closed the connection, and then closes
+// the connection. Closing at once while received bytes are unread could drop the message.
 func (c *conn) dismiss(k kind, body []byte) {
 	t := time.AfterFunc(time.Second, c.close)
 	defer t.Stop()
@@ -194,9 +193,8 @@ type link struct {
 
 func newLink(m *conn) *link { return &link{conn: m, waiting: map[uint64]chan []byte{}} }
 
-// listen passes each answer to the goroutine that waits for it, and drops answers for which nobody
-// waits. listen returns when the connection is closed or breaks, or when a message is not an
-// answer.
+// listen passes each answer to the goroutine that waits for it, and drops answers for which nobody waits. listen
+// returns when the connection is closed or breaks, or when a message is not an answer.
 func (l *link) listen() {
 	for {
 		k, body, err := l.conn.receive()

@@ -320,10 +320,9 @@ func (r *reader) count(most int) int {
 	return int(v)
 }
 
-// These are the forms in which members, the row numbers of a query, are sent. For sums, which do
-// not depend on the order of members, the form is the shorter of sorted and bitmap. Sorted takes
-// about a byte for each member. The shorter form takes at most a bit for each row if no row is
-// repeated.
+// These are the forms in which members, the row numbers of a query, are sent. For sums, which do not depend on the
+// order of members, the form is the shorter of sorted and bitmap. Sorted takes about a byte for each member. The
+// shorter form takes at most a bit for each row if no row is repeated.
 const (
 	everyRow byte = iota // no members are sent: all rows
 	inOrder              // the number of members, then each member less the member before it

@@ -99,9 +99,8 @@ type part struct {
 	// known is true once holds is set, from the first worker's message ready.
 	known bool
 	holds holds
-	// links are the partition's ready workers, the first of which is asked. reading is the number
-	// of workers that are reading their rows. changed is closed and replaced when a worker is added
-	// or reading changes.
+	// links are the partition's ready workers, the first of which is asked. reading is the number of workers that are
+	// reading their rows. changed is closed and replaced when a worker is added or reading changes.
 	links   []*link
 	reading int
 	changed chan struct{}
@@ -111,10 +110,9 @@ type part struct {
 // its place if it is lost.
 const mostWorkers = 2
 
-// Gather returns the engine once every partition has a ready worker. accept must return the next
-// connection, from a worker that has proved its identity (package sealed), and must return an error once
-// its context has ended. Gather keeps calling accept until the engine is closed or accept returns an error.
-// Such an error makes all queries fail.
+// Gather returns the engine once every partition has a ready worker. accept must return the next connection, from a
+// worker that has proved its identity (package sealed), and must return an error once its context has ended. Gather
+// keeps calling accept until the engine is closed or accept returns an error. Such an error makes all queries fail.
 func Gather(ctx context.Context, c Config, accept func(context.Context) (io.ReadWriteCloser, error)) (*Shards, error) {
 	parameters, err := loss.Check(c.Loss, c.Dim)
 	if err != nil {
@@ -198,10 +196,9 @@ func (s *Shards) fail(err error) {
 	}
 }
 
-// meet exchanges messages with a worker until the worker is gone. Whoever connects has proved that it has
-// the session's key. A worker of another version, or of a partition that does not exist, is sent away with
-// an error. A worker that reports a fault, or holds other rows than the partition's first worker, makes all
-// queries of the session fail.
+// meet exchanges messages with a worker until the worker is gone. Whoever connects has proved that it has the session's
+// key. A worker of another version, or of a partition that does not exist, is sent away with an error. A worker that
+// reports a fault, or holds other rows than the partition's first worker, makes all queries of the session fail.
 func (s *Shards) meet(ctx context.Context, m *conn) {
 	defer m.close()
 	defer context.AfterFunc(ctx, func() {
@@ -279,9 +276,8 @@ func (s *Shards) tell(e Event) {
 	}
 }
 
-// introduced receives the message hello and sends the configuration. It returns the worker's partition, or
-// nil if the worker is not needed. It returns an error if the worker's version or partition number does not
-// fit the session.
+// introduced receives the message hello and sends the configuration. It returns the worker's partition, or nil if the
+// worker is not needed. It returns an error if the worker's version or partition number does not fit the session.
 func (s *Shards) introduced(m *conn) (*part, error) {
 	k, body, err := m.receive()
 	if err != nil {
@@ -423,11 +419,10 @@ func (s *Shards) Loss() loss.Loss { return s.config.Loss }
 // Parameters returns the number of parameters.
 func (s *Shards) Parameters() int { return s.form.Load().parameters }
 
-// Refine makes later queries ask about the same rows with features that workers compute by another
-// configuration, dim of them. It sends nothing itself. A worker is sent the configuration before the first of
-// these queries that it gets, and so is a worker that takes its place: it reads its rows by the first
-// configuration, so that the digest of its rows is compared with the digest of the worker before. No query may be
-// unanswered while Refine runs.
+// Refine makes later queries ask about the same rows with features that workers compute by another configuration, dim
+// of them. It sends nothing itself. A worker is sent the configuration before the first of these queries that it gets,
+// and so is a worker that takes its place: it reads its rows by the first configuration, so that the digest of its rows
+// is compared with the digest of the worker before. No query may be unanswered while Refine runs.
 func (s *Shards) Refine(configuration []byte, dim int) error {
 	parameters, err := loss.Check(s.config.Loss, dim)
 	if err != nil {

@@ -41,10 +41,9 @@ type Held struct {
 // partition. key is the key of this session for the digest of the rows and for the units' tags.
 type Build func(ctx context.Context, configuration []byte, key [32]byte) (Held, error)
 
-// Work serves one connection, c, as a worker. It builds the worker's engine and answers queries. Work
-// returns nil once the session at the other side ends its work, ErrLost if the session is lost, ErrSpare if
-// the session does not need this worker, and the context's error if the context ends. Work closes c and the
-// engine.
+// Work serves one connection, c, as a worker. It builds the worker's engine and answers queries. Work returns nil once
+// the session at the other side ends its work, ErrLost if the session is lost, ErrSpare if the session does not need
+// this worker, and the context's error if the context ends. Work closes c and the engine.
 func Work(ctx context.Context, c io.ReadWriteCloser, h Hello, build Build) error {
 	m := newConn(c)
 	defer m.close()

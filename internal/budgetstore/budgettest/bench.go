@@ -10,10 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget"
 )
 
-// Bench compares the rate of reservations with the rate of plain inserts of the same size into the
-// same database, each in its own transaction. Reservations and inserts alternate, so that the load
-// of the disk is the same for both. parameter is the database's notation for the first parameter of
-// a statement.
+// Bench compares the rate of reservations with the rate of plain inserts of the same size into the same database, each
+// in its own transaction. Reservations and inserts alternate, so that the load of the disk is the same for both.
+// parameter is the database's notation for the first parameter of a statement.
 func Bench(b *testing.B, book *budget.Book, db *sql.DB, parameter string) {
 	ctx := context.Background()
 	limit, err := budget.NewCap(8, 1e-6, account.ReplaceOne, 0)

@@ -1,10 +1,9 @@
 // Package postgres keeps budgets in a PostgreSQL database, for teams.
 //
-// A transaction that writes locks its dataset's row before it reads the chain, so that no other
-// transaction can append to the chain in between. It commits synchronously, whatever the server's
-// default. A server whose settings allow it to lose commits is refused. A standby server that may
-// replace the server must be synchronous. A standby server that is not synchronous may lack
-// reservations that were made, and only the certificates of the runs concerned reveal this.
+// A transaction that writes locks its dataset's row before it reads the chain, so that no other transaction can append
+// to the chain in between. It commits synchronously, whatever the server's default. A server whose settings allow it to
+// lose commits is refused. A standby server that may replace the server must be synchronous. A standby server that is
+// not synchronous may lack reservations that were made, and only the certificates of the runs concerned reveal this.
 package postgres
 
 import (

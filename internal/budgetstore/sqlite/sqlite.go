@@ -1,10 +1,9 @@
 // Package sqlite keeps budgets in an SQLite file.
 //
-// A transaction that writes takes the file's only write lock before it reads. When it ends, its
-// changes are on stable storage. The folder that contains SQLite's rollback journal is synced as
-// well. Without this, a deleted journal could reappear after a power loss and undo a commit. The
-// file must be on a local disk: locks of network file systems are not reliable. Teams use package
-// postgres.
+// A transaction that writes takes the file's only write lock before it reads. When it ends, its changes are on stable
+// storage. The folder that contains SQLite's rollback journal is synced as well. Without this, a deleted journal could
+// reappear after a power loss and undo a commit. The file must be on a local disk: locks of network file systems are
+// not reliable. Teams use package postgres.
 package sqlite
 
 import (
@@ -27,9 +26,8 @@ import (
 // driverName is the name of the SQL driver. Tests set it to a driver that injects failures.
 var driverName = "sqlite"
 
-// Open opens the store in a file. If create is true and the file does not exist, Open creates the
-// file, readable by its owner only. If create is false, a missing file is an error, so that a
-// mistyped name does not begin a new budget.
+// Open opens the store in a file. If create is true and the file does not exist, Open creates the file, readable by its
+// owner only. If create is false, a missing file is an error, so that a mistyped name does not begin a new budget.
 func Open(ctx context.Context, path string, create bool) (budget.Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

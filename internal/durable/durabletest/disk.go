@@ -1,7 +1,6 @@
-// Package durabletest provides a file system in memory that records every operation and can
-// construct the state after a crash at any point. A test cannot cut the power of a real disk between a write
-// and its sync. With this file system, packages durable and runfolder are tested with a crash after every
-// operation.
+// Package durabletest provides a file system in memory that records every operation and can construct the state after a
+// crash at any point. A test cannot cut the power of a real disk between a write and its sync. With this file system,
+// packages durable and runfolder are tested with a crash after every operation.
 package durabletest
 
 import (

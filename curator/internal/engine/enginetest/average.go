@@ -8,9 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// together is the number of iterates of a pass that are added up separately, before their sum is
-// added to the sum of the earlier iterates. Addition of floats is not associative, so this number
-// is part of the definition of the average.
+// together is the number of iterates of a pass that are added up separately, before their sum is added to the sum of
+// the earlier iterates. Addition of floats is not associative, so this number is part of the definition of the average.
 const together = 64
 
 // average returns the expected result of a pass of SGD over the records: the average of its iterates

@@ -112,10 +112,9 @@ func coordinateIn(l loss.Loss, q query.Question, places []int, j int) int {
 	return a*d - a*(a-1)/2 + b - a
 }
 
-// columns tests that the order of the columns changes only the order of coordinates: the sums over
-// a table with its columns in two orders agree within 3 steps. The sums may differ, since margins
-// are added up in another order. The last bits of margins may then differ, and a contribution may
-// be rounded to the next step.
+// columns tests that the order of the columns changes only the order of coordinates: the sums over a table with its
+// columns in two orders agree within 3 steps. The sums may differ, since margins are added up in another order. The
+// last bits of margins may then differ, and a contribution may be rounded to the next step.
 func columns(t *testing.T, build Make, sources map[string]rowtest.Make) {
 	const n = 130
 	layout, _ := ordered(orders[0])

@@ -102,9 +102,8 @@ func over(t *testing.T, build Make, sources map[string]rowtest.Make, l loss.Loss
 	f(engines)
 }
 
-// sums tests the sums of every query for every loss over every layout of rows. In short runs each
-// layout has a quarter of the queries, in turn, so that over four layouts or more every query is
-// tested for every loss.
+// sums tests the sums of every query for every loss over every layout of rows. In short runs each layout has a quarter
+// of the queries, in turn, so that over four layouts or more every query is tested for every loss.
 func sums(t *testing.T, build Make, sources map[string]rowtest.Make, layouts map[string]*row.Layout) {
 	kinds, every := losses(t), 1
 	if testing.Short() {
@@ -196,9 +195,8 @@ func averages(t *testing.T, build Make, sources map[string]rowtest.Make) {
 	}
 }
 
-// refusals tests that an engine returns an error and no sum if the context has ended, if a member
-// is not the number of a row, or if rows cannot be read. An engine must not return the sum of only
-// the rows that were read.
+// refusals tests that an engine returns an error and no sum if the context has ended, if a member is not the number of
+// a row, or if rows cannot be read. An engine must not return the sum of only the rows that were read.
 func refusals(t *testing.T, build Make, source rowtest.Make) {
 	const n, dim = 150, 3
 	l := parse(t, "logistic")

@@ -63,10 +63,9 @@ func nearestProduct(a, b float64) float64 {
 	return n
 }
 
-// centreSteps returns the public centre of every record's contribution, in rounded grid steps: the
-// sum, over the query's terms, of the term's weight times its centre times the displacement between
-// its two points. centreSteps returns zero for kinds of numbers, whose centres are subtracted before
-// clipping.
+// centreSteps returns the public centre of every record's contribution, in rounded grid steps: the sum, over the
+// query's terms, of the term's weight times its centre times the displacement between its two points. centreSteps
+// returns zero for kinds of numbers, whose centres are subtracted before clipping.
 func centreSteps(q query.Question, scale float64) []int64 {
 	sum, steps := make([]float64, q.SumDim()), make([]int64, q.SumDim())
 	for _, t := range q.Terms() {
@@ -315,9 +314,8 @@ func long(m query.Metric, x []float32) float32 {
 	return got
 }
 
-// product returns a record's contribution for a loss of several margins, in grid steps before
-// rounding. The contribution is an outer product, or a number for kinds of numbers. ok is false for
-// a faulty record.
+// product returns a record's contribution for a loss of several margins, in grid steps before rounding. The
+// contribution is an outer product, or a number for kinds of numbers. ok is false for a faulty record.
 func product(l loss.Margins, q query.Question, scale float64, r sample) (v []float64, ok bool) {
 	ok = true
 	k, number := l.K(), q.Facts().Number
@@ -456,9 +454,8 @@ func written(f func(dst, z, y []float64), n int, z []float64, y float64) (s []fl
 	return s
 }
 
-// vector returns a record's contribution for a general loss, in grid steps before rounding. A
-// number that the loss leaves unwritten is NaN. ok is false for a faulty record, which includes a
-// record on which the loss panics.
+// vector returns a record's contribution for a general loss, in grid steps before rounding. A number that the loss
+// leaves unwritten is NaN. ok is false for a faulty record, which includes a record on which the loss panics.
 func vector(l loss.General, q query.Question, scale float64, r sample) (v []float64, ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -580,11 +577,10 @@ type sample struct {
 	X []float32
 }
 
-// inner returns <w, x> for the record's row x, in the order that every engine uses. It adds three parts.
-// The first is the dot product with the features stored as numbers. The second is the level, the common
-// value of the one-hot groups' nonzero features, times the sum of these features' entries of w, in four
-// interleaved sums. The third is the sum of the products with the values of curves' basis functions, edge
-// by edge.
+// inner returns <w, x> for the record's row x, in the order that every engine uses. It adds three parts. The first is
+// the dot product with the features stored as numbers. The second is the level, the common value of the one-hot groups'
+// nonzero features, times the sum of these features' entries of w, in four interleaved sums. The third is the sum of
+// the products with the values of curves' basis functions, edge by edge.
 func (r sample) inner(w []float64) float64 {
 	numbers := make([]float64, 0, len(w))
 	for _, j := range rowtest.Numbers(r.Of) {

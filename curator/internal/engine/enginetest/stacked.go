@@ -8,10 +8,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// layered reports whether an engine computes a query about a engine.Stacked (a loss whose first
-// layer is linear in the row) without writing out each record's contribution. An engine does so if
-// all terms are unsmoothed values and differences of values, or gradients and differences of gradients that are
-// clipped around zero.
+// layered reports whether an engine computes a query about a engine.Stacked (a loss whose first layer is linear in the
+// row) without writing out each record's contribution. An engine does so if all terms are unsmoothed values and
+// differences of values, or gradients and differences of gradients that are clipped around zero.
 func layered(q query.Question) bool {
 	for _, t := range q.Terms() {
 		switch t.Kind() {
@@ -31,9 +30,8 @@ func layered(q query.Question) bool {
 	return true
 }
 
-// stacked returns the expected contribution of one record to a query about a engine.Stacked (a loss
-// whose first layer is linear in the row), in grid steps before rounding. ok is false for a faulty
-// record.
+// stacked returns the expected contribution of one record to a query about a engine.Stacked (a loss whose first layer
+// is linear in the row), in grid steps before rounding. ok is false for a faulty record.
 func stacked(l engine.Stacked, q query.Question, scale float64, r sample) ([]float64, bool) {
 	units, d := l.Units(), len(r.X)
 	square := r.Square()

@@ -146,10 +146,9 @@ func weightedParts(l engine.Parted, t query.Term, scale float64, r sample) (v []
 	return finished(t, scale, score, pairs), true
 }
 
-// shortened returns three numbers or vectors for a row x and the term t, whose kind weights rows by
-// their length in a metric. z is the product of the metric's matrix and x, shortened to the public
-// limit t.Reach() if it is longer. factor is the factor by which z was shortened. margin is <w, x>,
-// where w is the point of the term t.
+// shortened returns three numbers or vectors for a row x and the term t, whose kind weights rows by their length in a
+// metric. z is the product of the metric's matrix and x, shortened to the public limit t.Reach() if it is longer.
+// factor is the factor by which z was shortened. margin is <w, x>, where w is the point of the term t.
 func shortened(t query.Term, x []float32) (z []float64, factor, margin float64) {
 	w, d := t.Point(), t.Metric().Dim()
 	z = make([]float64, d)

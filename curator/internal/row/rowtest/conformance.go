@@ -14,10 +14,9 @@ import (
 // have such a setting; 0 means the source's default. The suite closes the source.
 type Make func(t testing.TB, l *row.Layout, blockRows int, records []Record) row.Source
 
-// Run tests the documented properties of row.Source and row.Reader. Every row appears once and in order for
-// every block size. Rows that are requested by number appear in the requested order and number. Invalid
-// (faulty) rows have target NaN and zero features. Readers have separate buffers. A source may be closed
-// several times.
+// Run tests the documented properties of row.Source and row.Reader. Every row appears once and in order for every block
+// size. Rows that are requested by number appear in the requested order and number. Invalid (faulty) rows have target
+// NaN and zero features. Readers have separate buffers. A source may be closed several times.
 func Run(t *testing.T, source Make) {
 	t.Run("rows", func(t *testing.T) {
 		for _, l := range Layouts() {
@@ -66,9 +65,8 @@ func RunOf(t *testing.T, l *row.Layout, records func(n int) []Record, source Mak
 	}
 }
 
-// RunWrittenOut compares the rows of a source with the records, as the subtest "rows" of Run does. It is
-// for sources that store each row with all its features, including zeros, whatever the layout of the
-// records.
+// RunWrittenOut compares the rows of a source with the records, as the subtest "rows" of Run does. It is for sources
+// that store each row with all its features, including zeros, whatever the layout of the records.
 func RunWrittenOut(t *testing.T, source Make) {
 	for _, l := range Layouts() {
 		if l.Dim() > 1<<16 {

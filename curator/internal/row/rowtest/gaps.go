@@ -6,9 +6,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// Gaps returns a maker of sources with the same rows as the sources of the given maker, in other
-// blocks. There is an empty block before each block and at the end. Each block of a reader
-// overwrites the previous block of the reader.
+// Gaps returns a maker of sources with the same rows as the sources of the given maker, in other blocks. There is an
+// empty block before each block and at the end. Each block of a reader overwrites the previous block of the reader.
 func Gaps(source Make) Make {
 	return func(t testing.TB, l *row.Layout, blockRows int, records []Record) row.Source {
 		t.Helper()

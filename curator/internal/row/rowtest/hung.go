@@ -6,9 +6,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// Hung returns a maker of sources of records with hats, the values of curves' basis functions. It
-// uses the given maker for the same records without hats. For a layout without hats, Hung returns
-// the source of the given maker.
+// Hung returns a maker of sources of records with hats, the values of curves' basis functions. It uses the given maker
+// for the same records without hats. For a layout without hats, Hung returns the source of the given maker.
 func Hung(source Make) Make {
 	return func(t testing.TB, l *row.Layout, blockRows int, records []Record) row.Source {
 		t.Helper()

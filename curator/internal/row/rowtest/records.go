@@ -10,11 +10,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-// Record is one record in the form that a source of a layout accepts: its numbers X, the level of its
-// one-hot groups, and the index In of its nonzero feature in each group. A record with hats, the values of
-// curves' basis functions, also has edges, which are pairs of neighbouring hats. At has, for each edge, the
-// index of its left feature, counted from the first of the hats. By has, for each edge, the values of its
-// two features.
+// Record is one record in the form that a source of a layout accepts: its numbers X, the level of its one-hot groups,
+// and the index In of its nonzero feature in each group. A record with hats, the values of curves' basis functions,
+// also has edges, which are pairs of neighbouring hats. At has, for each edge, the index of its left feature, counted
+// from the first of the hats. By has, for each edge, the values of its two features.
 type Record struct {
 	Of    *row.Layout
 	X     []float32
@@ -114,10 +113,9 @@ func Coded(dim int, groups ...row.Group) *row.Layout {
 	return l
 }
 
-// Layouts returns layouts that cover the cases of the engines' code. Layouts of numbers only have
-// fewer than one lane of 8, one lane, or more. Layouts with groups have them at the start, at the
-// end or adjacent, have fewer or more groups than the code sums side by side, or have codes that do
-// not fit in 16 bits.
+// Layouts returns layouts that cover the cases of the engines' code. Layouts of numbers only have fewer than one lane
+// of 8, one lane, or more. Layouts with groups have them at the start, at the end or adjacent, have fewer or more
+// groups than the code sums side by side, or have codes that do not fit in 16 bits.
 func Layouts() map[string]*row.Layout {
 	var many []row.Group
 	for i := range 9 {
@@ -146,9 +144,8 @@ func Hatted(dim int, groups []row.Group, hats ...row.Hats) *row.Layout {
 	return l
 }
 
-// HatLayouts returns layouts with hats, the values of basis functions of curves and surfaces: with
-// and without groups, and with hats first, last, alone, adjacent and between numbers. Tables and
-// files do not store such rows: see Hung.
+// HatLayouts returns layouts with hats, the values of basis functions of curves and surfaces: with and without groups,
+// and with hats first, last, alone, adjacent and between numbers. Tables and files do not store such rows: see Hung.
 func HatLayouts() map[string]*row.Layout {
 	return map[string]*row.Layout{
 		"hats alone": Hatted(4, nil, row.Hats{First: 0, Width: 3, Edges: 1}),
@@ -197,9 +194,8 @@ func Records(n int, l *row.Layout, seed uint64, faults bool) []Record {
 	return records
 }
 
-// hang gives a record random hats, values of curves' basis functions. Some edges (pairs of
-// neighbouring hats) have one or two zeros. If the record's norm then exceeds 1, hang scales the
-// record down.
+// hang gives a record random hats, values of curves' basis functions. Some edges (pairs of neighbouring hats) have one
+// or two zeros. If the record's norm then exceeds 1, hang scales the record down.
 func hang(r *rand.Rand, record *Record) {
 	for _, h := range record.Of.Hats() {
 		share := h.Width / h.Edges // each edge is in its own share of the features
