@@ -60,8 +60,7 @@ type Problem struct {
 	Curved bool
 	// Explained means that the noise of each weight will be stated. A run may then spend a part of its budget on it.
 	Explained bool
-	// Weighted means that rows have weights or exposures of their own, so that the mean curvature does not follow from the
-	// margins.
+	// Weighted means that rows have weights or exposures of their own.
 	Weighted bool
 	// Smoothing is the smoothing of the loss. If it is on, Constants are the constants of the
 	// smoothed loss, and every answer that a Run releases is about the smoothed loss.

@@ -7,15 +7,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// curvatureShare is the share of a run's charges that pays for the curvature at the result. leastSeen is the least number
-// of deviations of the noise in an entry that a row of length 1 and the largest second derivative would have. mostSeen is the
-// largest number of features: certificates keep no matrix of more. Rows longer than usualLong count as that long: most rows
-// are shorter, and the noise is in proportion to its square.
+// curvatureShare is the share of the charges for the curvature at the result. leastSeen is the least number of deviations of
+// the noise that a row of length 1 would have in it, mostSeen the largest number of features, and usualLong the length
+// beyond which rows are shortened.
 const curvatureShare, leastSeen, mostSeen, usualLong = .1, 75, 300, .75
 
-// CurvatureCharge returns the charge of the curvature at the result: the mean second derivative of a record's loss in the
-// weights, from which the noise of each weight follows. It is for records of several rows, whose steps are taken in no
-// metric: no other release tells how far along each weight steps reach. It is 0 if the curvature is not released.
+// CurvatureCharge returns the charge of the mean second derivative of a record's loss in the weights at the result, from
+// which their noise follows. It is for records of several rows, whose steps are in no metric, and 0 if it is not released.
 func (p Problem) CurvatureCharge() float64 {
 	charge, most := curvatureShare*p.Charge(), p.Constants.Curvature.Hi
 	if !p.Explained || !p.Grouped || p.Jumps || p.Smoothing.On() || p.Set != nil || p.Constants.Curvature.Lo < 0 ||

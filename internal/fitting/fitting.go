@@ -1,4 +1,4 @@
-// Package front makes a fit of a configuration, in a folder or without one, and describes the fit in words. The root
+// Package fitting makes a fit of a configuration, in a folder or without one, and describes the fit in words. The root
 // package and the command rest on it.
 package fitting
 

@@ -75,16 +75,16 @@ func TestNoiseToTheLetter(t *testing.T) {
 	}
 }
 
-// TestRestIsAMean compares the rest of each of 60 ways with sums over a grid of ways, at each of the scales 1, 1/4 and
-// 1/6 of their prior, weighed by the density of what the steps covered of all ways. In the second case what they covered is
-// small, so that the least scale is the probable one. Three ways have the scale 1 alone.
+// TestRestIsAMean compares the rest of each of many ways with sums over a grid of ways, at each scale of their prior,
+// weighed by the density of the distances that the steps covered of all ways. In the second case these are small, so that
+// the least scale is the probable one. Three ways have the scale 1 alone.
 func TestRestIsAMean(t *testing.T) {
 	const kept = .8
 	for _, c := range []struct {
 		d      int
 		size   float64
 		scales []float64
-	}{{60, 1, []float64{1, .25, 1. / 6}}, {60, .45, []float64{1, .25, 1. / 6}}, {3, .1, []float64{1}}} {
+	}{{120, 1, []float64{1, .25, 1. / 6}}, {60, .6, []float64{1, 1. / 3}}, {3, .1, []float64{1}}} {
 		r := rand.New(rand.NewPCG(7, 9))
 		a, unit, mix := arrival{}, mat.NewDense(c.d, c.d, nil), mat.NewDense(1, 1, []float64{1})
 		var rows [][]float64

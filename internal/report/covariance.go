@@ -230,9 +230,8 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 	return c, nil
 }
 
-// rowMoment returns the released second moment of the rows. A run whose steps are taken in no metric has released the
-// curvature at its result instead: that is the second moment of the rows, each weighted by the second derivative of its
-// loss, times the mean level of the second derivative. The intercept tells the level, which is 0 for other runs.
+// rowMoment returns the released second moment of the rows. A run in no metric has released the curvature at its result
+// instead: the second moment of rows weighted by their second derivative, times its mean, level, which the intercept tells.
 func (l *law) rowMoment(shared float64) (m *moment, level float64, err error) {
 	if l.Moment != nil {
 		return (*moment)(l.Moment), 0, nil

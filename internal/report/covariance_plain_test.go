@@ -213,4 +213,7 @@ func TestPossibleMomentsAreOfTheNoise(t *testing.T) {
 	if want := newReleased(e, &moment{Sigma: sigma}).rows(); !mat.EqualApprox(list[0], want, 1e-12) {
 		t.Errorf("%v: must be %v", mat.Formatted(list[0]), mat.Formatted(want))
 	}
+	if other := newReleased(e, &moment{Sigma: 1.0625 * sigma}).rows(); mat.EqualApprox(list[0], other, 1e-6) {
+		t.Error("the correction does not know the noise")
+	}
 }

@@ -173,12 +173,11 @@ func (x structure) shrink(g *mat.SymDense, sigma float64) {
 	}
 }
 
-// usualSpread is the usual variance of a number over the square of half its range, and usualAlike the usual correlation
-// of two numbers. varied is the deviation of the former between numbers.
+// usualSpread is a number's usual variance over the square of half its range, varied its deviation between numbers, and
+// usualAlike the usual correlation of two numbers.
 const usualSpread, varied, usualAlike = .11, .08, .4
 
-// shrinkNumbers moves the squares and products of numbers towards their usual values, by as much as noise hides them. It
-// is for a moment of which no metric was made: the noise in such a moment may be as large as its entries.
+// shrinkNumbers moves squares and products of numbers towards usual values, by as much as noise hides them.
 func (x structure) shrinkNumbers(g *mat.SymDense, sigma float64) {
 	last := g.SymmetricDim() - 1
 	square := x.shared * x.shared

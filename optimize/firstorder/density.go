@@ -10,11 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// density plans the release of the mean curvature at the result for a loss whose slope jumps. That is the jump times the
-// density of the residuals at the kink. For a half-width h of margins, the mean loss at margins h above those of the
-// result, plus that at h below, less twice that at the result, is the jump times the mean of max(h - |r|, 0) over the
-// residuals r: the density around the kink times h^2. Of three half-widths the run takes the widest that has less than
-// the share mostInside of the records inside.
+// density plans the release of the mean curvature of a loss whose slope jumps: the jump times the density of the residuals at
+// the kink. It follows from the second difference of the mean loss at margins a half-width above and below the result's.
+// Of three half-widths the run takes the widest that has less than the share mostInside of the records inside.
 type density struct{ charge float64 }
 
 // densityShare is the share of the steps' charges that pays for the mean curvature, and leastInside the least number of
@@ -23,8 +21,7 @@ const densityShare, leastInside, mostInside = .03, 2.5, .6
 
 var halfWidths = [...]float64{.32, .12, .045}
 
-// newDensity plans the release, and subtracts its charge from that of the steps. It returns nil for other losses, for too
-// few records, and if the noise of the weights will not be stated.
+// newDensity plans the release and takes its charge from the steps; nil for other losses and too few records.
 func newDensity(p optimize.Problem, steps *float64) *density {
 	d := &density{densityShare * *steps}
 	if !p.Explained || p.Kinked == nil || !narrows(p) || !p.Convex() || loss.RowWeighted(p.Kinked) || Diagonal(p) {
@@ -37,8 +34,7 @@ func newDensity(p optimize.Problem, steps *float64) *density {
 	return d
 }
 
-// see releases the mean curvature in the weight of the intercept at the result, and adds it to the trace. shared is the
-// value of the last feature, which is that of the intercept.
+// see releases the curvature in the weight of the last feature, whose value is shared, and adds it to the trace.
 func (d *density) see(run *optimize.Run, p optimize.Problem, result *optimize.Result, shared float64) error {
 	slope := []float64{0, 0}
 	p.Kinked.Slopes(slope, []float64{-9, 9}, []float64{0, 0})

@@ -1,15 +1,13 @@
 package row
 
-// Scaled is a source of rows without hats whose features are multiplied by a ratio when they are read. The rows of a
-// schema whose curves were left out have it: they are divided by less than the rows that were stored. A row that the
-// ratio makes longer than MaxSquare allows, which no row map does, is faulty.
+// Scaled is a source of rows whose features are multiplied by a ratio when they are read, as rows without curves have a
+// smaller divisor than stored rows with them. A row that becomes longer than MaxSquare allows is faulty.
 type Scaled struct {
 	Source
 	ratio float64
 }
 
-// NewScaled returns the rows of a source, each feature multiplied by a ratio and rounded to float32. Closing the returned
-// source closes the given one.
+// NewScaled returns the rows of a source, multiplied by a ratio and rounded to float32. Closing it closes the source.
 func NewScaled(of Source, ratio float64) *Scaled { return &Scaled{of, ratio} }
 
 // Reader returns a reader with its own buffers.
