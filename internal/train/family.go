@@ -89,7 +89,7 @@ func (c *Config) refused() map[string]string {
 	}
 	rest := map[string]string{}
 	if !slices.ContainsFunc(c.Schema.Columns(), mayBend) {
-		rest[Curves] = "no column is a number or a date"
+		rest[Curves] = "no column is a number or a date that may have a curve"
 	}
 	with := *c
 	with.Model.Features = featuresOfEffects
@@ -243,7 +243,7 @@ func (c *Config) choose(budget account.Budget, records int) (*Config, error) {
 				why = fmt.Sprintf("effective size %.3g is below %.3g", size, least)
 			default:
 				r.chosen.Why = fmt.Sprintf("effective size %.3g is at least %.3g%s%s", size, least, passed,
-					c.conditions(name, p, l, func(of string) Planned { _, q, _, _ := c.try(of, budget, records); return q }))
+					r.conditions(name, p, l, func(of string) Planned { _, q, _, _ := c.try(of, budget, records); return q }))
 				return r, nil
 			}
 		}
@@ -292,26 +292,34 @@ func (c *Config) Kept() *Config {
 	return &k
 }
 
-// conditions says for which released shares of a class a fit takes a simpler family than name, whose plan is p (see
-// simpler). of plans another family.
-func (c *Config) conditions(name string, p Planned, l loss.Loss, of func(family string) Planned) (text string) {
+// conditions says for which released shares of a class a fit takes a simpler family than name, the family of c, whose plan
+// is p (see simpler). of plans another family.
+func (c *Config) conditions(name string, p Planned, l loss.Loss, of func(family string) Planned) string {
 	if p.Base == nil || !twoClasses(l) {
 		return ""
 	}
-	for i := slices.Index(families, name); i > 0; i-- {
-		if families[i] != name {
-			p = of(families[i])
+	below := func(family string, ratio float64) string {
+		if ratio >= 1 {
+			return ""
 		}
-		N := p.Summary.Effective
-		ratio := rareEffects / N
-		if families[i] == Curves {
-			ratio = max(leastSize(Curves, l, 1)/N, math.Pow(rareCurves/N, 1/(1+rareGrowth)))
-		}
-		if ratio < 1 {
-			text += fmt.Sprintf("; %s if a class has a released share below %.2g%%", families[i-1], 50*(1-math.Sqrt(1-ratio)))
-		}
+		return fmt.Sprintf("; %s if a class has a released share below %.2g%%", family, 50*(1-math.Sqrt(1-ratio)))
 	}
-	return text
+	curved := func(p Planned) float64 {
+		N := p.Summary.Effective
+		return max(leastSize(Curves, l, 1)/N, math.Pow(rareCurves/N, 1/(1+rareGrowth)))
+	}
+	if name == Curves {
+		return below(Lines, curved(p))
+	}
+	effects := rareEffects / p.Summary.Effective
+	if len(c.curves) == 0 {
+		return below(Lines, effects)
+	}
+	// Effects give way first. Where curves would have to do so at a larger share, they are never taken.
+	if lines := curved(of(Curves)); lines < effects {
+		return below(Curves, effects) + below(Lines, lines)
+	}
+	return below(Lines, effects)
 }
 
 // try returns the configuration and the plan of a family for a number of records, or why its plan is refused. An

@@ -126,3 +126,46 @@ func TestConditionsOfFamilies(t *testing.T) {
 		}
 	}
 }
+
+// TestConditionsAreThoseOfTheFit: on either side of each share that a plan of effects names, its fit takes the family that
+// the plan says: also where curves would give way at a larger share than effects do, so that they are never taken, and
+// where no column may have a curve.
+func TestConditionsAreThoseOfTheFit(t *testing.T) {
+	for _, test := range []struct {
+		records int
+		number  string
+		curves  bool
+	}{
+		{50_000, "", true}, {400_000, "", false}, {50_000, ", curve: none", false},
+	} {
+		c := config(t, 3, "model: {loss: logistic}", "model: {loss: logistic, family: auto}", "[0, 100]", "[0, 100]"+test.number,
+			"replace-one", fmt.Sprintf("replace-one, records: %d", test.records))
+		p, err := c.Plan(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := strings.Split(p.Family.Why, "; ")[1:]
+		if want := map[bool]int{true: 2, false: 1}[test.curves]; p.Family.Name != Interactions || len(parts) != want {
+			t.Fatalf("%d records: %+v, want %d conditions", test.records, p.Family, want)
+		}
+		above := Interactions
+		for _, part := range parts {
+			var name string
+			var percent float64
+			if _, err := fmt.Sscanf(part, "%s if a class has a released share below %g%%", &name, &percent); err != nil {
+				t.Fatalf("%q: %v", part, err)
+			}
+			for factor, want := range map[float64]string{.94: name, 1.06: above} {
+				share := percent / 100 * factor
+				base, ok := p.Base.AtShares([]float64{1 - share, share})
+				if !ok {
+					t.Fatal("no base rate")
+				}
+				if begun, err := p.Begin(context.Background(), base); err != nil || begun.Family.Name != want {
+					t.Errorf("%d records, %q, share %.3g: %+v, %v, want %s", test.records, part, share, begun.Family, err, want)
+				}
+			}
+			above = name
+		}
+	}
+}
