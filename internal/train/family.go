@@ -33,6 +33,9 @@ type Family struct {
 	runrecord.Family
 	// Unasked is true if the rule chose the family and the configuration has no key that asks for it.
 	Unasked bool `json:"-"`
+	// Simpler says at which effective size a simpler family took the place of the planned one when the base rate was
+	// released; it is empty if none did.
+	Simpler string `json:"-"`
 }
 
 // familyOf returns a family that the configuration or, if chosen is true, the rule has chosen.
@@ -277,8 +280,8 @@ func (c *Config) simpler(N, ratio float64, ranks *Ranks, l loss.Loss) (*Config, 
 		}
 	}
 	r.Model.Family = r.chosen.Name
-	r.chosen.Why = fmt.Sprintf("not %s: effective size %.3g at the released base rate is below %.3g; before that release: %s",
-		f.Name, size, least, f.Why)
+	r.chosen.Simpler = fmt.Sprintf("not %s: effective size %.3g at the released base rate is below %.3g", f.Name, size, least)
+	r.chosen.Why = r.chosen.Simpler + "; before that release: " + f.Why
 	return &r, nil
 }
 

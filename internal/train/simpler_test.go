@@ -72,6 +72,10 @@ func TestFamilyFollowsTheBaseRate(t *testing.T) {
 		if run.Family.Name != test.want || strings.Contains(run.Family.Why, "at the released base rate is below") != (test.want != test.begins) {
 			t.Errorf("%+v: the certificate says %+v", test, run.Family)
 		}
+		if why, _, _ := strings.Cut(run.Family.Why, "; before that release"); f.Family.Simpler != why && test.want != test.begins ||
+			f.Family.Simpler != "" && test.want == test.begins {
+			t.Errorf("%+v: the fit says %q, the certificate %q", test, f.Family.Simpler, run.Family.Why)
+		}
 	}
 }
 
