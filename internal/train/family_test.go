@@ -160,7 +160,7 @@ func TestCurveNone(t *testing.T) {
 		}
 	}
 	lines := planOf(t, config(t, 3, "[0, 100]}", "[0, 100], curve: none}"), 100_000)
-	if why := lines.Families[1].Refused; why != "no column is a number or a date" {
+	if why := lines.Families[1].Refused; why != "no column is a number or a date that may have a curve" {
 		t.Errorf("curves are refused by %q", why)
 	}
 }
