@@ -106,6 +106,24 @@ func TestQuitEndsWaiting(t *testing.T) {
 	}
 }
 
+// TestWaitingEndsWithItsContext tests that a release stops waiting for a store when its context ends.
+func TestWaitingEndsWithItsContext(t *testing.T) {
+	pending := make(chan struct{})
+	m := &marks{limit: 1, ctx: t.Context(), quit: make(chan struct{}), since: time.Now(), pending: pending}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	timer := time.AfterFunc(300*time.Millisecond, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.failed, m.pending = errors.New("the store answered"), nil
+		close(pending)
+	})
+	defer timer.Stop()
+	if err := m.cover(ctx, 1, .5); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v: must be that the context ended", err)
+	}
+}
+
 // refusing is a store that does not renew leases, and keeps the times at which it was asked.
 type refusing struct {
 	Store
