@@ -152,6 +152,21 @@ func TestConditionsAreThoseOfTheFit(t *testing.T) {
 		if want := map[bool]int{true: 2, false: 1}[test.curves]; p.Family.Name != Interactions || len(parts) != want {
 			t.Fatalf("%d records: %+v, want %d conditions", test.records, p.Family, want)
 		}
+		if test.curves { // to the letter, from the sizes N of both plans: a record of a class of share s counts 4 s (1-s)
+			q, err := config(t, 3, "model: {loss: logistic}", "model: {loss: logistic, family: curves}",
+				"replace-one", fmt.Sprintf("replace-one, records: %d", test.records)).Plan(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, ratio := range []float64{160 / p.Summary.Effective,
+				max(40/q.Summary.Effective, math.Pow(27/q.Summary.Effective, 1/2.5))} {
+				want := fmt.Sprintf("%s if a class has a released share below %.2g%%", []string{Curves, Lines}[i],
+					50*(1-math.Sqrt(1-ratio)))
+				if parts[i] != want {
+					t.Errorf("%d records: %q: must be %q", test.records, parts[i], want)
+				}
+			}
+		}
 		above := Interactions
 		for _, part := range parts {
 			var name string
