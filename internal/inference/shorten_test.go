@@ -178,6 +178,28 @@ func TestLeftIsAShareOfTheSpread(t *testing.T) {
 	}
 }
 
+// TestUnweightedRowsHideMore: a direction whose curvature is visible above the noise for the reach of the first releases, and
+// hidden by the noise for that of the last ones, is dropped if the last ones have the longer reach, and else stays.
+func TestUnweightedRowsHideMore(t *testing.T) {
+	b := usualBounds
+	b.Unit, b.Whole = 1e-12, true
+	shares := []float64{.4, .35, .25}
+	s, dropped, err := inference.Shorten(momentOf(shares), categoryColumns(3), b)
+	if err != nil || len(dropped) != 0 || !(s.Last > 1.5*s.Reach) {
+		t.Fatalf("%v: %v dropped, reaches %v and %v", err, dropped, s.Reach, s.Last)
+	}
+	var values mat.EigenSym
+	values.Factorize(s.Seen, false)
+	// The noise of the curvature at which half of its edge is the least curvature, for a reach between the two.
+	b.Unit = 2 * b.Usual * values.Values(nil)[0] / math.Sqrt(2*float64(len(s.Columns))) / (s.Last * s.Reach)
+	for _, whole := range []bool{false, true} {
+		b.Whole = whole
+		if _, dropped, err := inference.Shorten(momentOf(shares), categoryColumns(3), b); err != nil || (len(dropped) > 0) != whole {
+			t.Errorf("unweighted %v: %v dropped, %v", whole, dropped, err)
+		}
+	}
+}
+
 // TestWeightsAreTheFormulas tests the methods Full, Reduce and Weights of a Shape with metric P.
 // With M the map from columns to features, Full must be M P M' and Reduce must be M'. Margins
 // computed with the model's weights must equal predictions from the columns: <Weights(b), x> = <b, P M'x>.

@@ -2,6 +2,7 @@ package firstorder_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -89,6 +90,10 @@ func TestKinksTellTheirCurvature(t *testing.T) {
 				bend += (v[0] - 2*v[1] + v[2]) / float64(len(own.Rows))
 			}
 			got, noise := result.Trace.Level, result.Trace.LevelSigma
+			last, before := asked[len(asked)-1].Answer.Sigma, asked[len(asked)-2].Answer.Sigma
+			if want := math.Hypot(last, before) / (step * step); math.Abs(noise/want-1) > .01 {
+				t.Errorf("%s: noise of %v is stated: that of the two changes is %v", name, noise, want)
+			}
 			if want := bend / (step * step); math.Abs(got-want) > 5*noise || !(noise < want/3) {
 				t.Errorf("%s: curvature %v with noise of %v: must be near %v", name, got, noise, want)
 			}
@@ -122,6 +127,63 @@ func TestWeightedRowsSeeTheirCurvature(t *testing.T) {
 		}
 		if _, curvature, _, _ := firstorder.Charges(plan); (curvature > 0) != weighted {
 			t.Errorf("weighted %v: %v of the budget for the curvature", weighted, curvature/p.Charge())
+		}
+	}
+}
+
+// TestCurvatureHasItsNoise: the curvature at the result that a trace keeps is the last release of its kind, with the noise of
+// that release, and the charges of the run add up to the budget: for a loss whose second derivative jumps and for rows with
+// weights.
+func TestCurvatureHasItsNoise(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	rows, targets := make([][]float32, 400), make([]float64, 400)
+	for i := range rows {
+		rows[i], targets[i] = []float32{float32(r.Float64() - .5), .6}, float64(2*r.IntN(2)-1)
+	}
+	huber, err := loss.Huber(.1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weighted, err := loss.NewWeighted(loss.Logistic(), loss.Weights{Row: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range []loss.Loss{huber, weighted} {
+		o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: targets, Repeat: 100, Loss: l, Budget: budget(t), Seed: 8})
+		p, err := optimize.NewProblem(l, budget(t), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Explained = true
+		plan, err := firstorder.Preconditioned{}.Plan(ctx, p)
+		got := run(t, resolve(t, plan, err), o).Trace.Curvature
+		last := o.Asked[len(o.Asked)-1]
+		if last.Question.Term(0).Kind() != query.WeightedCurvature || got == nil {
+			t.Fatalf("%s: the last release is %s", l.Name(), last.Question.Name())
+		}
+		want, dim, err := query.Symmetric(last.Answer.Mean)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept, err := got.Matrix()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j := range want {
+			if dim != 2 || math.Abs(kept[j]-want[j]) > got.Step {
+				t.Errorf("%s: %v is kept: %v was released", l.Name(), kept, want)
+			}
+		}
+		if math.Abs(got.Sigma/last.Answer.Sigma-1) > 1e-3 {
+			t.Errorf("%s: noise of %v is stated: it was released with %v", l.Name(), got.Sigma, last.Answer.Sigma)
+		}
+		_, charged := charges(o.Asked)
+		sum := 0.
+		for _, v := range charged {
+			sum += v
+		}
+		if math.Abs(sum-p.Charge()) > 1e-6*p.Charge() {
+			t.Errorf("%s: charges of %v: must be %v", l.Name(), sum, p.Charge())
 		}
 	}
 }

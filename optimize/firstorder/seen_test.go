@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
@@ -35,9 +36,10 @@ func TestUnitsSeeTheirCurvature(t *testing.T) {
 		"rows":        {40, func(p *optimize.Problem) { p.Grouped = false }, false},
 		"not stated":  {40, func(p *optimize.Problem) { p.Explained = false }, false},
 		"jumps":       {40, func(p *optimize.Problem) { p.Jumps = true }, false},
+		"a ball":      {40, func(p *optimize.Problem) { p.Set, _ = convex.NewBall(make([]float64, 3), 9) }, false},
 		"not convex":  {40, func(p *optimize.Problem) { p.Constants.Curvature.Lo = -.1 }, false},
 	} {
-		for _, a := range []optimize.Algorithm{firstorder.GD{Steps: 9}, firstorder.Nesterov{Steps: 9},
+		for _, a := range []optimize.Algorithm{firstorder.GD{Steps: 9}, firstorder.GD{Steps: 9, ConstantCharges: true}, firstorder.Nesterov{Steps: 9},
 			firstorder.STORM{Steps: 9}, firstorder.SpiderBoost{Steps: 9, Period: 3}} {
 			few := len(rows)
 			if c.repeat == 0 {
@@ -90,9 +92,29 @@ func TestUnitsSeeTheirCurvature(t *testing.T) {
 					t.Errorf("%s: entry %d: %v: must be near %v", plan.Summary().Algorithm, j, v, want[j])
 				}
 			}
-			if s := result.Trace.Curvature.Sigma; s > .01 {
+			if s := result.Trace.Curvature.Sigma; math.Abs(s/last.Answer.Sigma-1) > 1e-3 {
+				t.Errorf("%s: noise of %v is stated: it was released with %v", plan.Summary().Algorithm, s, last.Answer.Sigma)
+			} else if s > .01 {
 				t.Errorf("noise of %v: the comparison shows nothing", s)
 			}
+		}
+	}
+}
+
+// TestSamplesSeeNoCurvature: a plan for units on Poisson samples, whose schedule is the whole budget, releases no curvature.
+func TestSamplesSeeNoCurvature(t *testing.T) {
+	p, err := optimize.NewProblem(loss.Logistic(), budget(t), optimize.Stated(3, 20_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Grouped, p.Explained = true, true
+	for _, c := range []firstorder.SpiderBoost{{}, {AnchorBatch: .5, DifferenceBatch: .25},
+		{Batches: firstorder.TheoremBatches}, {Batches: firstorder.AutoBatches}} {
+		c.Steps, c.Period = 8, 4
+		plan := planned(t, c, p)
+		whole := c == firstorder.SpiderBoost{Steps: 8, Period: 4}
+		if _, asked := plan.Workload().Kinds[query.WeightedCurvature]; asked != whole || (plan.Needs().Schedule == nil) != whole {
+			t.Errorf("%+v: a schedule %v, curvature %v", c, plan.Needs().Schedule != nil, asked)
 		}
 	}
 }

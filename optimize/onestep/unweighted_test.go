@@ -69,14 +69,18 @@ func TestUnweightedRows(t *testing.T) {
 		off[unweighted] = math.Abs(res.W[0]-inverse[0]) / inverse[0]
 		asked, charge := 0, 0.
 		var reach, first float64
-		var metric []float64
+		var metric, weighted []float64
+		var noise float64
+		var after []query.Term // the releases after the last gradient
 		for _, a := range o.Asked {
 			term := a.Question.Terms()[0]
+			after = append(after, term)
 			switch charge += a.Answer.Charge; term.Kind() {
 			case query.WeightedMoment:
 				asked++
+				weighted, noise = a.Answer.Mean, a.Answer.Sigma
 			case query.WeightedGradient:
-				if reach = term.Reach(); first == 0 {
+				if reach, after = term.Reach(), nil; first == 0 {
 					first = reach
 				}
 				metric = metricOf(term.Metric())
@@ -88,6 +92,11 @@ func TestUnweightedRows(t *testing.T) {
 		if fit.Unweighted != unweighted || (asked == 0) != unweighted || (len(fit.Left) == 0) != unweighted || fit.Reach != reach {
 			t.Errorf("unweighted %v: %v, %d questions about weights, %d shares, reach %v of %v", unweighted, fit.Unweighted, asked,
 				len(fit.Left), fit.Reach, reach)
+		}
+		for _, term := range after {
+			if term.Reach() != reach || len(after) != 2+asked {
+				t.Errorf("unweighted %v: reach %v of %v: must be %v, that of the gradient", unweighted, term.Reach(), term.Kind(), reach)
+			}
 		}
 		longest, left, all := 0., 0., 0.
 		for _, x := range rows {
@@ -112,6 +121,22 @@ func TestUnweightedRows(t *testing.T) {
 		}
 		if !unweighted && (math.Abs(fit.Left[0]-left/all) > .02 || left/all > .9 || !(fit.Left[1] > 0 && fit.Left[1] < .02)) {
 			t.Errorf("the weights leave %v: the rows' own share is %v", fit.Left, left/all)
+		}
+		if !unweighted {
+			matrix, _, err := query.Symmetric(weighted)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var share, square float64 // p'Ap and p'p for the column's row p of the metric, of which the share is over one number
+			for j := range 3 {
+				square += metric[j] * metric[j]
+				for k := range 3 {
+					share += metric[j] * matrix[3*j+k] * metric[k]
+				}
+			}
+			if want := fit.Left[0] * noise * square / share; math.Abs(fit.Left[1]/want-1) > 1e-6 {
+				t.Errorf("noise of %v in the share: must be %v, from the noise of its release", fit.Left[1], want)
+			}
 		}
 	}
 	if off[true] > .02 || off[false] < .1 {
