@@ -301,6 +301,10 @@ func (c *Config) conditions(name string, p Planned, l loss.Loss, of func(family 
 	if p.Base == nil || !twoClasses(l) {
 		return ""
 	}
+	// Only of a loss whose base rate has a curvature do shares of classes lessen the size.
+	if rare, ok := p.Base.AtShares([]float64{.9, .1}); !ok || !(rare.Curvature > 0) {
+		return ""
+	}
 	below := func(family string, ratio float64) string {
 		if ratio >= 1 {
 			return ""

@@ -173,3 +173,23 @@ func TestConditionsAreThoseOfTheFit(t *testing.T) {
 		}
 	}
 }
+
+// TestNoConditionWithoutACurvature: a plan names no share of a class where the loss has no curvature at its base rate, since
+// its fit keeps the family whatever the share.
+func TestNoConditionWithoutACurvature(t *testing.T) {
+	for _, l := range []string{"sigmoid", "smoothed-hinge(1)", "tanh", "hinge"} {
+		c := config(t, 3, "model: {loss: logistic}", "model: {loss: "+l+", family: auto}")
+		c.Data = Files{write(t, t.TempDir()+"/people.csv", rare(3000, 50))}
+		p, err := c.Plan(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := c.Fit(context.Background(), Options{Software: "test 1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Family.Name == Lines || f.Family.Name != p.Family.Name || strings.Contains(p.Family.Why, "released share") {
+			t.Errorf("%s: %+v was planned, %+v fitted", l, p.Family, f.Family)
+		}
+	}
+}
