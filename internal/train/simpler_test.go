@@ -193,3 +193,23 @@ func TestNoConditionWithoutACurvature(t *testing.T) {
 		}
 	}
 }
+
+// TestNoShareOfWeightedClasses: a plan names no share where classes have weights, with which a fit takes a simpler family at
+// other shares than without.
+func TestNoShareOfWeightedClasses(t *testing.T) {
+	const want = "effective size 218 is at least 40; not effects: effective size 39.7 is below 230; " +
+		"a simpler family may follow from the released shares of the weighted classes"
+	c := config(t, 3, "model: {loss: logistic}", `model: {loss: logistic, weights: {"1": 20}, family: auto}`)
+	c.Privacy.Records = 3000
+	p, err := c.Plan(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Family.Name != Curves || p.Family.Why != want {
+		t.Errorf("%+v, want %q", p.Family, want)
+	}
+	base, ok := p.Base.AtShares([]float64{.8, .2}) // above the 12% from which on curves stay without weights
+	if begun, err := p.Begin(context.Background(), base); !ok || err != nil || begun.Family.Name != Lines {
+		t.Errorf("%+v, %v", begun.Family, err)
+	}
+}
