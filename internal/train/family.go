@@ -301,6 +301,14 @@ func (c *Config) conditions(name string, p Planned, l loss.Loss, of func(family 
 	if p.Base == nil || !twoClasses(l) {
 		return ""
 	}
+	// Only of a loss whose base rate has a curvature do shares of classes lessen the size.
+	even, ok := p.Base.AtShares([]float64{.5, .5})
+	switch {
+	case !ok || !(even.Curvature > 0):
+		return ""
+	case even.Sums[0] != even.Sums[1]: // the shares below would be others for each class
+		return "; a simpler family may follow from the released shares of the weighted classes"
+	}
 	below := func(family string, ratio float64) string {
 		if ratio >= 1 {
 			return ""

@@ -188,3 +188,43 @@ func TestConditionsAreThoseOfTheFit(t *testing.T) {
 		}
 	}
 }
+
+// TestNoConditionWithoutACurvature: a plan names no share of a class where the loss has no curvature at its base rate, since
+// its fit keeps the family whatever the share.
+func TestNoConditionWithoutACurvature(t *testing.T) {
+	for _, l := range []string{"sigmoid", "smoothed-hinge(1)", "tanh", "hinge"} {
+		c := config(t, 3, "model: {loss: logistic}", "model: {loss: "+l+", family: auto}")
+		c.Data = Files{write(t, t.TempDir()+"/people.csv", rare(3000, 50))}
+		p, err := c.Plan(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := c.Fit(context.Background(), Options{Software: "test 1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Family.Name == Lines || f.Family.Name != p.Family.Name || strings.Contains(p.Family.Why, "released share") {
+			t.Errorf("%s: %+v was planned, %+v fitted", l, p.Family, f.Family)
+		}
+	}
+}
+
+// TestNoShareOfWeightedClasses: a plan names no share where classes have weights, with which a fit takes a simpler family at
+// other shares than without.
+func TestNoShareOfWeightedClasses(t *testing.T) {
+	const want = "effective size 218 is at least 40; not effects: effective size 39.7 is below 230; " +
+		"a simpler family may follow from the released shares of the weighted classes"
+	c := config(t, 3, "model: {loss: logistic}", `model: {loss: logistic, weights: {"1": 20}, family: auto}`)
+	c.Privacy.Records = 3000
+	p, err := c.Plan(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Family.Name != Curves || p.Family.Why != want {
+		t.Errorf("%+v, want %q", p.Family, want)
+	}
+	base, ok := p.Base.AtShares([]float64{.8, .2}) // above the 12% from which on curves stay without weights
+	if begun, err := p.Begin(context.Background(), base); !ok || err != nil || begun.Family.Name != Lines {
+		t.Errorf("%+v, %v", begun.Family, err)
+	}
+}
