@@ -138,3 +138,21 @@ func TestWideUnitsSeeNoCurvature(t *testing.T) {
 		}
 	}
 }
+
+// TestWarmSeesNoCurvature: a run of two methods, whose trace keeps no curvature at the result, pays for none in either.
+func TestWarmSeesNoCurvature(t *testing.T) {
+	p, err := optimize.NewProblem(loss.Logistic(), budget(t), optimize.Stated(3, 20_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Grouped, p.Explained = true, true
+	if p.CurvatureCharge() == 0 {
+		t.Fatal("the problem has no curvature to see")
+	}
+	for _, then := range []firstorder.Follower{firstorder.ThenSpiderBoost, firstorder.ThenSTORM} {
+		plan := planned(t, firstorder.Warm{Then: then}, p)
+		if load, asked := plan.Workload().Kinds[query.WeightedCurvature]; asked {
+			t.Errorf("then %v: curvature is asked: %+v", then, load)
+		}
+	}
+}
