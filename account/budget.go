@@ -72,9 +72,9 @@ type ChargedError struct {
 // the fit is stored, the text names the ledger and the folder from which the fit can be recovered.
 func (e *ChargedError) Error() string {
 	if e.Folder == "" {
-		return fmt.Sprintf("%v\nthe whole budget stays charged: earlier releases cannot be taken back", e.Err)
+		return fmt.Sprintf("%v; the whole budget stays charged: earlier releases cannot be taken back", e.Err)
 	}
-	return fmt.Sprintf("%v\nthe whole budget stays charged in %s; stillpoint recover %s saves the model "+
+	return fmt.Sprintf("%v; the whole budget stays charged in %s; stillpoint recover %s saves the model "+
 		"in the journal there", e.Err, e.Ledger, e.Folder)
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -103,6 +104,56 @@ func TestQuitEndsWaiting(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Error("still waits")
 	}
+}
+
+// TestWaitingEndsWithItsContext tests that a release stops waiting for a store when its context ends.
+func TestWaitingEndsWithItsContext(t *testing.T) {
+	pending := make(chan struct{})
+	m := &marks{limit: 1, ctx: t.Context(), quit: make(chan struct{}), since: time.Now(), pending: pending}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	timer := time.AfterFunc(300*time.Millisecond, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.failed, m.pending = errors.New("the store answered"), nil
+		close(pending)
+	})
+	defer timer.Stop()
+	if err := m.cover(ctx, 1, .5); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v: must be that the context ended", err)
+	}
+}
+
+// refusing is a store that does not renew leases, and keeps the times at which it was asked.
+type refusing struct {
+	Store
+	asked []time.Time
+}
+
+func (s *refusing) Renew(context.Context, string, Lease, Lease) (bool, error) {
+	s.asked = append(s.asked, time.Now())
+	return false, errors.New("out of reach")
+}
+
+// TestPausesDouble tests the times at which a store that fails is asked again: after 10 ms, then after pauses that double
+// up to 5 s, until the patience is over.
+func TestPausesDouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(refusing)
+		m := &marks{store: s, limit: 1, patience: 30 * time.Second, ctx: t.Context(), quit: make(chan struct{}), since: time.Now()}
+		if err := m.cover(t.Context(), 1, .5); err == nil || !strings.Contains(err.Error(), "out of reach") {
+			t.Errorf("%v: must say why", err)
+		}
+		want := []time.Duration{10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5000, 5000, 5000, 5000, 5000} // ms
+		if len(s.asked) != len(want)+1 {
+			t.Fatalf("asked %d times", len(s.asked))
+		}
+		for i, ms := range want {
+			if pause := s.asked[i+1].Sub(s.asked[i]); pause != ms*time.Millisecond {
+				t.Errorf("pause %d: %v: must be %v", i, pause, ms*time.Millisecond)
+			}
+		}
+	})
 }
 
 // TestRowsKeepTheirLetters tests that the text of a row has the characters of a dataset's name as they are: a row's hash

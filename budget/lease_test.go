@@ -103,6 +103,19 @@ func TestLeasedRuns(t *testing.T) {
 	}
 }
 
+// TestRunsShowTheirLeases tests that a dataset shows the lease of each run that has one and is not settled, at this run.
+func TestRunsShowTheirLeases(t *testing.T) {
+	c := &chain{spent: exact(0), runs: []RunState{{Run: "a"}, {Run: "b"}, {Run: "c", Settled: true}},
+		leases: map[string]Lease{"a": {Run: "a", Charge: .5}, "c": {Run: "c", Charge: .25}}}
+	d, err := c.dataset()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := d.Runs[0].Lease; l == nil || l.Run != "a" || d.Runs[1].Lease != nil || d.Runs[2].Lease != nil {
+		t.Errorf("%+v", d.Runs)
+	}
+}
+
 // TestAddressesInAFolder tests that a relative file is one of the folder, and that an absolute file and a server are not.
 func TestAddressesInAFolder(t *testing.T) {
 	folder := t.TempDir()

@@ -75,6 +75,9 @@ func read(ctx context.Context, c Config, most int, key *coin.Keyed) (*stored, er
 		records = len(grouped.units)
 	}
 	if records == 0 && c.partition == nil && c.Budget.Relation() != account.AddOrRemove {
+		if c.Schema.Filter() == (dataset.Filter{}) {
+			return nil, fmt.Errorf("curator: %s: there is no %s", c.name(), c.record())
+		}
 		return nil, fmt.Errorf("curator: %s: no %s is left after the public filter", c.name(), c.record())
 	}
 	s := &stored{scale: c.Schema.WithoutEffects().Scale()}

@@ -36,7 +36,7 @@ func TestHostileRows(t *testing.T) {
 			`rows: dataset: column "age" of the schema is not in the table's header (its first row)`, 0},
 		"nothing at all": {&curator.Rows{Header: header}, "curator: rows: cells: must be given", 0},
 		"no rows": {cells(func(func([]string, error) bool) {}),
-			"curator: rows: no row is left after the public filter", 0},
+			"curator: rows: there is no row", 0},
 		"wrong lengths": {cells(func(y func([]string, error) bool) {
 			y(nil, nil)
 			y(good[:1], nil)

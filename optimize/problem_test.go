@@ -53,6 +53,20 @@ func TestCurvature(t *testing.T) {
 	}
 }
 
+// TestStepsOfARegularizer: a step is h/L1 for the smoothness of loss and regularizer, but no longer than 1/s for a
+// regularizer of smoothness s.
+func TestStepsOfARegularizer(t *testing.T) {
+	for _, c := range []struct{ h, lambda, want float64 }{{1, 0, 2}, {4, 0, 8}, {4, .5, 2}, {1, .5, 1}, {4, 2, .5}, {.5, 2, .2}} {
+		p := optimize.Problem{Shape: optimize.Vector(3), Constants: loss.Constants{Curvature: loss.CurvatureInterval{Hi: .5}}}
+		if c.lambda > 0 {
+			p.Regularizer = l2(t, c.lambda)
+		}
+		if got := p.StepSize(c.h); !close(got, c.want, 1e-15) {
+			t.Errorf("h = %v, lambda = %v: %v: must be %v", c.h, c.lambda, got, c.want)
+		}
+	}
+}
+
 // TestSpectrum compares the assumed spectrum with its description: the Hessian has half the largest trace
 // of a rank-one loss, and its eigenvalues are proportional to 1/j in groups of 10%, plus the regularizer's
 // curvature. The loss at the start is F0/2 above the minimum. Every direction is in exactly one group.

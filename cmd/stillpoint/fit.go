@@ -245,6 +245,8 @@ type fittedJSON struct {
 	Algorithm   string `json:"algorithm"`
 	Steps       int    `json:"steps"`
 	Of          int    `json:"of"`
+	// Family is the family of the model: where a class is rare, a simpler one than that of the plan.
+	Family train.Family `json:"family"`
 
 	Records float64 `json:"records"`
 	account.Guarantee
@@ -304,7 +306,7 @@ func given[T any](p *T) any {
 func result(ctx context.Context, c *train.Config, f *runfolder.Fitted) fittedJSON {
 	j := fittedJSON{
 		Folder: f.Folder, Model: f.ModelPath, Certificate: f.CertificatePath, Complete: f.Result.Complete,
-		Algorithm: f.Summary.Algorithm, Steps: f.Result.Steps, Of: f.Summary.Steps,
+		Algorithm: f.Summary.Algorithm, Steps: f.Result.Steps, Of: f.Summary.Steps, Family: f.Family,
 		Records: f.Records, Guarantee: f.Budget.Guarantee(f.Unit.Column),
 		Neighbour: f.Unit.Neighbour(f.Filter, f.Budget.Relation()),
 		Protects:  f.Unit.Protects(f.Filter, f.Budget.Relation()),

@@ -41,6 +41,19 @@ func TestErrorsAsJSON(t *testing.T) {
 	}
 }
 
+// TestErrorsAreOneLine: an error after the reservation is one line of text without escapes.
+func TestErrorsAreOneLine(t *testing.T) {
+	for _, folder := range []string{"", "f"} {
+		var stderr bytes.Buffer
+		err := fmt.Errorf("fit: %w", &train.ChargedError{Ledger: "f/ledger.jsonl", Folder: folder, Err: context.Canceled})
+		(&console{err: &stderr}).complain(err, exitCode(err))
+		if got := stderr.String(); strings.Contains(got, `\n`) || strings.Count(got, "\n") != 1 ||
+			!strings.Contains(got, "context canceled; the whole budget stays charged") {
+			t.Errorf("folder %q: %s", folder, got)
+		}
+	}
+}
+
 // TestEveryCodeIsNamed: every exit code of an error must have a name.
 func TestEveryCodeIsNamed(t *testing.T) {
 	for _, code := range []int{exitFailed, exitUsage, exitOverBudget, exitRefused, exitSystem, exitInterrupted} {

@@ -47,6 +47,9 @@ func (r *Result) summary(details bool) string {
 			b.add("settled", "an earlier fit in the folder: %v", s)
 		}
 	}
+	if why := f.Family.Simpler; why != "" {
+		b.add("family", "%s: %s", f.Family.Name, safetext.Text(why))
+	}
 	b.outcome(f, details)
 	if at := f.Reserved; at != nil {
 		b.add("dataset", "%s: charged in its store before the first release, row %d", safetext.Text(at.Dataset), at.Row)

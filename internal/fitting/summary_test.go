@@ -38,6 +38,14 @@ func TestSummaryShowsWhatItIs(t *testing.T) {
 			t.Errorf("the summary has no %q:\n%s", want, text)
 		}
 	}
+	// A simpler family than that of the plan is named once more.
+	if strings.Contains(text, "\nfamily ") {
+		t.Errorf("the family of the plan is repeated:\n%s", text)
+	}
+	f.Family.Name, f.Family.Simpler = "lines", "not curves: effective size 3 is below 4"
+	if text := (&Result{Run: f}).Details(); !strings.Contains(text, "\nfamily       lines: not curves: effective size 3 is below 4\n") {
+		t.Errorf("the summary does not name the family:\n%s", text)
+	}
 	f.Result.Late.Gradient = .1
 	if text := (&Result{Run: f}).Details(); !strings.Contains(text,
 		"steps        not arrived: the gradients of the last 7 steps are 0.1 on average, of which noise makes 0.046") {

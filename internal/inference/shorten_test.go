@@ -162,6 +162,22 @@ func TestLongestRow(t *testing.T) {
 	}
 }
 
+// TestLeftIsAShareOfTheSpread works out the share that the weights leave, and its noise, of a column with a spread and of
+// one that the released moment hides.
+func TestLeftIsAShareOfTheSpread(t *testing.T) {
+	s := inference.Shape{Columns: make([]inference.Column, 2), Metric: mat.NewSymDense(2, []float64{2, 1, 1, 3}),
+		Seen: mat.NewSymDense(2, []float64{.5, .1, .1, -.2})}
+	weighted := mat.NewSymDense(2, []float64{.3, .05, .05, .02})
+	// p = (2, 1): p'Sp = 2 + .4 - .2 and p'Ap = 1.2 + .2 + .02. p = (1, 3): p'Sp = .5 + .6 - 1.8, below .001 p'p = .01, and
+	// p'Ap = .3 + .3 + .18.
+	want := []float64{1.42 / 2.2, .004 * 5 / 2.2, .78 / .01, .004 * 10 / .01}
+	for i, got := range s.Left(weighted, .004) {
+		if math.Abs(got-want[i]) > 1e-12*want[i] {
+			t.Errorf("number %d: %v: must be %v", i, got, want[i])
+		}
+	}
+}
+
 // TestUnweightedRowsHideMore: a direction whose curvature is visible above the noise for the reach of the first releases, and
 // hidden by the noise for that of the last ones, is dropped if the last ones have the longer reach, and else stays.
 func TestUnweightedRowsHideMore(t *testing.T) {

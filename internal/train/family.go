@@ -33,6 +33,9 @@ type Family struct {
 	runrecord.Family
 	// Unasked is true if the rule chose the family and the configuration has no key that asks for it.
 	Unasked bool `json:"-"`
+	// Simpler says at which effective size a simpler family took the place of the planned one when the base rate was
+	// released; it is empty if none did.
+	Simpler string `json:"-"`
 }
 
 // familyOf returns a family that the configuration or, if chosen is true, the rule has chosen.
@@ -89,7 +92,7 @@ func (c *Config) refused() map[string]string {
 	}
 	rest := map[string]string{}
 	if !slices.ContainsFunc(c.Schema.Columns(), mayBend) {
-		rest[Curves] = "no column is a number or a date"
+		rest[Curves] = "no column is a number or a date that may have a curve"
 	}
 	with := *c
 	with.Model.Features = featuresOfEffects
@@ -243,7 +246,7 @@ func (c *Config) choose(budget account.Budget, records int) (*Config, error) {
 				why = fmt.Sprintf("effective size %.3g is below %.3g", size, least)
 			default:
 				r.chosen.Why = fmt.Sprintf("effective size %.3g is at least %.3g%s%s", size, least, passed,
-					c.conditions(name, p, l, func(of string) Planned { _, q, _, _ := c.try(of, budget, records); return q }))
+					r.conditions(name, p, l, func(of string) Planned { _, q, _, _ := c.try(of, budget, records); return q }))
 				return r, nil
 			}
 		}
@@ -277,8 +280,8 @@ func (c *Config) simpler(N, ratio float64, ranks *Ranks, l loss.Loss) (*Config, 
 		}
 	}
 	r.Model.Family = r.chosen.Name
-	r.chosen.Why = fmt.Sprintf("not %s: effective size %.3g at the released base rate is below %.3g; before that release: %s",
-		f.Name, size, least, f.Why)
+	r.chosen.Simpler = fmt.Sprintf("not %s: effective size %.3g at the released base rate is below %.3g", f.Name, size, least)
+	r.chosen.Why = r.chosen.Simpler + "; before that release: " + f.Why
 	return &r, nil
 }
 
@@ -292,26 +295,34 @@ func (c *Config) Kept() *Config {
 	return &k
 }
 
-// conditions says for which released shares of a class a fit takes a simpler family than name, whose plan is p (see
-// simpler). of plans another family.
-func (c *Config) conditions(name string, p Planned, l loss.Loss, of func(family string) Planned) (text string) {
+// conditions says for which released shares of a class a fit takes a simpler family than name, the family of c, whose plan
+// is p (see simpler). of plans another family.
+func (c *Config) conditions(name string, p Planned, l loss.Loss, of func(family string) Planned) string {
 	if p.Base == nil || !twoClasses(l) {
 		return ""
 	}
-	for i := slices.Index(families, name); i > 0; i-- {
-		if families[i] != name {
-			p = of(families[i])
+	below := func(family string, ratio float64) string {
+		if ratio >= 1 {
+			return ""
 		}
-		N := p.Summary.Effective
-		ratio := rareEffects / N
-		if families[i] == Curves {
-			ratio = max(leastSize(Curves, l, 1)/N, math.Pow(rareCurves/N, 1/(1+rareGrowth)))
-		}
-		if ratio < 1 {
-			text += fmt.Sprintf("; %s if a class has a released share below %.2g%%", families[i-1], 50*(1-math.Sqrt(1-ratio)))
-		}
+		return fmt.Sprintf("; %s if a class has a released share below %.2g%%", family, 50*(1-math.Sqrt(1-ratio)))
 	}
-	return text
+	curved := func(p Planned) float64 {
+		N := p.Summary.Effective
+		return max(leastSize(Curves, l, 1)/N, math.Pow(rareCurves/N, 1/(1+rareGrowth)))
+	}
+	if name == Curves {
+		return below(Lines, curved(p))
+	}
+	effects := rareEffects / p.Summary.Effective
+	if len(c.curves) == 0 {
+		return below(Lines, effects)
+	}
+	// Effects give way first. Where curves would have to do so at a larger share, they are never taken.
+	if lines := curved(of(Curves)); lines < effects {
+		return below(Curves, effects) + below(Lines, lines)
+	}
+	return below(Lines, effects)
 }
 
 // try returns the configuration and the plan of a family for a number of records, or why its plan is refused. An

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -160,7 +161,17 @@ func TestCurveNone(t *testing.T) {
 		}
 	}
 	lines := planOf(t, config(t, 3, "[0, 100]}", "[0, 100], curve: none}"), 100_000)
-	if why := lines.Families[1].Refused; why != "no column is a number or a date" {
+	if why := lines.Families[1].Refused; why != "no column is a number or a date that may have a curve" {
 		t.Errorf("curves are refused by %q", why)
+	}
+}
+
+// TestEmptyTable: a plan of a table without rows speaks of a filter only if the configuration has one.
+func TestEmptyTable(t *testing.T) {
+	for filter, want := range map[string]string{"": "there is no row", "  where: note=train\n": "no row is left after the public filter"} {
+		c := config(t, 0, "note: ignore", "note: {public: [train]}", "model:", filter+"model:")
+		c.Data = Files{write(t, filepath.Join(t.TempDir(), "people.csv"), "age,sex,note,sick\n")}
+		_, err := c.Plan(context.Background())
+		wantError(t, err, "people.csv: "+want)
 	}
 }

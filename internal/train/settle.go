@@ -141,7 +141,10 @@ func (c *Config) records(ctx context.Context, budget account.Budget) (int, error
 	n, err := curator.Count(ctx, curator.Config{Paths: paths, Rows: c.Rows, Reader: c.Reader, CSV: c.CSV,
 		Schema: c.Schema})
 	if err == nil && n == 0 {
-		err = fmt.Errorf("%s: no row is left after the public filter", c.DataPath())
+		err = fmt.Errorf("%s: there is no row", c.DataPath())
+		if c.Schema.Filter() != (dataset.Filter{}) {
+			err = fmt.Errorf("%s: no row is left after the public filter", c.DataPath())
+		}
 	}
 	return n, err
 }

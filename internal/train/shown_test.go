@@ -408,13 +408,18 @@ func TestReasonOfTheFamily(t *testing.T) {
 					want += fmt.Sprintf("; %s if a class has a released share below %.2g%%", to, 50*(1-math.Sqrt(1-ratio)))
 				}
 				if name == Interactions {
-					simplified(Curves, 160/size)
 					own.Model.Family = Curves
 					if p, err = own.Plan(t.Context()); err != nil {
 						t.Fatal(err)
 					}
 				}
-				simplified(Lines, max(40/p.signal(), math.Pow(27/p.signal(), .4)))
+				lines := max(40/p.signal(), math.Pow(27/p.signal(), .4))
+				if name == Interactions && 160/size > lines {
+					simplified(Curves, 160/size)
+				} else if name == Interactions { // curves would give way at once
+					lines = 160 / size
+				}
+				simplified(Lines, lines)
 				break
 			}
 			if want != "" {

@@ -72,6 +72,10 @@ func TestFamilyFollowsTheBaseRate(t *testing.T) {
 		if run.Family.Name != test.want || strings.Contains(run.Family.Why, "at the released base rate is below") != (test.want != test.begins) {
 			t.Errorf("%+v: the certificate says %+v", test, run.Family)
 		}
+		if why, _, _ := strings.Cut(run.Family.Why, "; before that release"); f.Family.Simpler != why && test.want != test.begins ||
+			f.Family.Simpler != "" && test.want == test.begins {
+			t.Errorf("%+v: the fit says %q, the certificate %q", test, f.Family.Simpler, run.Family.Why)
+		}
 	}
 }
 
@@ -147,6 +151,64 @@ func TestKeptFamilies(t *testing.T) {
 		less, err := of.simpler(1, .01, nil, l)
 		if err != nil || (less == nil) != kept || of.chosen.Name != Curves {
 			t.Errorf("kept %v: %s, a simpler family %v, %v", kept, of.chosen.Name, less != nil, err)
+		}
+	}
+}
+
+// TestConditionsAreThoseOfTheFit: on either side of each share that a plan of effects names, its fit takes the family that
+// the plan says: also where curves would give way at a larger share than effects do, so that they are never taken, and
+// where no column may have a curve.
+func TestConditionsAreThoseOfTheFit(t *testing.T) {
+	for _, test := range []struct {
+		records int
+		number  string
+		curves  bool
+	}{
+		{50_000, "", true}, {400_000, "", false}, {50_000, ", curve: none", false},
+	} {
+		c := config(t, 3, "model: {loss: logistic}", "model: {loss: logistic, family: auto}", "[0, 100]", "[0, 100]"+test.number,
+			"replace-one", fmt.Sprintf("replace-one, records: %d", test.records))
+		p, err := c.Plan(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := strings.Split(p.Family.Why, "; ")[1:]
+		if want := map[bool]int{true: 2, false: 1}[test.curves]; p.Family.Name != Interactions || len(parts) != want {
+			t.Fatalf("%d records: %+v, want %d conditions", test.records, p.Family, want)
+		}
+		if test.curves { // to the letter, from the sizes N of both plans: a record of a class of share s counts 4 s (1-s)
+			q, err := config(t, 3, "model: {loss: logistic}", "model: {loss: logistic, family: curves}",
+				"replace-one", fmt.Sprintf("replace-one, records: %d", test.records)).Plan(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, ratio := range []float64{160 / p.Summary.Effective,
+				max(40/q.Summary.Effective, math.Pow(27/q.Summary.Effective, 1/2.5))} {
+				want := fmt.Sprintf("%s if a class has a released share below %.2g%%", []string{Curves, Lines}[i],
+					50*(1-math.Sqrt(1-ratio)))
+				if parts[i] != want {
+					t.Errorf("%d records: %q: must be %q", test.records, parts[i], want)
+				}
+			}
+		}
+		above := Interactions
+		for _, part := range parts {
+			var name string
+			var percent float64
+			if _, err := fmt.Sscanf(part, "%s if a class has a released share below %g%%", &name, &percent); err != nil {
+				t.Fatalf("%q: %v", part, err)
+			}
+			for factor, want := range map[float64]string{.94: name, 1.06: above} {
+				share := percent / 100 * factor
+				base, ok := p.Base.AtShares([]float64{1 - share, share})
+				if !ok {
+					t.Fatal("no base rate")
+				}
+				if begun, err := p.Begin(context.Background(), base); err != nil || begun.Family.Name != want {
+					t.Errorf("%d records, %q, share %.3g: %+v, %v, want %s", test.records, part, share, begun.Family, err, want)
+				}
+			}
+			above = name
 		}
 	}
 }
