@@ -64,6 +64,11 @@ func TestRecoveredSimplerFamily(t *testing.T) {
 		t.Fatalf("%+v, %v", told, err)
 	}
 	first, _, _ := strings.Cut(journal, "\n")
+	other, err := dataset.New(dataset.Definition{
+		Columns: []dataset.Column{{Name: "height", Kind: dataset.Number, High: 2}}, Target: told.head.Schema.Target()})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, begun := range []bool{true, false} {
 		start, err := readJournal(strings.NewReader(first+"\n"), mostLine)
 		if err != nil || !bent(start.head.Schema) {
@@ -75,6 +80,12 @@ func TestRecoveredSimplerFamily(t *testing.T) {
 		}
 		if err := start.take(record{Begun: &b}); err != nil {
 			t.Fatal(err)
+		}
+		if start.take(record{Begun: &b}) == nil {
+			t.Errorf("the family named %v: a run begins twice", begun)
+		}
+		if start.take(record{Refined: other}) == nil {
+			t.Errorf("the family named %v: rows of another table are taken for refined ones", begun)
 		}
 		err = start.take(record{Refined: told.head.Schema})
 		if (err == nil) != begun || begun && start.parameters != told.head.Schema.Dim() {

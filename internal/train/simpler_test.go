@@ -131,6 +131,30 @@ func TestConditionsOfFamilies(t *testing.T) {
 	}
 }
 
+// TestKeptFamilies: the configuration of an audit keeps the family that the rule chose, at whatever base rate, as the smaller
+// tables of the audit are about the queries of that family.
+func TestKeptFamilies(t *testing.T) {
+	c := config(t, 3000, "model: {loss: logistic}", "model: {loss: logistic, family: auto}")
+	c, err := c.resolved(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := c.loss()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kept := range []bool{false, true} {
+		of := c
+		if kept {
+			of = c.Kept()
+		}
+		less, err := of.simpler(1, .01, nil, l)
+		if err != nil || (less == nil) != kept || of.chosen.Name != Curves {
+			t.Errorf("kept %v: %s, a simpler family %v, %v", kept, of.chosen.Name, less != nil, err)
+		}
+	}
+}
+
 // TestConditionsAreThoseOfTheFit: on either side of each share that a plan of effects names, its fit takes the family that
 // the plan says: also where curves would give way at a larger share than effects do, so that they are never taken, and
 // where no column may have a curve.

@@ -55,8 +55,11 @@ func TestKinksTellTheirCurvature(t *testing.T) {
 			asked := o.Asked
 			widths := 0
 			for _, a := range asked {
-				if a.Question.Term(0).Kind() == query.ValueChange {
+				if term := a.Question.Term(0); term.Kind() == query.ValueChange {
 					widths++
+					if centre := term.Ball().Centre; (centre == 0) != (relation == account.AddOrRemove) {
+						t.Errorf("%s, %v: centre %v: must be 0 where the number of records is secret", name, relation, centre)
+					}
 				}
 			}
 			if widths != 2*c.widths || (result.Trace.LevelSigma > 0) != (widths > 0) {
@@ -184,6 +187,36 @@ func TestCurvatureHasItsNoise(t *testing.T) {
 		}
 		if math.Abs(sum-p.Charge()) > 1e-6*p.Charge() {
 			t.Errorf("%s: charges of %v: must be %v", l.Name(), sum, p.Charge())
+		}
+	}
+}
+
+// TestWeightedKinksKeepTheirCurvature: a plan for a quantile of rows with weights, of which the mean is not released, asks for
+// no change of the loss, whose size in the intercept follows from the slopes of rows without weights.
+func TestWeightedKinksKeepTheirCurvature(t *testing.T) {
+	l, err := loss.Pinball(.9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weighted, err := loss.NewWeighted(l, loss.Weights{Row: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []loss.Loss{l, weighted} {
+		p, err := optimize.NewProblem(of, budget(t), optimize.Stated(3, 60_000))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, err = p.Smoothed(query.Smoothing{Radius: .01}); err != nil {
+			t.Fatal(err)
+		}
+		p.Explained = true
+		plan, err := firstorder.Preconditioned{}.Plan(ctx, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, asked := plan.Workload().Kinds[query.ValueChange]; asked == loss.RowWeighted(of) {
+			t.Errorf("%s: changes of the loss are asked: %v", of.Name(), asked)
 		}
 	}
 }

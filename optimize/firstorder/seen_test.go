@@ -36,8 +36,14 @@ func TestUnitsSeeTheirCurvature(t *testing.T) {
 		"rows":        {40, func(p *optimize.Problem) { p.Grouped = false }, false},
 		"not stated":  {40, func(p *optimize.Problem) { p.Explained = false }, false},
 		"jumps":       {40, func(p *optimize.Problem) { p.Jumps = true }, false},
-		"a ball":      {40, func(p *optimize.Problem) { p.Set, _ = convex.NewBall(make([]float64, 3), 9) }, false},
-		"not convex":  {40, func(p *optimize.Problem) { p.Constants.Curvature.Lo = -.1 }, false},
+		"smoothed": {40, func(p *optimize.Problem) {
+			var err error
+			if *p, err = p.Smoothed(query.Smoothing{Radius: .1, By: query.Gradients, Directions: 2, Seed: 1}); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+		"a ball":     {40, func(p *optimize.Problem) { p.Set, _ = convex.NewBall(make([]float64, 3), 9) }, false},
+		"not convex": {40, func(p *optimize.Problem) { p.Constants.Curvature.Lo = -.1 }, false},
 	} {
 		for _, a := range []optimize.Algorithm{firstorder.GD{Steps: 9}, firstorder.GD{Steps: 9, ConstantCharges: true}, firstorder.Nesterov{Steps: 9},
 			firstorder.STORM{Steps: 9}, firstorder.SpiderBoost{Steps: 9, Period: 3}} {
@@ -115,6 +121,38 @@ func TestSamplesSeeNoCurvature(t *testing.T) {
 		whole := c == firstorder.SpiderBoost{Steps: 8, Period: 4}
 		if _, asked := plan.Workload().Kinds[query.WeightedCurvature]; asked != whole || (plan.Needs().Schedule == nil) != whole {
 			t.Errorf("%+v: a schedule %v, curvature %v", c, plan.Needs().Schedule != nil, asked)
+		}
+	}
+}
+
+// TestWideUnitsSeeNoCurvature: a plan for units of more features than a certificate keeps a matrix of releases no curvature.
+func TestWideUnitsSeeNoCurvature(t *testing.T) {
+	for _, features := range []int{300, 301} {
+		p, err := optimize.NewProblem(loss.Logistic(), budget(t), optimize.Stated(features, 1e6))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Grouped, p.Explained = true, true
+		if charge := p.CurvatureCharge(); (charge > 0) != (features == 300) {
+			t.Errorf("%d features: a charge of %v", features, charge)
+		}
+	}
+}
+
+// TestWarmSeesNoCurvature: a run of two methods, whose trace keeps no curvature at the result, pays for none in either.
+func TestWarmSeesNoCurvature(t *testing.T) {
+	p, err := optimize.NewProblem(loss.Logistic(), budget(t), optimize.Stated(3, 20_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Grouped, p.Explained = true, true
+	if p.CurvatureCharge() == 0 {
+		t.Fatal("the problem has no curvature to see")
+	}
+	for _, then := range []firstorder.Follower{firstorder.ThenSpiderBoost, firstorder.ThenSTORM} {
+		plan := planned(t, firstorder.Warm{Then: then}, p)
+		if load, asked := plan.Workload().Kinds[query.WeightedCurvature]; asked {
+			t.Errorf("then %v: curvature is asked: %+v", then, load)
 		}
 	}
 }

@@ -82,6 +82,7 @@ func (c Warm) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, erro
 	}
 	begin := p
 	begin.Mu, plan.rest.Mu = p.Mu*math.Sqrt(c.Share), p.Mu*math.Sqrt(1-c.Share)
+	begin.Explained, plan.rest.Explained = false, false // the trace of a chain keeps no curvature at the result
 	var err error
 	if plan.first, err = (GD{}).Plan(ctx, begin); err != nil {
 		return nil, err
