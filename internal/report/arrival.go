@@ -61,9 +61,8 @@ func (l *law) seeing(r *released, w *way, curved *mat.SymDense, weights, vary []
 }
 
 // possible returns second moments that the rows may have: rows is an estimate, to which as much noise is added as its
-// release had. The eigenvalues of every other one are corrected for that noise, unless curves are in the rows. The others
-// have directions along which rows hardly vary more often than the rows may have them: with few rows, and correlated
-// columns, the corrected ones alone would hide such directions.
+// release had. The eigenvalues of every other one are corrected for that noise, unless curves are in the rows: alone, these
+// would hide directions along which rows of correlated columns hardly vary.
 func possible(rows *mat.SymDense, known *structure, sigma float64) (list []*mat.SymDense, err error) {
 	d := rows.SymmetricDim()
 	coins := rand.New(rand.NewPCG(5, 6)) // fixed seed: the draws only approximate an expectation
@@ -142,7 +141,7 @@ func (a arrival) scaled() (list []arrival) {
 	}
 }
 
-// manyColumns is the number of features from which on the prior of a way may be smaller than the margin allows.
+// manyColumns is the number of features above which the least scale is below 1.
 const manyColumns = 20
 
 // variance returns the variance of the noise of a coordinate.

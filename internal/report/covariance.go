@@ -136,6 +136,14 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 	if reg != m.Regularizer().Smoothness() {
 		return nil, errors.New("the regularizer's curvature is not the same everywhere")
 	}
+	jumps := math.IsInf(m.Loss().Constants().Curvature.Hi, 0)
+	kinked, ok := m.Loss().(interface{ Slopes(dst, z, y []float64) })
+	if ok && jumps && m.Schema().Target().Kind == dataset.Number && l.LevelSigma == 0 {
+		s := []float64{0, 0}
+		if kinked.Slopes(s, []float64{-9, 9}, []float64{0, 0}); min(-s[0], s[1]) < leastTail*(s[1]-s[0]) {
+			return nil, errors.New("the density of targets at a quantile below .2 or above .8 is not released")
+		}
+	}
 	share := 1. // of the rows that are read
 	if known != nil && shared > 0 {
 		share = readShare(g.At(d-1, d-1)/(shared*shared), moment.Sigma/(shared*shared))
@@ -150,7 +158,7 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 		of, ok = marginsOf(m, g, weights, shared, share, value, 1, moment)
 	}
 	if !ok {
-		return nil, errors.New("how curved this loss is for these rows is not known from the releases" + uncurved(m.Schema().Target(), math.IsInf(m.Loss().Constants().Curvature.Hi, 0), value))
+		return nil, errors.New("how curved this loss is for these rows is not known from the releases" + uncurved(m.Schema().Target(), jumps, value))
 	}
 	var e, b mat.EigenSym
 	if !e.Factorize(shape, true) || !b.Factorize(of.at, true) {
@@ -446,8 +454,8 @@ func (l *law) linear() error {
 	return nil
 }
 
-// mostFollowed is the largest number of steps for which the recursion is computed.
-const mostFollowed = 20_000
+// mostFollowed is the most steps that the recursion follows, leastTail the least share of targets beyond a quantile.
+const mostFollowed, leastTail = 20_000, .2
 
 // seen estimates the eigenvalues of the rows' second moment from values, the eigenvalues of the released second moment.
 // Noise spreads eigenvalues, so the estimates are closer together than the values. Among all estimators that keep the

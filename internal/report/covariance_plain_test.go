@@ -139,9 +139,7 @@ func TestReleasedCurvatureTakesThePlaceOfTheRest(t *testing.T) {
 	e.Factorize(about, true)
 	metric := inference.Symmetric(newReleased(e, (*moment)(right.Moment)).power(-.5))
 	var h []float64
-	for _, v := range mat.DenseCopyOf(inference.Between(metric, w.second)).RawMatrix().Data {
-		h = append(h, v)
-	}
+	h = append(h, mat.DenseCopyOf(inference.Between(metric, w.second)).RawMatrix().Data...)
 	shared := 1 / w.schema.Scale()
 	level := func(v float64) func(l *law) {
 		return func(l *law) { l.Level, l.LevelSigma = v*shared*shared, .01*shared*shared }
@@ -163,7 +161,8 @@ func TestReleasedCurvatureTakesThePlaceOfTheRest(t *testing.T) {
 		t.Errorf("a curvature of 4: noise %v, %v for a curvature of 1", got.list[0].noiseSD, want.list[0].noiseSD)
 	}
 	for name, got := range map[string]explanation{
-		"the noise hides the released curvature": explained("absolute", "", level(.015)),
+		"the noise hides the released curvature":                                    explained("absolute", "", level(.015)),
+		"the density of targets at a quantile below .2 or above .8 is not released": explained("pinball(0.81)", "", func(*law) {}),
 		"how curved this loss is for these rows is not known from the releases: the mean weight of the rows is not released": explained(
 			"weighted(squared(2),row)", "v", func(*law) {}),
 	} {

@@ -63,7 +63,7 @@ func TestLostShards(t *testing.T) {
 		if !ok || charged.Folder != "out" {
 			t.Fatalf("%s: %v: must be a ChargedError of the folder", relation, err)
 		}
-		wantError(t, err, "shard 1: no worker for 300ms: must have one again within that time\n"+
+		wantError(t, err, "shard 1: no worker for 300ms: must have one again within that time; "+
 			"the whole budget stays charged in out/ledger.jsonl; stillpoint recover out saves the model in the journal there")
 		if entries, err := readLedger("out/ledger.jsonl"); err != nil || len(entries) != 2 || !(entries[0].Mu > 0) {
 			t.Errorf("%s: ledger %+v, %v", relation, entries, err)

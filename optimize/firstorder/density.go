@@ -16,8 +16,9 @@ import (
 type density struct{ charge float64 }
 
 // densityShare is the share of the steps' charges that pays for the mean curvature, and leastInside the least number of
-// deviations of its noise that a quarter of the records inside would have, at the widest half-width.
-const densityShare, leastInside, mostInside = .03, 2.5, .6
+// deviations of its noise that a quarter of the records inside would have, at the widest half-width. Nothing is
+// released of quantiles nearer to an end than leastTail, since the density changes much beside the kink.
+const densityShare, leastInside, mostInside, leastTail = .03, 2.5, .6, .2
 
 var halfWidths = [...]float64{.32, .12, .045}
 
@@ -27,17 +28,23 @@ func newDensity(p optimize.Problem, steps *float64) *density {
 	if !p.Explained || p.Kinked == nil || !narrows(p) || !p.Convex() || loss.RowWeighted(p.Kinked) || Diagonal(p) {
 		return nil
 	}
-	if p.Neighbours()*4*leastInside > p.Records*math.Sqrt(d.charge/float64(2*len(halfWidths))) {
+	if s := slopes(p.Kinked); min(-s[0], s[1]) < leastTail*(s[1]-s[0]) || p.Neighbours()*4*leastInside > p.Records*math.Sqrt(d.charge/float64(2*len(halfWidths))) {
 		return nil
 	}
 	*steps -= d.charge
 	return d
 }
 
+// slopes returns the slopes below and above a kink.
+func slopes(l loss.RankOne) []float64 {
+	s := []float64{0, 0}
+	l.Slopes(s, []float64{-9, 9}, []float64{0, 0})
+	return s
+}
+
 // see releases the curvature in the weight of the last feature, whose value is shared, and adds it to the trace.
 func (d *density) see(run *optimize.Run, p optimize.Problem, result *optimize.Result, shared float64) error {
-	slope := []float64{0, 0}
-	p.Kinked.Slopes(slope, []float64{-9, 9}, []float64{0, 0})
+	slope := slopes(p.Kinked)
 	last := len(result.W) - 1
 	for i, h := range halfWidths {
 		step := h / shared

@@ -27,9 +27,14 @@ func TestKinksTellTheirCurvature(t *testing.T) {
 			"wide residuals":   {1, func(*optimize.Problem) {}, 1},
 			"narrow residuals": {.02, func(*optimize.Problem) {}, 3},
 			"not stated":       {1, func(p *optimize.Problem) { p.Explained = false }, 0},
+			"a far quantile":   {1, func(p *optimize.Problem) { p.Kinked, _ = loss.Pinball(.81) }, 0},
 			"few records":      {1, func(p *optimize.Problem) { p.Mu /= 400 }, 0},
 		} {
-			own, l := skewed(t, 300, .01, false)
+			own, _ := skewed(t, 300, .01, false)
+			l, err := loss.Pinball(.79) // at .81 nothing is released
+			if err != nil {
+				t.Fatal(err)
+			}
 			b, err := account.NewBudget(4, 1e-6, relation)
 			if err != nil {
 				t.Fatal(err)
