@@ -35,6 +35,23 @@ func TestPerturbedReadsAsItsPage(t *testing.T) {
 	}
 }
 
+// TestTheoremSettlesTheRest tests that each setting that the theorem settles is refused beside it, and that others are not.
+func TestTheoremSettlesTheRest(t *testing.T) {
+	_, p := spikes(t, 300, account.ReplaceOne)
+	for key, c := range map[string]secondorder.Perturbed{
+		"gap": {Gap: .5}, "step scale": {StepScale: 1}, "period": {Period: 3}, "": {Steps: 7},
+	} {
+		c.Theorem, c.Output = true, optimize.Last
+		plan, err := c.Plan(context.Background(), p)
+		switch {
+		case key == "" && (err != nil || plan.Summary().Steps != 7):
+			t.Errorf("steps: %v", err)
+		case key != "" && (err == nil || !strings.Contains(err.Error(), ": "+key+": must not be set beside theorem")):
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}
+
 func replayPerturbed(t *testing.T, n int, relation account.Relation, c secondorder.Perturbed) {
 	t.Helper()
 	oracle, p := spikes(t, n, relation)
