@@ -313,7 +313,9 @@ func TestShardsRefused(t *testing.T) {
 		"shards: 0":     func(c *curator.Config) { c.Shards.Count = 0 },
 		"silence":       func(c *curator.Config) { c.Shards.Silence = -1 },
 		"silence = 3ns": func(c *curator.Config) { c.Shards.Silence, c.Shards.Patience = 3, 1 },
-		"silence = 99ms: must be between 100ms and": func(c *curator.Config) { c.Shards.Silence = 99 * time.Millisecond },
+		"silence = 99ms: must be between 100ms and": func(c *curator.Config) {
+			c.Shards.Silence, c.Shards.Patience = 99*time.Millisecond, 1
+		},
 		"silence = 720h":  func(c *curator.Config) { c.Shards.Silence, c.Shards.Patience = 30*24*time.Hour, 1 },
 		"patience":        func(c *curator.Config) { c.Shards.Patience = -1 },
 		"by its name":     func(c *curator.Config) { c.Loss = &loud{c.Loss.(loss.RankOne), 1} },
