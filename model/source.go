@@ -55,8 +55,7 @@ func (s Source) open(as dataset.CSV) (rows, error) {
 // tableRows reads the rows of a file or a stream.
 type tableRows struct{ *table.Reader }
 
-// For tells the reader which map m will encode the rows, so that the reader need not read columns that m does
-// not use.
+// For tells the reader which map m will encode the rows, so that the reader need not read columns that m does not use.
 func (r tableRows) For(m *dataset.Map) error { return table.For(r.Reader, m) }
 
 // heldRows reads rows from an iterator, Source.Cells.
@@ -94,13 +93,13 @@ type Prediction struct {
 	// predicts no probabilities.
 	Probabilities []float64
 	// Value is the predicted number or rate, in the target's units, or the risk of an event by the end of the time that
-	// is modelled; 0 if the target has classes. A number is clamped to the target's public bounds if the model is Clamped.
+	// is modelled; 0 if the target has classes. A number is clamped to the target's public bounds if the model is
+	// Clamped.
 	Value float64
 	// Interval is the confidence interval of Value, or of the probability of the second class. It is nil if
 	// the model has no intervals, states none for this row, or is of ordered classes (Predict has an interval for each).
 	Interval *Interval
-	// Margins are the margins from which the prediction was computed: one, or one for each
-	// class.
+	// Margins are the margins from which the prediction was computed: one, or one for each class.
 	Margins []float64
 }
 
@@ -182,9 +181,9 @@ type record struct {
 // checkEvery is the number of rows between two checks of the context.
 const checkEvery = 1024
 
-// scan encodes the rows of a table and calls visit for each, in order. where is a row filter; "" keeps every
-// row. by names a column of groups, "" none. If labelled is true, scan also encodes targets, and the table must have the target's column. An error
-// of visit, or a cancelled context, ends the scan.
+// scan encodes the rows of a table and calls visit for each, in order. where is a row filter; "" keeps every row. by
+// names a column of groups, "" none. If labelled is true, scan also encodes targets, and the table must have the
+// target's column. An error of visit, or a cancelled context, ends the scan.
 func (m *Model) scan(ctx context.Context, from Source, where, by string, labelled bool,
 	visit func(record) error) (err error) {
 	schema, err := m.schema.Where(where)

@@ -61,8 +61,8 @@ func (l *law) seeing(r *released, w *way, curved *mat.SymDense, weights, vary []
 }
 
 // possible returns second moments that the rows may have: rows is an estimate, to which as much noise is added as its
-// release had. The eigenvalues of every other one are corrected for that noise, unless curves are in the rows: alone, these
-// would hide directions along which rows of correlated columns hardly vary.
+// release had. The eigenvalues of every other moment are corrected for this noise, unless the rows have curves. Corrected
+// moments alone would hide directions along which rows of correlated columns hardly vary.
 func possible(rows *mat.SymDense, known *structure, sigma float64) (list []*mat.SymDense, err error) {
 	d := rows.SymmetricDim()
 	coins := rand.New(rand.NewPCG(5, 6)) // fixed seed: the draws only approximate an expectation

@@ -132,3 +132,29 @@ func TestRestIsAMean(t *testing.T) {
 		}
 	}
 }
+
+// TestPossibleMoments tests two kinds of possible moments for rows of 40 columns with equal variances. With noise added the
+// eigenvalues spread by more than half of the edge of the noise. Those of every other moment are corrected, and lie nearer
+// to the variance.
+func TestPossibleMoments(t *testing.T) {
+	const d, sigma = 40, .01
+	edge := sigma * math.Sqrt(2*d)
+	rows := mat.NewSymDense(d, nil)
+	for i := range d {
+		rows.SetSym(i, i, .5)
+	}
+	list, err := possible(rows, nil, sigma)
+	if err != nil || len(list) < 4 {
+		t.Fatalf("%d moments, %v", len(list), err)
+	}
+	for n, m := range list {
+		var e mat.EigenSym
+		if !e.Factorize(m, false) {
+			t.Fatal("no eigenvalues")
+		}
+		values := e.Values(nil)
+		if off := max(.5-values[0], values[d-1]-.5); (off < edge/2) != (n%2 == 0) {
+			t.Errorf("moment %d: an eigenvalue is %v off, the edge of the noise is %v", n, off, edge)
+		}
+	}
+}

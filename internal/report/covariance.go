@@ -301,8 +301,8 @@ func newReleased(e mat.EigenSym, m *moment) *released {
 	return r
 }
 
-// power returns M^p for the metric M^(-1/2), which is the identity for a run in no metric, and otherwise M = G_+ + ridge I, where G is the released second moment and G_+ is G with negative
-// eigenvalues set to 0.
+// power returns M^p, where the metric is M^(-1/2): M is the identity for a run in no metric, and otherwise G_+ + ridge I.
+// Here G is the released second moment, and G_+ is G with negative eigenvalues set to 0.
 func (r *released) power(p float64) *mat.Dense {
 	if r.plain {
 		p = 0

@@ -28,7 +28,8 @@ func newDensity(p optimize.Problem, steps *float64) *density {
 	if !p.Explained || p.Kinked == nil || !narrows(p) || !p.Convex() || loss.RowWeighted(p.Kinked) || Diagonal(p) {
 		return nil
 	}
-	if s := slopes(p.Kinked); min(-s[0], s[1]) < leastTail*(s[1]-s[0]) || p.Neighbours()*4*leastInside > p.Records*math.Sqrt(d.charge/float64(2*len(halfWidths))) {
+	if s := slopes(p.Kinked); min(-s[0], s[1]) < leastTail*(s[1]-s[0]) ||
+		p.Neighbours()*4*leastInside > p.Records*math.Sqrt(d.charge/float64(2*len(halfWidths))) {
 		return nil
 	}
 	*steps -= d.charge

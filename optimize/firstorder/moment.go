@@ -339,10 +339,10 @@ func (s *spectrum) plus(m []float64, weight, least float64) []float64 {
 //	lambda = over sqrt(2 excess(lambda)/gap).
 //
 // over is .5, and .35 for a fit that begins at a released base rate, times the ratio of the curvature there to its bound if
-// the rows have curves (lab/results/families.md). gap is an upper bound on the initial gap. excess(lambda) is the forecast of the excess risk that the noise
-// of the steps leaves. Momentum accumulates noise along directions in which the rows' second moment is below
-// lambda, and a larger lambda shortens the steps there. With a lambda below the solution, the noise would
-// raise the loss by more than the steps lower it. worth finds the solution by bisection of log lambda between
+// the rows have curves (lab/results/families.md). gap is an upper bound on the initial gap. excess(lambda) is the forecast
+// of the excess risk that the noise of the steps leaves. Momentum accumulates noise along directions in which the rows'
+// second moment is below lambda, and a larger lambda shortens the steps there. With a lambda below the solution, the noise
+// would raise the loss by more than the steps lower it. worth finds the solution by bisection of log lambda between
 // leastWorth and mostWorth. If it is outside these limits, worth returns the nearer limit.
 func worth(over, gap float64, excess func(lambda float64) float64) float64 {
 	lo, hi := math.Log(leastWorth), math.Log(mostWorth)
