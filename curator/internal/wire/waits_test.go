@@ -74,8 +74,8 @@ func TestWaitsForAWorker(t *testing.T) {
 	}
 }
 
-// served starts a worker at the other end of a link, whose answers a function returns; nil for none.
-func served(t *testing.T, answers func(request) *result) *link {
+// served starts a worker with some rows at the other end of a link, whose answers a function returns; nil for none.
+func served(t *testing.T, rows int, answers func(request) *result) *link {
 	near, far := net.Pipe()
 	worker := newConn(far)
 	t.Cleanup(worker.close)
@@ -88,7 +88,7 @@ func served(t *testing.T, answers func(request) *result) *link {
 				return
 			}
 			if id, body, err := readNumber(body); k == ask && err == nil {
-				if q, err := readRequest(body, 0); err == nil {
+				if q, err := readRequest(body, rows); err == nil {
 					if r := answers(q); r != nil {
 						worker.send(answer, numbered(id, r.body()))
 					}
@@ -113,7 +113,7 @@ func TestATellingThatFails(t *testing.T) {
 		"silent":  {want: context.DeadlineExceeded.Error()},
 	} {
 		told := 0
-		l := served(t, func(q request) *result { told++; return c.answer })
+		l := served(t, 0, func(q request) *result { told++; return c.answer })
 		l.gone = c.gone
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		if name == "silent" {
@@ -145,7 +145,7 @@ func TestTagsInMessages(t *testing.T) {
 	} {
 		var counts []int
 		next := 0
-		l := served(t, func(q request) *result {
+		l := served(t, c.tags, func(q request) *result {
 			if q.what != asksTags || q.from != next {
 				t.Errorf("asked for %d tags from %d: must be from %d", q.count, q.from, next)
 			}
