@@ -103,62 +103,22 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 	if err != nil {
 		return nil, err
 	}
-	about, err := moment.symmetric()
+	about, g, shape, err := moment.matrices()
+	if err == nil {
+		err = l.suits(m, len(weights), g.SymmetricDim())
+	}
 	if err != nil {
-		return nil, err
-	}
-	g, shape := about, about // g: second moment about 0; shape: the matrix that gives the metric
-	if n := len(moment.Mean); n > 0 {
-		if n != about.SymmetricDim() || !(moment.MeanWeight >= 1 && moment.MeanWeight < mostMoment) {
-			return nil, fmt.Errorf("the mean row has %d features and the weight %v", n, moment.MeanWeight)
-		}
-		for j, v := range moment.Mean {
-			if !(math.Abs(v) <= 1) {
-				return nil, fmt.Errorf("feature %d of the mean row is %v: no row is longer than 1", j+1, v)
-			}
-		}
-		if g, shape, err = moment.about(about); err != nil {
-			return nil, err
-		}
-	}
-	if err := l.linear(); err != nil {
 		return nil, err
 	}
 	d := g.SymmetricDim()
 	k := len(weights) / d
-	if k*d != len(weights) {
-		return nil, errors.New("no covariance is worked out beside thresholds")
-	}
-	if k*d > mostCovariance {
-		return nil, fmt.Errorf("of %d weights no covariance is worked out: at most of %d", len(weights), mostCovariance)
-	}
-	reg := m.Regularizer().Convexity()
-	if reg != m.Regularizer().Smoothness() {
-		return nil, errors.New("the regularizer's curvature is not the same everywhere")
-	}
-	jumps := math.IsInf(m.Loss().Constants().Curvature.Hi, 0)
-	kinked, ok := m.Loss().(interface{ Slopes(dst, z, y []float64) })
-	if ok && jumps && m.Schema().Target().Kind == dataset.Number && l.LevelSigma == 0 {
-		s := []float64{0, 0}
-		if kinked.Slopes(s, []float64{-9, 9}, []float64{0, 0}); min(-s[0], s[1]) < leastTail*(s[1]-s[0]) {
-			return nil, errors.New("the density of targets at a quantile below .2 or above .8 is not released")
-		}
-	}
 	share := 1. // of the rows that are read
 	if known != nil && shared > 0 {
 		share = readShare(g.At(d-1, d-1)/(shared*shared), moment.Sigma/(shared*shared))
 	}
-	if l.LevelSigma > 0 && shared > 0 {
-		if level = l.Level / (shared * shared * share); !(l.Level > 2*l.LevelSigma && level < mostMoment) {
-			return nil, errors.New("the noise hides the released curvature")
-		}
-	}
-	of, ok := marginsOf(m, g, weights, shared, share, value, level, moment)
-	if !ok && l.Moment != nil && l.Curvature != nil { // seenCurvature tells the second derivative
-		of, ok = marginsOf(m, g, weights, shared, share, value, 1, moment)
-	}
-	if !ok {
-		return nil, errors.New("how curved this loss is for these rows is not known from the releases" + uncurved(m.Schema().Target(), jumps, value))
+	of, err := l.margins(m, g, weights, shared, share, value, level, moment)
+	if err != nil {
+		return nil, err
 	}
 	var e, b mat.EigenSym
 	if !e.Factorize(shape, true) || !b.Factorize(of.at, true) {
@@ -166,24 +126,9 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 	}
 	metric := newReleased(e, moment)
 	metric.plain = l.Moment == nil
-	rows := metric.rows()
-	if len(moment.Mean) > 0 {
-		if !e.Factorize(about, true) {
-			return nil, errNoEigenvalues
-		}
-		mean := mat.NewVecDense(d, moment.Mean)
-		rows = newReleased(e, moment).rows()
-		rows.SymRankOne(rows, 1, mean)
-	}
-	if known != nil {
-		if len(known.hats) > 0 {
-			rows.CopySym(g)
-			for j, v := range moment.Mean {
-				rows.SetSym(j, d-1, v*known.shared)
-			}
-		}
-		known.shared, known.plain = known.shared*math.Sqrt(share), metric.plain
-		known.impose(rows, moment.Sigma)
+	rows, err := metric.rowsWith(known, about, g, share)
+	if err != nil {
+		return nil, err
 	}
 	c := &covariance{mix: new(mat.Dense)}
 	b.VectorsTo(c.mix)
@@ -213,7 +158,7 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 				of.tilt(out, rows, along.RawRowView(n), mix, share*shared, share)
 			}
 			for j := range d {
-				out.SetSym(j, j, out.At(j, j)+reg)
+				out.SetSym(j, j, out.At(j, j)+m.Regularizer().Convexity())
 			}
 			return out
 		}
@@ -233,6 +178,70 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 		c.ways = append(c.ways, w)
 	}
 	return c, nil
+}
+
+// matrices returns the released second moment about the mean row, or about zero if no mean row is released, the one about
+// zero, and the matrix from which the metric is computed.
+func (m *moment) matrices() (about, g, shape *mat.SymDense, err error) {
+	if about, err = m.symmetric(); err != nil || len(m.Mean) == 0 {
+		return about, about, about, err
+	}
+	if len(m.Mean) != about.SymmetricDim() || !(m.MeanWeight >= 1 && m.MeanWeight < mostMoment) {
+		return nil, nil, nil, fmt.Errorf("the mean row has %d features and the weight %v", len(m.Mean), m.MeanWeight)
+	}
+	for j, v := range m.Mean {
+		if !(math.Abs(v) <= 1) {
+			return nil, nil, nil, fmt.Errorf("feature %d of the mean row is %v: no row is longer than 1", j+1, v)
+		}
+	}
+	g, shape, err = m.about(about)
+	return about, g, shape, err
+}
+
+// suits returns an error if the covariance is not worked out for such a run, with a number of weights and of features.
+func (l *law) suits(m *model.Model, weights, features int) error {
+	if err := l.linear(); err != nil {
+		return err
+	}
+	switch {
+	case weights%features != 0:
+		return errors.New("no covariance is worked out beside thresholds")
+	case weights > mostCovariance:
+		return fmt.Errorf("of %d weights no covariance is worked out: at most of %d", weights, mostCovariance)
+	case m.Regularizer().Convexity() != m.Regularizer().Smoothness():
+		return errors.New("the regularizer's curvature is not the same everywhere")
+	}
+	kinked, ok := m.Loss().(interface{ Slopes(dst, z, y []float64) })
+	if ok && slopeJumps(m) && m.Schema().Target().Kind == dataset.Number && l.LevelSigma == 0 {
+		s := []float64{0, 0}
+		if kinked.Slopes(s, []float64{-9, 9}, []float64{0, 0}); min(-s[0], s[1]) < leastTail*(s[1]-s[0]) {
+			return errors.New("the density of targets at a quantile below .2 or above .8 is not released")
+		}
+	}
+	return nil
+}
+
+// slopeJumps reports whether the slope of the model's loss jumps.
+func slopeJumps(m *model.Model) bool { return math.IsInf(m.Loss().Constants().Curvature.Hi, 0) }
+
+// margins returns the second derivative of the loss in the margins. level is the one that a curvature released by a run
+// in no metric tells. share is the share of the rows that are read; the other parameters are those of covariance.
+func (l *law) margins(m *model.Model, g *mat.SymDense, weights []float64, shared, share, value, level float64,
+	moment *moment) (*margins, error) {
+	if l.LevelSigma > 0 && shared > 0 {
+		if level = l.Level / (shared * shared * share); !(l.Level > 2*l.LevelSigma && level < mostMoment) {
+			return nil, errors.New("the noise hides the released curvature")
+		}
+	}
+	of, ok := marginsOf(m, g, weights, shared, share, value, level, moment)
+	if !ok && l.Moment != nil && l.Curvature != nil { // seenCurvature tells the second derivative
+		of, ok = marginsOf(m, g, weights, shared, share, value, 1, moment)
+	}
+	if !ok {
+		return nil, errors.New("how curved this loss is for these rows is not known from the releases" +
+			uncurved(m.Schema().Target(), slopeJumps(m), value))
+	}
+	return of, nil
 }
 
 // rowMoment returns the released second moment of the rows. A run in no metric has released the curvature at its result
@@ -324,6 +333,32 @@ func (r *released) with(value func(i int) float64) *mat.Dense {
 func (r *released) rows() *mat.SymDense {
 	values := seen(r.values, r.Sigma)
 	return inference.Symmetric(r.with(func(i int) float64 { return values[i] }))
+}
+
+// rowsWith returns an estimate of the second moment of the rows that has the structure known, or any if known is nil. about
+// and g are the released matrices, and share is the share of the rows that are read.
+func (r *released) rowsWith(known *structure, about, g *mat.SymDense, share float64) (*mat.SymDense, error) {
+	rows := r.rows()
+	if len(r.Mean) > 0 {
+		var e mat.EigenSym
+		if !e.Factorize(about, true) {
+			return nil, errNoEigenvalues
+		}
+		rows = newReleased(e, r.moment).rows()
+		rows.SymRankOne(rows, 1, mat.NewVecDense(len(r.Mean), r.Mean))
+	}
+	if known == nil {
+		return rows, nil
+	}
+	if len(known.hats) > 0 {
+		rows.CopySym(g)
+		for j, v := range r.Mean {
+			rows.SetSym(j, g.SymmetricDim()-1, v*known.shared)
+		}
+	}
+	known.shared, known.plain = known.shared*math.Sqrt(share), r.plain
+	known.impose(rows, r.Sigma)
+	return rows, nil
 }
 
 // draws returns random changes of (G_+ + ridge I)^-1, in the basis of the eigenvectors of G, where G is the released
