@@ -303,9 +303,6 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
-	if c.spent > 0 {
-		left = c.without(left, c.spent)
-	}
 	hazards, left, err := base.hazards(left, l)
 	if err != nil {
 		return nil, Planned{}, nil, err
@@ -458,7 +455,7 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	}
 	planned.begin = func(ctx context.Context, p Planned, released Base) (Planned, error) {
 		begins := begins(released)
-		less, err := base.simpler(o.Effective, begins.Signal()/begins.Effective(), ranks, l)
+		less, err := base.simpler(o.Effective, begins.Signal()/begins.Effective(), l)
 		if err != nil {
 			return p, err
 		}
@@ -467,7 +464,6 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 			if err != nil {
 				return p, err
 			}
-			next.Ranks = p.Ranks
 			return next.Begin(ctx, released)
 		}
 		if effects == nil {
