@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -304,10 +305,15 @@ func (e *Estimate) Allowance(moment mat.Symmetric, curvature float64, ahead []fl
 // regression on the column. With D the change of the margin of x by the step and A its change by the predicted step
 // ahead, at the middle of which the curvature was released, the remainder of the margin is at most
 // bend D (D - A)/2, and D^3/24 if there is a predicted step. bend is a bound on the relative change of the loss's second derivative between two margins.
-// intercept is the value of the last column in every row.
-func (e *Estimate) Allowances(s *Shape, intercept float64, bend func(from, to float64) float64, ahead []float64) []float64 {
+// intercept is the value of the last column in every row. For several classes s is the shape of the rows, D and A are the
+// lengths of the changes of the margins V'W x ([Shape.Classes]), and the difference of two margins is sqrt 2 times as long.
+func (e *Estimate) Allowances(s *Shape, intercept float64, bend func(from, to []float64) float64, ahead []float64) []float64 {
 	k := len(s.Columns)
-	out := make([]float64, k)
+	out := make([]float64, len(e.B))
+	longer := 1.
+	if len(out) > k {
+		longer = math.Sqrt2
+	}
 	if e.Method == NotIdentified {
 		return out
 	}
@@ -316,7 +322,19 @@ func (e *Estimate) Allowances(s *Shape, intercept float64, bend func(from, to fl
 		z.MulVec(s.Metric, x)
 		return z
 	}
-	dot := func(z *mat.VecDense, of []float64) float64 { return mat.Dot(z, mat.NewVecDense(k, of)) }
+	dots := func(z *mat.VecDense, of []float64) (list []float64) {
+		for ; len(of) > 0; of = of[k:] {
+			list = append(list, mat.Dot(z, mat.NewVecDense(k, of[:k:k])))
+		}
+		return list
+	}
+	spread := func(z *mat.VecDense, of *mat.SymDense) (sum float64) {
+		for at := 0; at < len(out); at += k {
+			sum += mat.Inner(z, of.SliceSym(at, at+k), z)
+		}
+		return sum
+	}
+	square := func(v []float64) float64 { return floats.Dot(v, v) }
 	for j := range k - 1 {
 		mean := s.Moment.At(j, k-1) / intercept
 		variance := s.Moment.At(j, j) - mean*mean
@@ -333,15 +351,19 @@ func (e *Estimate) Allowances(s *Shape, intercept float64, bend func(from, to fl
 			x.SetVec(i, of+(s.Moment.At(i, j)-of*mean)/variance*(bound-mean))
 		}
 		z := along(x)
-		to, moved, noise := dot(z, e.B), dot(z, e.Step), mat.Inner(z, e.StepCovariance, z)
-		far := max(0, moved*moved-noise)
+		to, moved, noise := dots(z, e.B), dots(z, e.Step), spread(z, e.StepCovariance)
+		far := max(0, square(moved)-noise)
 		left, cubic := far, 0.
 		if ahead != nil {
-			cubic = math.Pow(far, 1.5) / 24 // no loss of a link function here has a fourth derivative above its second
-			left = min(far, math.Pow(moved-dot(z, ahead), 2)+noise-mat.Inner(z, e.Sampling, z))
+			cubic = math.Pow(longer*longer*far, 1.5) / 24 // no loss of a link function here has a fourth derivative above its second
+			left = min(far, square(floats.SubTo(make([]float64, len(to)), moved, dots(z, ahead)))+noise-spread(z, e.Sampling))
 		}
 		jump := math.Abs(bound-mean) + variance/math.Abs(bound-mean)
-		out[j] = (.5*bend(to-moved, to)*math.Sqrt(far*left) + cubic) / jump
+		from := floats.SubTo(make([]float64, len(to)), to, moved)
+		most := (.5*longer*bend(from, to)*math.Sqrt(far*left) + cubic) / jump
+		for at := j; at < len(out); at += k {
+			out[at] = most
+		}
 	}
 	return out
 }
