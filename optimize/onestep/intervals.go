@@ -32,9 +32,8 @@ const (
 	// begins at the released base rate. Its coefficients are those of the row and the gaps between thresholds, in which the loss is
 	// convex.
 	Ordered
-	// Softmax is for several classes without an order: the ratio is at most sqrt 2 (1 - 2p) along a unit vector of margins, for
-	// the smallest probability p of a class, taken at the mean margins. Its coefficients are those of each class against the
-	// first.
+	// Softmax is for several classes without an order. Its coefficients are those of each class against the first, and the
+	// third derivative is that of the probabilities at the mean margins ([inference.Fit.OfClasses]).
 	Softmax
 )
 

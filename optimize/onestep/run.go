@@ -355,62 +355,48 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 		fit.Remainders = e.Allowances(r.rows, r.Intercept, r.curvatureBetween, next)
 	}
 	if r.Curvature == Softmax {
-		fit.OfClasses(p.Shape.Margins, r.Features)
+		fit.OfClasses(e, r.rows, r.margins(), next, r.Features)
 	}
 	return fit, nil
 }
 
 // curvatureBetween returns the largest ratio of the third derivative's absolute value to the second derivative between
-// two margins, or two vectors of margins in the coordinates of [inference.Shape.Classes].
-func (r *state) curvatureBetween(from, to []float64) float64 {
+// two margins.
+func (r *state) curvatureBetween(from, to float64) float64 {
 	switch r.Curvature {
 	case Ordered:
 		b := r.Problem().Beyond
-		return max(b.Bend(r.w, from[0]), b.Bend(r.w, to[0]))
+		return max(b.Bend(r.w, from), b.Bend(r.w, to))
 	case Exponential, Relative:
 		return 1
-	case Softmax:
-		return max(bend(inference.Margins(from)), bend(inference.Margins(to)))
 	}
-	return math.Tanh(max(math.Abs(from[0]), math.Abs(to[0])) / 2)
-}
-
-// bend returns a bound on the ratio of the third derivative of softmax loss to the second along a unit vector v, at the margins
-// z: of the third central moment of the numbers v_j under the probabilities p_j to their variance. Where the v_j have two
-// values, at a distance of at most sqrt 2 and with probabilities q and 1 - q, it is at most sqrt 2 |1 - 2q|, and q is at least
-// the smallest p_j. The bound is taken for other vectors, too.
-func bend(z []float64) float64 {
-	top, sum := slices.Max(z), 0.
-	for _, v := range z {
-		sum += math.Exp(v - top)
-	}
-	return math.Sqrt2 * (1 - 2*math.Exp(slices.Min(z)-top)/sum)
+	return math.Tanh(max(math.Abs(from), math.Abs(to)) / 2)
 }
 
 // curvature returns the ratio of the third derivative's absolute value to the second derivative of the loss (see
 // [Curvature]), at the mean margin of the estimate.
 func (r *state) curvature() float64 {
-	if r.Curvature == Exponential || r.Curvature == Relative {
-		return 1
-	} else if r.Curvature == Flat {
-		return 0
-	}
-	// The intercept's row of the second moment is the mean row times the intercept.
-	d, last := r.metric.Dim(), r.Features-1
-	mean := r.moment[last*d : last*d+r.Features]
-	margins := []float64{}
-	for at := 0; at+r.Features <= len(r.w); at += r.Features {
-		z := 0.
-		for j, v := range mean {
-			z += r.w[at+j] * v / r.Intercept
-		}
-		margins = append(margins, z)
-	}
 	switch r.Curvature {
-	case Softmax:
-		return bend(margins)
+	case Exponential, Relative:
+		return 1
+	case Logistic:
+		return math.Abs(math.Tanh(r.margins()[0] / 2))
 	case Ordered:
-		return r.Problem().Beyond.Bend(r.w, margins[0])
+		return r.Problem().Beyond.Bend(r.w, r.margins()[0])
 	}
-	return math.Abs(math.Tanh(margins[0] / 2))
+	return 0
+}
+
+// margins returns the margins of the mean row at the present point: for each class, or one.
+func (r *state) margins() (list []float64) {
+	// The intercept's row of the second moment is the mean row times the intercept.
+	mean := r.moment[(r.Features-1)*r.metric.Dim():]
+	for at := 0; at+r.Features <= len(r.w); at += r.Features {
+		var margin float64
+		for j, w := range r.w[at : at+r.Features] {
+			margin += w * mean[j] / r.Intercept
+		}
+		list = append(list, margin)
+	}
+	return list
 }
