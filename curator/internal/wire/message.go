@@ -93,15 +93,15 @@ func (s *setup) code(c *codec.Codec) error {
 	return nil
 }
 
-// holds is the body of the message ready, by which a worker reports that it holds its rows.
-type holds struct {
+// readyMessage is the body of the message ready, by which a worker reports that it holds its rows.
+type readyMessage struct {
 	rows, dim int
 	digest    Digest
 }
 
-func (h holds) body() []byte { return written(&h) }
+func (h readyMessage) body() []byte { return written(&h) }
 
-func (h *holds) code(c *codec.Codec) error {
+func (h *readyMessage) code(c *codec.Codec) error {
 	c.Count(&h.rows, math.MaxInt32)
 	c.Count(&h.dim, math.MaxInt32)
 	c.Bytes(h.digest[:])
