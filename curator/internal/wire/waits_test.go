@@ -121,7 +121,7 @@ func TestATellingThatFails(t *testing.T) {
 		}
 		defer cancel()
 		for range 2 {
-			if err := l.refined(ctx, &form{configuration: []byte("{}"), dim: 3}); err == nil || err.Error() != c.want {
+			if err := l.refined(ctx, &rowForm{configuration: []byte("{}"), dim: 3}); err == nil || err.Error() != c.want {
 				t.Errorf("%s: %v: must be %q", name, err, c.want)
 			}
 		}
@@ -157,11 +157,11 @@ func TestTagsInMessages(t *testing.T) {
 			return &result{sum: tagNumbers(tags)}
 		})
 		s := &Shards{config: Config{Patience: time.Minute}, broken: make(chan struct{})}
-		s.form.Store(new(form))
+		s.form.Store(new(rowForm))
 		for range c.partitions {
 			s.parts = append(s.parts, new(part))
 		}
-		s.parts[c.partitions/2] = &part{links: []*link{l}, changed: make(chan struct{}), holds: holds{rows: c.tags}}
+		s.parts[c.partitions/2] = &part{links: []*link{l}, changed: make(chan struct{}), holds: readyMessage{rows: c.tags}}
 		if err := s.disjoint(t.Context()); err != nil || !slices.Equal(counts, c.want) {
 			t.Errorf("%d partitions: %v, asked for %v tags: must be %v", c.partitions, err, counts, c.want)
 		}
@@ -185,8 +185,8 @@ func TestTagsThatDoNotArrive(t *testing.T) {
 			return &result{sum: tagNumbers(tags)}
 		})
 		s := &Shards{config: Config{Patience: time.Minute}, broken: make(chan struct{})}
-		s.form.Store(new(form))
-		s.parts = []*part{{links: []*link{l}, changed: make(chan struct{}), holds: holds{rows: 100_000}}}
+		s.form.Store(new(rowForm))
+		s.parts = []*part{{links: []*link{l}, changed: make(chan struct{}), holds: readyMessage{rows: 100_000}}}
 		err := s.disjoint(t.Context()) // two messages
 		if (err == nil) != (fails == 2) || err != nil && err.Error() != refuses.Error() {
 			t.Errorf("%d messages of tags arrive: %v", fails, err)
