@@ -121,7 +121,7 @@ func TestATellingThatFails(t *testing.T) {
 		}
 		defer cancel()
 		for range 2 {
-			if err := l.refined(ctx, &form{configuration: []byte("{}"), dim: 3}); err == nil || err.Error() != c.want {
+			if err := l.refined(ctx, &rowForm{configuration: []byte("{}"), dim: 3}); err == nil || err.Error() != c.want {
 				t.Errorf("%s: %v: must be %q", name, err, c.want)
 			}
 		}
@@ -161,7 +161,7 @@ func TestTagsInMessages(t *testing.T) {
 		for range c.partitions {
 			s.parts = append(s.parts, new(part))
 		}
-		s.parts[c.partitions/2] = &part{links: []*link{l}, changed: make(chan struct{}), holds: holds{rows: c.tags}}
+		s.parts[c.partitions/2] = &part{links: []*link{l}, changed: make(chan struct{}), holds: readyMessage{rows: c.tags}}
 		if err := s.disjoint(t.Context()); err != nil || !slices.Equal(counts, c.want) {
 			t.Errorf("%d partitions: %v, asked for %v tags: must be %v", c.partitions, err, counts, c.want)
 		}
