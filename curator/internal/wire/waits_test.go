@@ -157,7 +157,7 @@ func TestTagsInMessages(t *testing.T) {
 			return &result{sum: tagNumbers(tags)}
 		})
 		s := &Shards{config: Config{Patience: time.Minute}, broken: make(chan struct{})}
-		s.form.Store(new(form))
+		s.form.Store(new(rowForm))
 		for range c.partitions {
 			s.parts = append(s.parts, new(part))
 		}
