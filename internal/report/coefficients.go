@@ -28,7 +28,10 @@ func (f *Fit) score() (unit string, odds bool) {
 	if f.thresholds() != nil {
 		return "log-odds of a higher class", true
 	}
-	if len(target.Classes) > 2 {
+	switch {
+	case len(target.Classes) > 2 && f.Model.Inference() != nil:
+		return "log-odds of each class against “" + target.Classes[0] + "”", true
+	case len(target.Classes) > 2:
 		return "log-odds against the mean of all classes", false
 	}
 	if o, err := f.Model.Output(); err == nil && o == model.Probability {

@@ -219,7 +219,7 @@ var testLocal = map[string][]string{
 	"internal/repotest": {"account/mechanism", "dataset", "internal/repotest/face", "internal/repotest/size",
 		"internal/train"},
 	"internal/durable": {"internal/durable/durabletest"},
-	"internal/train":   {"curator/simulate", "internal/train/trialtest"},
+	"internal/train":   {"curator/simulate", "internal/train/trialtest", "optimizetest"},
 }
 
 var testOthers = []string{

@@ -30,6 +30,7 @@ type journalContent struct {
 	step       int // number of the step after which weights is the iterate
 	weights    []float64
 	base       *optimize.Base
+	ranked     bool // the schema was refined
 	simpler    bool // a simpler family took the place of the head's when the base rate was released
 	measured   *optimize.Measured
 	compared   *optimize.Compared
@@ -276,6 +277,9 @@ func (t *journalContent) take(r record) error {
 		t.base, t.head.Plan = &r.Begun.Base, r.Begun.Plan
 		if r.Begun.Family != nil {
 			t.head.Family, t.head.Features, t.simpler = r.Begun.Family, "", true
+			if r.Begun.Family.Name == train.Lines && !t.ranked {
+				t.head.Ranks = nil // none are released: runs of two classes begin before (earlier versions, after them)
+			}
 		}
 	case r.Measured != nil:
 		t.measured = r.Measured
@@ -292,7 +296,7 @@ func (t *journalContent) take(r record) error {
 			r.Refined.Dim() != t.head.Schema.Dim()) {
 			return errOrder
 		}
-		t.head.Schema = r.Refined
+		t.head.Schema, t.ranked = r.Refined, true
 		n, err := t.head.Parameters()
 		t.parameters = n
 		return err

@@ -319,15 +319,24 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	oracle := &recorder{session: session, log: log, store: store}
 	var result optimize.Result
 	var runErr error
-	if planned.Ranks != nil {
+	begin := func() {
+		if runErr == nil && planned.Base != nil {
+			c, runErr = c.begun(ctx, p, oracle, fitted, &h)
+			planned, r.Run.Plan, r.Run.Base = p.planned, p.planned.Summary, fitted.Base
+		}
+	}
+	early := planned.BeginsEarly(p.loss)
+	if early {
+		begin()
+	}
+	if runErr == nil && planned.Ranks != nil {
 		c, h, runErr = c.ranked(ctx, oracle, fitted, h, p.loss)
 	}
 	if runErr == nil && planned.Hazards != nil {
 		c, h, runErr = c.hazarded(ctx, oracle, p, fitted, h)
 	}
-	if runErr == nil && planned.Base != nil {
-		c, runErr = c.begun(ctx, p, oracle, fitted, &h)
-		planned, r.Run.Plan, r.Run.Base = p.planned, p.planned.Summary, fitted.Base
+	if !early {
+		begin()
 	}
 	if runErr == nil {
 		result, h.Schema, runErr = c.run(ctx, p, oracle, fitted.watch(oracle, o.Step))

@@ -318,9 +318,6 @@ func (d *draft) divide(context.Context) (err error) {
 	if d.Ranks, d.left, err = d.given.ranking(d.whole, d.loss); err != nil {
 		return err
 	}
-	if d.c.spent > 0 {
-		d.left = d.c.without(d.left, d.c.spent)
-	}
 	if d.Hazards, d.left, err = d.given.hazards(d.left, d.loss); err != nil {
 		return err
 	}
@@ -475,7 +472,7 @@ func (d *draft) describe(ctx context.Context) (err error) {
 // planAt returns the plan p, made again for the released base rate: with a simpler family if p's has too little signal.
 func (d *draft) planAt(ctx context.Context, p Planned, released Base) (Planned, error) {
 	problem := d.startingAt(released)
-	less, err := d.given.simpler(d.summary().Effective, problem.Signal()/problem.Effective(), d.Ranks, d.loss)
+	less, err := d.given.simpler(d.summary().Effective, problem.Signal()/problem.Effective(), d.loss)
 	if err != nil {
 		return p, err
 	}
@@ -484,7 +481,6 @@ func (d *draft) planAt(ctx context.Context, p Planned, released Base) (Planned, 
 		if err != nil {
 			return p, err
 		}
-		next.Ranks = p.Ranks
 		return next.Begin(ctx, released)
 	}
 	if d.effects == nil {

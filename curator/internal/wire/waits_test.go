@@ -167,3 +167,33 @@ func TestTagsInMessages(t *testing.T) {
 		}
 	}
 }
+
+// TestTagsThatDoNotArrive tests that a comparison of units ends with the error of a worker that refuses to send its tags,
+// the first of them or later ones: tags that are not compared may be of a unit that another partition has, too.
+func TestTagsThatDoNotArrive(t *testing.T) {
+	refuses := errors.New("no tags")
+	for fails := range 3 {
+		messages := 0
+		l := served(t, 100_000, func(q request) *result {
+			if messages++; messages > fails {
+				return &result{err: refuses}
+			}
+			var tags []Tag
+			for i := range q.count {
+				tags = append(tags, Tag{uint64(q.from + i), 7})
+			}
+			return &result{sum: tagNumbers(tags)}
+		})
+		s := &Shards{config: Config{Patience: time.Minute}, broken: make(chan struct{})}
+		s.form.Store(new(rowForm))
+		s.parts = []*part{{links: []*link{l}, changed: make(chan struct{}), holds: readyMessage{rows: 100_000}}}
+		err := s.disjoint(t.Context()) // two messages
+		if (err == nil) != (fails == 2) || err != nil && err.Error() != refuses.Error() {
+			t.Errorf("%d messages of tags arrive: %v", fails, err)
+		}
+		c := &cursor{of: s.parts[0]}
+		if more, err := c.fetch(t.Context(), s, 1); more || err == nil {
+			t.Errorf("a tag that is refused: %v, %v", more, err)
+		}
+	}
+}
