@@ -498,7 +498,7 @@ func (f *Fit) covariance(lift lifted) (*covariance, error) {
 	if x, ok := structureOf(s); ok && lift.size == 0 {
 		known = &x
 	}
-	return (*law)(l).covariance(f.Model, weights, start, shared, f.meanLoss(), known)
+	return (*trace)(l).covariance(f.Model, weights, start, shared, f.meanLoss(), known)
 }
 
 // meanLoss returns the released mean loss of the fit. It returns 0 if the mean loss was not released or is

@@ -107,10 +107,6 @@ var layers = map[string]struct {
 		"github.com/andybalholm/brotli", "github.com/pierrec/lz4/v4"}},
 	"stationarity": {local: []string{"internal/vector", "loss"},
 		others: []string{"gonum.org/v1/gonum"}},
-	"internal/audit": {local: []string{"account/mechanism", "internal/vector", "account", "loss", "internal/spline", "internal/targetpair", "query",
-		"dataset", "optimize",
-		"curator/simulate", "internal/train"},
-		others: []string{"gonum.org/v1/gonum"}},
 	"internal/report": {local: []string{"internal/vector", "account/mechanism", "internal/targetpair", "internal/describe", "internal/spline", "internal/synthetic", "internal/inference", "internal/regularfile", "account",
 		"model", "certificate", "dataset", "internal/runrecord", "internal/ledgerfile", "internal/safetext"},
 		others: []string{"gonum.org/v1/gonum"}},
@@ -135,7 +131,7 @@ var layers = map[string]struct {
 	"export": {local: []string{"internal/vector", "loss", "dataset", "model", "internal/safetext",
 		"internal/effects", "internal/repromath", "internal/spline", "internal/targetpair"}},
 	"cmd/stillpoint": {local: []string{"internal/vector", "account/mechanism", "", "internal/columnname", "internal/fitting", "internal/means", "internal/yamltext", "internal/inference", "internal/regularfile",
-		"export", "internal/crashsafe", "budget", "budget/stores", "internal/train", "internal/runfolder", "internal/audit",
+		"export", "internal/crashsafe", "budget", "budget/stores", "internal/train", "internal/runfolder",
 		"internal/rehearsal", "internal/report", "model",
 		"certificate", "dataset", "account", "internal/table", "internal/safetext", "internal/sshsig", "internal/inspect"},
 		others: []string{"github.com/alecthomas/kong", "golang.org/x/term"}},
@@ -224,7 +220,6 @@ var testLocal = map[string][]string{
 		"internal/train"},
 	"internal/durable": {"internal/durable/durabletest"},
 	"internal/train":   {"curator/simulate", "internal/train/trialtest"},
-	"internal/audit":   {"internal/audit/testdata/naive", "internal/train/trialtest", "internal/testloss", "optimize/firstorder"},
 }
 
 var testOthers = []string{
@@ -275,7 +270,6 @@ var inspectors = map[string][]string{
 	"curator/simulate":                   {"runtime"},
 	"curator/internal/engine":            {"golang.org/x/sys/cpu"}, // which instructions the processor has
 	"curator/internal/row":               {"golang.org/x/sys/cpu"}, // which instructions the processor has
-	"internal/audit":                     {"reflect"},              // simulated sessions only
 	"internal/repromath":                 {"golang.org/x/sys/cpu"}, // which instructions the processor has
 	"internal/simd":                      {"golang.org/x/sys/cpu"}, // which instructions the processor has
 	"curator/internal/engine/enginetest": {"runtime/debug"},        // how often tests collect garbage
@@ -602,12 +596,11 @@ func TestLayersRefuse(t *testing.T) {
 	}
 }
 
-// TestSimulationStaysOut: only audits, rehearsals of plans and tests may import simulated sessions.
+// TestSimulationStaysOut: only rehearsals of plans, tests and the laboratory may import simulated sessions.
 func TestSimulationStaysOut(t *testing.T) {
 	t.Chdir(root)
 	for name, p := range sources(t) {
-		if name != "internal/audit" && name != "internal/rehearsal" &&
-			slices.Contains(p.imports, module+"/curator/simulate") {
+		if name != "internal/rehearsal" && slices.Contains(p.imports, module+"/curator/simulate") {
 			t.Errorf("%s imports curator/simulate", name)
 		}
 	}

@@ -21,7 +21,7 @@ func forged(t *testing.T, journal, old, replacement string) string {
 // rewritten adds numbers, checksums and reserved space to the lines of a journal of version 1.
 func rewritten(t *testing.T, lines string) string {
 	t.Helper()
-	numbered, text, number := form{numbered: true}, "", 0
+	numbered, text, number := lineFormat{numbered: true}, "", 0
 	for line := range strings.Lines(lines) {
 		rest := line[1 : len(line)-1]
 		number++

@@ -257,8 +257,8 @@ func (c *Config) choose(budget account.Budget, records int) (*Config, error) {
 }
 
 // simpler returns the configuration of the next simpler family, which a fit of two classes takes at no cost if its size N,
-// times ratio at the released base rate, is too small; nil if the family stays. ranks is the plan's release of ranks.
-func (c *Config) simpler(N, ratio float64, ranks *Ranks, l loss.Loss) (*Config, error) {
+// times ratio at the released base rate, is too small; nil if the family stays. Ranks are released later (BeginsEarly).
+func (c *Config) simpler(N, ratio float64, l loss.Loss) (*Config, error) {
 	f, size, least := c.chosen, N*ratio, leastSize(c.chosen.Name, l, ratio)
 	if !f.Chosen || f.Name == Lines || !twoClasses(l) || size >= least {
 		return nil, nil
@@ -275,14 +275,17 @@ func (c *Config) simpler(N, ratio float64, ranks *Ranks, l loss.Loss) (*Config, 
 			return nil, err
 		}
 		r.chosen.Name, r.curves, r.Train.Ranks = Lines, nil, Off
-		if ranks != nil {
-			r.spent = ranks.Charge
-		}
 	}
 	r.Model.Family = r.chosen.Name
 	r.chosen.Simpler = fmt.Sprintf("not %s: effective size %.3g at the released base rate is below %.3g", f.Name, size, least)
 	r.chosen.Why = r.chosen.Simpler + "; before that release: " + f.Why
 	return &r, nil
+}
+
+// BeginsEarly reports whether the base rate is released before the ranks of curves, and not after them: of two classes,
+// since their released share may take the place of curves (see simpler), and then no budget is spent on ranks.
+func (p Planned) BeginsEarly(l loss.Loss) bool {
+	return p.Base != nil && p.Ranks != nil && twoClasses(l)
 }
 
 // Straightens reports whether the plan is for rows without the curves of the schema now (see simpler).
@@ -350,7 +353,7 @@ func (c *Config) try(name string, budget account.Budget, records int) (*Config, 
 	if name == Curves && !slices.ContainsFunc(r.Schema.Hats(), dataset.Hats.Curve) {
 		return r, Planned{}, "the table is too small for a curve at this budget", nil
 	}
-	_, p, _, err := r.settle(context.Background(), budget, float64(records), 0)
+	_, p, _, err := r.planFor(context.Background(), budget, float64(records), 0)
 	if err == nil {
 		err = p.Useless()
 	}

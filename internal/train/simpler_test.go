@@ -11,6 +11,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
+	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // rare returns a table as people, in which one row in every is sick, whatever the age.
@@ -29,7 +30,7 @@ func rare(n, every int) string {
 
 // TestFamilyFollowsTheBaseRate: a fit of two classes whose released share is small takes the family for its effective
 // size there, in one step or in two, and its model, its plan and its certificate are of that family. It spends its budget,
-// and no more. A family that the configuration names stays, and so does that of a common class.
+// and no more, and releases ranks if its model has curves whose knots follow from them. A family that the configuration names stays, and so does that of a common class.
 func TestFamilyFollowsTheBaseRate(t *testing.T) {
 	for _, test := range []struct {
 		records, every int
@@ -68,6 +69,15 @@ func TestFamilyFollowsTheBaseRate(t *testing.T) {
 		var run runrecord.Run
 		if err := json.Unmarshal(f.Certificate.Algorithm().Plan, &run); err != nil {
 			t.Fatal(err)
+		}
+		asked := 0
+		for _, e := range f.Ledger.Events() {
+			if e.Question == query.RowMean.String() && math.Abs(e.Charge/f.Budget.Charge()-DefaultRanks) < 1e-6 {
+				asked++
+			}
+		}
+		if want := test.ranks && test.want != Lines; (asked == 1) != want || (run.Ranks != nil) != want || (f.Ranks != nil) != want {
+			t.Errorf("%+v: %d releases of ranks, the certificate says %v, the fit %v", test, asked, run.Ranks, f.Ranks)
 		}
 		if run.Family.Name != test.want || strings.Contains(run.Family.Why, "at the released base rate is below") != (test.want != test.begins) {
 			t.Errorf("%+v: the certificate says %+v", test, run.Family)
@@ -148,7 +158,7 @@ func TestKeptFamilies(t *testing.T) {
 		if kept {
 			of = c.Kept()
 		}
-		less, err := of.simpler(1, .01, nil, l)
+		less, err := of.simpler(1, .01, l)
 		if err != nil || (less == nil) != kept || of.chosen.Name != Curves {
 			t.Errorf("kept %v: %s, a simpler family %v, %v", kept, of.chosen.Name, less != nil, err)
 		}

@@ -79,24 +79,24 @@ func readSetup(b []byte) (s setup, err error) {
 	return s, nil
 }
 
-// holds is the body of the message ready, by which a worker reports that it holds its rows.
-type holds struct {
+// readyMessage is the body of the message ready, by which a worker reports that it holds its rows.
+type readyMessage struct {
 	rows, dim int
 	digest    Digest
 }
 
-func (h holds) body() []byte {
+func (h readyMessage) body() []byte {
 	b := binary.AppendUvarint(nil, uint64(h.rows))
 	b = binary.AppendUvarint(b, uint64(h.dim))
 	return append(b, h.digest[:]...)
 }
 
-func readHolds(b []byte) (h holds, err error) {
+func readHolds(b []byte) (h readyMessage, err error) {
 	r := reader{b: b}
 	h.rows, h.dim = r.count(math.MaxInt32), r.count(math.MaxInt32)
 	copy(h.digest[:], r.take(32))
 	if r.bad || len(r.b) > 0 {
-		return holds{}, errMessage
+		return readyMessage{}, errMessage
 	}
 	return h, nil
 }

@@ -50,7 +50,7 @@ func TestMessagesTravel(t *testing.T) {
 			{setup{silence: 1500 * time.Millisecond, key: key32(9), blob: []byte{}},
 				setup{silence: 1500 * time.Millisecond, key: key32(9)}.body(), 34},
 		},
-		"holds": {{holds{rows: 300, dim: 7, digest: key32(3)}, holds{rows: 300, dim: 7, digest: key32(3)}.body(), 35}},
+		"holds": {{readyMessage{rows: 300, dim: 7, digest: key32(3)}, readyMessage{rows: 300, dim: 7, digest: key32(3)}.body(), 35}},
 		"request": {
 			{request{what: asksTags, from: 0, count: 20}, request{what: asksTags, from: 0, count: 20}.body(20), 3},
 			{request{what: asksTags, from: 19, count: 1}, request{what: asksTags, from: 19, count: 1}.body(20), 3},
@@ -88,7 +88,7 @@ func TestMessagesTravel(t *testing.T) {
 			}
 		}
 	}
-	if _, err := readHolds(append(holds{rows: 3}.body(), 0)); err != errMessage {
+	if _, err := readHolds(append(readyMessage{rows: 3}.body(), 0)); err != errMessage {
 		t.Errorf("a longer message that rows are held: %v", err)
 	}
 }
@@ -113,8 +113,8 @@ func TestOddMessagesAreRefused(t *testing.T) {
 		{"hello", Hello{Attempt: math.MaxInt32 + 1}.body()},
 		{"setup", setup{silence: time.Millisecond - 1}.body()},
 		{"setup", setup{silence: (math.MaxInt32 + 1) * time.Millisecond}.body()},
-		{"holds", holds{rows: math.MaxInt32 + 1}.body()},
-		{"holds", holds{dim: math.MaxInt32 + 1}.body()},
+		{"holds", readyMessage{rows: math.MaxInt32 + 1}.body()},
+		{"holds", readyMessage{dim: math.MaxInt32 + 1}.body()},
 		{"request", tags(20, 1)}, {"request", tags(0, 21)}, {"request", tags(21, 0)}, {"request", append(tags(0, 1), 0)},
 		{"request", changed(sum, 0, asksRest)},
 		{"request", changed(sum, 9, 9)},

@@ -119,7 +119,7 @@ func (w *worker) run(ctx context.Context, s setup, build Build) error {
 			w.conn.close()
 		} else {
 			w.held = h
-			w.conn.send(ready, holds{h.Engine.Len(), h.Engine.Dim(), h.Digest}.body())
+			w.conn.send(ready, readyMessage{h.Engine.Len(), h.Engine.Dim(), h.Digest}.body())
 		}
 		built <- err
 	}()
