@@ -228,3 +228,30 @@ func TestHeatByTheLargestCell(t *testing.T) {
 		t.Errorf("%q: must be %q", got, want)
 	}
 }
+
+// TestClipIsStatedToTheLetter tests the sentence about the clip of gradients: with what it holds back at the result, where
+// that was released, and otherwise only for the Huber loss that it is left out.
+func TestClipIsStatedToTheLetter(t *testing.T) {
+	for _, c := range []struct {
+		loss        string
+		held, noise float64
+		want        string
+	}{
+		{"huber(0.1)", .0456, .0123, " At the result, squared gradient norms exceed the clip's by 0.0456 of it on average (noise " +
+			"0.0123), so that the clip may move coefficients by more than their deviation."},
+		{"squared(1)", .0345, .0123, " At the result, squared gradient norms exceed the clip's by 0.0345 of it on average (noise " +
+			"0.0123), which tells of no bias by the clip."},
+		{"huber(0.1)", 0, 0, " They leave out what the clip of gradients moves, which is not released here. A larger clip_scale " +
+			"moves less and has more noise."},
+		{"squared(1)", 0, 0, ""},
+	} {
+		f := people(t, "p", 4)
+		f.schema.Target = dataset.Target{Column: "height", Kind: dataset.Number, Low: 12.5, High: 345}
+		f.loss = c.loss
+		fit := read(t, f)
+		fit.plan.Trace = new(runrecord.Trace{}.WithClipped(c.held, c.noise))
+		if got := fit.clipped(); got != c.want {
+			t.Errorf("%s: %q: must be %q", c.loss, got, c.want)
+		}
+	}
+}
