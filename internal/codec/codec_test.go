@@ -68,6 +68,17 @@ func TestCountsHaveALimit(t *testing.T) {
 			t.Errorf("at most %d: %d, then %d, bad %v", most, n, next, r.Bad)
 		}
 	}
+	for _, cut := range [][]byte{{0xac}, nil} { // a number that ends too early, at the end of a message
+		r := Codec{B: cut, Reads: true}
+		n, signed := 9, int64(9)
+		if r.Count(&n, 300); !r.Bad || n != 0 {
+			t.Errorf("% x: %d, bad %v", cut, n, r.Bad)
+		}
+		r = Codec{B: cut, Reads: true}
+		if r.Signed(&signed); !r.Bad || signed != 0 {
+			t.Errorf("% x: %d, bad %v", cut, signed, r.Bad)
+		}
+	}
 	r := Codec{B: []byte{5}, Reads: true}
 	if r.End(); !r.Bad {
 		t.Error("a byte that nothing reads is no fault")

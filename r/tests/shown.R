@@ -171,25 +171,26 @@ checks <- list(
     full$loss <- "logistic"
     full$described <- list(age = list(number = c(20, 70)), sex = list(category = c("f", "m")))
     # The command's terms come in another order, and age in another unit: twice the formula's.
-    order <- c("age", "sex=m", "(intercept)", "tiny")
+    full$effects$coefficients$term[4] <- "sex=other"
+    order <- c("age", "sex=m", "(intercept)", "sex=other")
     sd <- c(2 * 0.0098765, 0.25, 0.8, 1)
     r <- matrix(c(1, 0.3, -0.2, 0, 0.3, 1, 0.1, 0, -0.2, 0.1, 1, 0, 0, 0, 0, 1), 4L)
     full$coefficients <- list(noise = "intervals", unit = "log-odds of ill", terms = data.frame(term = order), covariance = r * outer(sd, sd))
     v <- vcov(full)
     own <- c("(Intercept)" = 0.8, age = 0.0098765, "sex=m" = 0.25)
-    stopifnot(identical(rownames(v), c("(Intercept)", "age", "sex=m", "tiny")), all.equal(sqrt(diag(v))[1:3], own), is.na(v["tiny", "tiny"]),
+    stopifnot(identical(rownames(v), c("(Intercept)", "age", "sex=m", "sex=other")), all.equal(sqrt(diag(v))[1:3], own), is.na(v["sex=other", "sex=other"]),
       all.equal(v["age", "sex=m"], 0.3 * 0.0098765 * 0.25), all.equal(v["(Intercept)", "age"], -0.2 * 0.8 * 0.0098765),
       identical(dimnames(vcov(full, complete = FALSE)), rep(list(names(own)), 2L)))
     rows <- data.frame(age = c(10, 45, NA, 90), sex = c("m", "f", " m ", "x"))
     x <- of$design(full, rows)
     stopifnot(identical(colnames(x), rownames(v)), identical(unname(x[, "age"]), c(20, 45, 45, 70)), identical(unname(x[, "sex=m"]), c(1, 0, 1, 0)),
-      identical(unname(x[, "(Intercept)"]), rep(1, 4)), !any(x[, "tiny"] != 0))
+      identical(unname(x[, "(Intercept)"]), rep(1, 4)), identical(unname(x[, "sex=other"]), c(0, 0, 0, 1)))
     at <- of$linear(full, x)
     stopifnot(all.equal(unname(at$fit), -1.5 + 0.0345678 * c(20, 45, 45, 70) - 0.5 * c(1, 0, 1, 0)))
     one <- c(1, 45, 0)
-    stopifnot(all.equal(unname(at$se[2L]), sqrt(drop(one %*% v[1:3, 1:3] %*% one))), !anyNA(at$se))
-    x[4L, "tiny"] <- -1
-    stopifnot(identical(is.na(of$linear(full, x)$se), c(FALSE, FALSE, FALSE, TRUE)))
+    stopifnot(all.equal(unname(at$se[2L]), sqrt(drop(one %*% v[1:3, 1:3] %*% one))), identical(unname(is.na(at$se)), c(FALSE, FALSE, FALSE, TRUE)))
+    x[4L, "sex=other"] <- -1 # as a contrast may have it
+    stopifnot(identical(unname(is.na(of$linear(full, x)$se)), c(FALSE, FALSE, FALSE, TRUE)))
     full$described$age <- list(number = c(0, 1023), transform = "log1p")
     full$described$sex <- list(category = c("f", "m"))
     stopifnot(all.equal(unname(of$design(full, data.frame(age = c(-5, 7, NA, 5000), sex = "f"))[, "age"]), c(0, log(8), log(1024) / 2, log(1024))))
