@@ -97,7 +97,7 @@ func TestPossibleTargetsByHand(t *testing.T) {
 // TestUnoConcordanceByHand works out both concordances of five records in which a censored one makes later pairs heavier:
 // of the records after it, three quarters would be observed without censoring, so that a pair weighs 16/9.
 func TestUnoConcordanceByHand(t *testing.T) {
-	list := []observed{{0, .125, true, 1, 0}, {0, .25, false, 0, 0}, {0, .5, true, -1, 0}, {0, .75, true, 2, 0}, {0, 1, false, 0, 0}}
+	list := []timedRecord{{0, .125, true, 1, 0}, {0, .25, false, 0, 0}, {0, .5, true, -1, 0}, {0, .75, true, 2, 0}, {0, 1, false, 0, 0}}
 	var m Metrics
 	m.timed(targetpair.Times{Cuts: []float64{16}}, slices.Clone(list), 16)
 	// Pairs of the first record: 3 of 4. Of the third: 0 of 2. Of the fourth: 1 of 1.

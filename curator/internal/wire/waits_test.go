@@ -121,7 +121,7 @@ func TestATellingThatFails(t *testing.T) {
 		}
 		defer cancel()
 		for range 2 {
-			if err := l.refined(ctx, &form{configuration: []byte("{}"), dim: 3}); err == nil || err.Error() != c.want {
+			if err := l.refined(ctx, &rowForm{configuration: []byte("{}"), dim: 3}); err == nil || err.Error() != c.want {
 				t.Errorf("%s: %v: must be %q", name, err, c.want)
 			}
 		}
@@ -157,11 +157,11 @@ func TestTagsInMessages(t *testing.T) {
 			return &result{sum: tagNumbers(tags)}
 		})
 		s := &Shards{config: Config{Patience: time.Minute}, broken: make(chan struct{})}
-		s.form.Store(new(form))
+		s.form.Store(new(rowForm))
 		for range c.partitions {
 			s.parts = append(s.parts, new(part))
 		}
-		s.parts[c.partitions/2] = &part{links: []*link{l}, changed: make(chan struct{}), holds: holds{rows: c.tags}}
+		s.parts[c.partitions/2] = &part{links: []*link{l}, changed: make(chan struct{}), holds: readyMessage{rows: c.tags}}
 		if err := s.disjoint(t.Context()); err != nil || !slices.Equal(counts, c.want) {
 			t.Errorf("%d partitions: %v, asked for %v tags: must be %v", c.partitions, err, counts, c.want)
 		}
@@ -185,8 +185,8 @@ func TestTagsThatDoNotArrive(t *testing.T) {
 			return &result{sum: tagNumbers(tags)}
 		})
 		s := &Shards{config: Config{Patience: time.Minute}, broken: make(chan struct{})}
-		s.form.Store(new(form))
-		s.parts = []*part{{links: []*link{l}, changed: make(chan struct{}), holds: holds{rows: 100_000}}}
+		s.form.Store(new(rowForm))
+		s.parts = []*part{{links: []*link{l}, changed: make(chan struct{}), holds: readyMessage{rows: 100_000}}}
 		err := s.disjoint(t.Context()) // two messages
 		if (err == nil) != (fails == 2) || err != nil && err.Error() != refuses.Error() {
 			t.Errorf("%d messages of tags arrive: %v", fails, err)
@@ -195,5 +195,48 @@ func TestTagsThatDoNotArrive(t *testing.T) {
 		if more, err := c.fetch(t.Context(), s, 1); more || err == nil {
 			t.Errorf("a tag that is refused: %v, %v", more, err)
 		}
+	}
+}
+
+// TestASlowPeerGetsTheSum tests that the silence that a worker allows another one ends with its question: a sum may be read
+// for longer. One that asks nothing for so long, or for another sum, gets none.
+func TestASlowPeerGetsTheSum(t *testing.T) {
+	const silence = 30 * time.Second
+	for name, c := range map[string]struct {
+		id    uint64
+		sum   string
+		first time.Duration // until the question
+		reads time.Duration // from the question until the answer is read
+		gets  bool
+	}{
+		"slow":        {3, "name", 0, 5 * silence, true},
+		"silent":      {3, "name", 5 * silence, 0, false},
+		"another sum": {4, "name", 0, 0, false},
+		"by guess":    {3, "names", 0, 0, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &worker{ctx: t.Context(), silence: silence}
+			w.kept.Store(&kept{3, "name", []int64{5, 6}})
+			near, far := net.Pipe()
+			done := make(chan struct{})
+			go func() { defer close(done); w.lend(far) }()
+			peer := newConn(near)
+			time.Sleep(c.first)
+			err := peer.send(ask, numbered(c.id, []byte(c.sum)))
+			time.Sleep(c.reads)
+			if err == nil {
+				var body []byte
+				if _, body, err = peer.receive(); err == nil {
+					if r, bad := readResult(body, 2); bad != nil || !slices.Equal(r.sum, []int64{5, 6}) {
+						t.Errorf("%s: %v, %v", name, r.sum, bad)
+					}
+				}
+			}
+			if (err == nil) != c.gets {
+				t.Errorf("%s: %v", name, err)
+			}
+			peer.close()
+			<-done
+		})
 	}
 }
