@@ -49,7 +49,7 @@ var layers = map[string]struct {
 	"internal/budgetstore/postgres": {local: []string{"budget", "internal/budgetstore/sqlstore"},
 		others: []string{"github.com/jackc/pgx/v5"}},
 	"budget/stores":       {local: []string{"budget", "internal/budgetstore/sqlite", "internal/budgetstore/postgres"}},
-	"query":               {local: []string{"account", "internal/simd"}},
+	"query":               {local: []string{"account", "internal/codec", "internal/simd"}},
 	"internal/cellstatus": {},
 	"internal/decimal":    {},
 	"internal/autobounds": {},
@@ -78,7 +78,7 @@ var layers = map[string]struct {
 	"curator/internal/row/rowtest": {local: []string{"curator/internal/row"}},
 	"curator/internal/engine": {local: []string{"loss", "query", "internal/targetpair", "internal/simd", "curator/internal/row"},
 		others: []string{"golang.org/x/sys/cpu"}, barred: randomness},
-	"curator/internal/wire": {local: []string{"loss", "query", "curator/internal/coin", "curator/internal/engine",
+	"curator/internal/wire": {local: []string{"internal/codec", "loss", "query", "curator/internal/coin", "curator/internal/engine",
 		"curator/internal/row"},
 		barred: randomness},
 	"curator/internal/engine/enginetest": {local: []string{"internal/targetpair", "curator/internal/engine",
@@ -95,6 +95,7 @@ var layers = map[string]struct {
 	"internal/mutualtls":  {}, // the only package with crypto/tls (docs/explanation/decisions/0039)
 	"internal/repromath":  {others: []string{"golang.org/x/sys/cpu"}},
 	"internal/simd":       {others: []string{"golang.org/x/sys/cpu"}},
+	"internal/codec":      {},
 	"internal/order":      {},
 	"internal/vector":     {},
 	"internal/durable":    {},
@@ -243,7 +244,7 @@ var pure = []string{
 var confined = map[string][]string{
 	"account": nil, "internal/inference": nil, "model/contrast": nil, "internal/runrecord": nil, "loss": nil, "internal/testloss": nil,
 	"convex": nil, "query": nil,
-	"internal/vector": nil, "internal/targetpair": nil, "internal/repromath": nil, "internal/simd": nil,
+	"internal/codec": nil, "internal/vector": nil, "internal/targetpair": nil, "internal/repromath": nil, "internal/simd": nil,
 	"optimize": {"math/rand/v2"},
 }
 

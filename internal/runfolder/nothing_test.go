@@ -1,11 +1,14 @@
 package runfolder
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/internal/durable/durabletest"
 	"github.com/stillpoint-dp/stillpoint/internal/holder"
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // TestJournalsOfUnknownFits tests the proof that a run released nothing, beside a ledger that lacks it: a journal must
@@ -56,6 +59,58 @@ func TestJournalsOfUnknownFits(t *testing.T) {
 			if e := f.nothing(i); e.why == "" {
 				t.Errorf("%s: %+v proves that nothing was released", c.name, i)
 			}
+		}
+	}
+}
+
+// TestIntentsAreWrittenOrRefused lets each operation of the disk fail in turn while an intent is written: there is an error,
+// since a run must not be reserved without it, and no file of a fit to come is left behind that is not whole.
+func TestIntentsAreWrittenOrRefused(t *testing.T) {
+	broken := errors.New("broken")
+	for fails := 0; ; fails++ {
+		d := durabletest.New()
+		if err := d.Mkdir(diskOut); err != nil {
+			t.Fatal(err)
+		}
+		d.Put("out/"+LedgerFile, "{}\n")
+		d.Put("out/"+lockFile, "")
+		n := 0
+		d.Fail = func(durabletest.Op) error {
+			if n++; n > fails {
+				return broken
+			}
+			return nil
+		}
+		f := &folder{disk: d, path: diskOut, fit: 7}
+		err := f.intend(intent{Store: "sqlite:///s.db", Dataset: "people", Run: "r"})
+		text, there := d.Text("out/intent-7.json")
+		if err == nil {
+			i, bad := parseIntent([]byte(text), 7)
+			if fails < 4 || n != fails || bad != nil || i.Run != "r" || i.Dataset != "people" || i.Store != "sqlite:///s.db" ||
+				!i.Place.Is(f.here(nil)) || !i.Ledger.begins([]byte("{}\nmore")) || i.Ledger.begins([]byte("[]\n")) {
+				t.Errorf("after %d operations of %d: %+v, %v", fails, n, i, bad)
+			}
+			return
+		}
+		if _, bad := parseIntent([]byte(text), 7); !errors.Is(err, broken) || there && bad != nil {
+			t.Errorf("operation %d fails: %v, and the intent is %q", fails, err, text)
+		}
+	}
+}
+
+// TestFoldersOfDescriptions tests the name of the folder of a description: that of its configuration, if none is given, and
+// not a fit's.
+func TestFoldersOfDescriptions(t *testing.T) {
+	s := newScene(t, "gd")
+	c, err := train.ReadDescription(s.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for given, want := range map[string]string{"": c.Name() + "-describe", "here": "here"} {
+		d, err := Describe(t.Context(), c, Out{Path: given, disk: durabletest.New()}, train.DescribeOptions{Level: .95,
+			Options: train.Options{Software: "test"}})
+		if err != nil || d.Folder != want {
+			t.Errorf("%q: %v, %+v: must be %s", given, err, d, want)
 		}
 	}
 }

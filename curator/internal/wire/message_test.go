@@ -23,9 +23,9 @@ func key32(first byte) (k [32]byte) {
 
 // decoders read the messages of the protocol as their value or an error. The number of rows is 20.
 var decoders = map[string]func(b []byte) (any, error){
-	"hello":   func(b []byte) (any, error) { return readHello(b) },
-	"setup":   func(b []byte) (any, error) { return readSetup(b) },
-	"holds":   func(b []byte) (any, error) { return readHolds(b) },
+	"hello":   func(b []byte) (any, error) { return read[Hello](b) },
+	"setup":   func(b []byte) (any, error) { return read[setup](b) },
+	"holds":   func(b []byte) (any, error) { return read[readyMessage](b) },
 	"request": func(b []byte) (any, error) { return readRequest(b, 20) },
 	"result":  func(b []byte) (any, error) { return readResult(b, 3) },
 	"text":    func(b []byte) (any, error) { return readResult(b, -1) },
@@ -88,7 +88,7 @@ func TestMessagesTravel(t *testing.T) {
 			}
 		}
 	}
-	if _, err := readHolds(append(readyMessage{rows: 3}.body(), 0)); err != errMessage {
+	if _, err := read[readyMessage](append(readyMessage{rows: 3}.body(), 0)); err != errMessage {
 		t.Errorf("a longer message that rows are held: %v", err)
 	}
 }
@@ -128,7 +128,7 @@ func TestOddMessagesAreRefused(t *testing.T) {
 			t.Errorf("case %d, %s: %+v, error %v", i, m.kind, got, err)
 		}
 	}
-	if _, err := readHello(changed(Hello{}.body(), 16, protocol+1)); err == nil || err == errMessage {
+	if _, err := read[Hello](changed(Hello{}.body(), 16, protocol+1)); err == nil || err == errMessage {
 		t.Errorf("another version of the protocol: %v", err)
 	}
 	if _, _, err := readNumber(make([]byte, 7)); err != errMessage {

@@ -236,7 +236,7 @@ func (s *Shards) readied(p *part, m *conn) *link {
 		s.fail(fmt.Errorf("shard %d: %s", p.number, body))
 		return nil
 	}
-	h, err := readHolds(body)
+	h, err := read[readyMessage](body)
 	if k != ready || err != nil {
 		return nil
 	}
@@ -286,7 +286,7 @@ func (s *Shards) introduced(m *conn) (*part, error) {
 	if k != hello {
 		return nil, errMessage
 	}
-	h, err := readHello(body)
+	h, err := read[Hello](body)
 	switch {
 	case err != nil:
 		return nil, err
