@@ -101,9 +101,9 @@ func TestOutlookToTheLetter(t *testing.T) {
 		t.Fatal(err)
 	}
 	for size, want := range map[float64]string{
-		70: "will probably beat a constant prediction, if the columns tell of the target. In benchmarks of this size, half " +
+		70: "will probably beat a constant prediction, if the columns predict the target. In benchmarks of this size, half " +
 			"of the fits kept 80% or more of the gain that a fit without noise has over it, and one in ten gained nothing",
-		250: "will beat a constant prediction, if the columns tell of the target. In benchmarks of this size, half of the " +
+		250: "will beat a constant prediction, if the columns predict the target. In benchmarks of this size, half of the " +
 			"fits kept 97% or more of the gain that a fit without noise has over it, and nine in ten kept 85% or more",
 		9: "will probably be no better than a constant prediction. In benchmarks of this size, half of the fits gained " +
 			"nothing over it",
