@@ -184,7 +184,9 @@ func (m *Model) part(weights []float64, terms []dataset.Term, text string, sign 
 			}
 			return nil
 		}
-		if text != "" && t.Reference == text { // the reference level differs from itself by 0
+		// The reference level differs from itself by 0, also of a class.
+		class, of := strings.CutSuffix(text, t.Reference)
+		if text != "" && of && t.Reference != "" && (class == "" || m.several() && strings.HasPrefix(t.Name, class)) {
 			return nil
 		}
 	}

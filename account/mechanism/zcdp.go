@@ -56,24 +56,6 @@ func RhoOfMu(mu float64) (float64, error) {
 	return rho, nil
 }
 
-// muOfRho returns the greatest float64 mu for which the mu-GDP Gaussian mechanism is rho-zCDP. This
-// is sqrt(2 rho), rounded down, so that a budget of rho is never exceeded. The result holds for the
-// Gaussian mechanism only: rho-zCDP does not imply mu-GDP. rho must be finite and >= 0.
-func muOfRho(rho float64) (float64, error) {
-	if err := gaussianNonNegative("rho", rho); err != nil {
-		return 0, err
-	}
-	f, e := math.Frexp(rho)
-	if e++; e%2 != 0 { // 2 rho = f 2^e with e even
-		f, e = 2*f, e-1
-	}
-	root := math.Sqrt(f)
-	if math.FMA(root, root, -f) > 0 {
-		root = math.Nextafter(root, 0)
-	}
-	return math.Ldexp(root, e/2), nil
-}
-
 // ZCDPDelta returns a delta with which every rho-zCDP mechanism is (epsilon, delta)-DP, rounded up.
 // It is the best bound of Canonne, Kamath & Steinke (2020, section 2.3):
 //

@@ -3,6 +3,7 @@ package coverage
 import (
 	"math"
 	"math/rand/v2"
+	"strconv"
 )
 
 // several is a population of K classes with two numbers of correlation .7, a level of 20% of the rows and a number without
@@ -10,7 +11,7 @@ import (
 func several(name string, epsilon float64, intercepts ...float64) Design {
 	classes := []string{"first", "second", "third", "fourth"}[:len(intercepts)+1]
 	effects := [][]float64{{.6, -.3, .5, 0}, {-.4, .5, -.6, .2}, {.3, .3, .4, -.2}}[:len(intercepts)]
-	d := Design{Name: name, Records: 20_000, Epsilon: epsilon, Loss: "softmax(" + string(rune('0'+len(classes))) + ")",
+	d := Design{Name: name, Records: 20_000, Epsilon: epsilon, Loss: "softmax(" + strconv.Itoa(len(classes)) + ")",
 		Classes: classes, Intervals: true, Truth: map[string]float64{},
 		Columns: []Column{Number("x1", -3, 3), Number("x2", -3, 3), Category("c", "a", "b"), Number("x3", 0, 1)}}
 	for m, list := range effects {

@@ -197,3 +197,46 @@ func TestTagsThatDoNotArrive(t *testing.T) {
 		}
 	}
 }
+
+// TestASlowPeerGetsTheSum tests that the silence that a worker allows another one ends with its question: a sum may be read
+// for longer. One that asks nothing for so long, or for another sum, gets none.
+func TestASlowPeerGetsTheSum(t *testing.T) {
+	const silence = 30 * time.Second
+	for name, c := range map[string]struct {
+		id    uint64
+		sum   string
+		first time.Duration // until the question
+		reads time.Duration // from the question until the answer is read
+		gets  bool
+	}{
+		"slow":        {3, "name", 0, 5 * silence, true},
+		"silent":      {3, "name", 5 * silence, 0, false},
+		"another sum": {4, "name", 0, 0, false},
+		"by guess":    {3, "names", 0, 0, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &worker{ctx: t.Context(), silence: silence}
+			w.kept.Store(&kept{3, "name", []int64{5, 6}})
+			near, far := net.Pipe()
+			done := make(chan struct{})
+			go func() { defer close(done); w.lend(far) }()
+			peer := newConn(near)
+			time.Sleep(c.first)
+			err := peer.send(ask, numbered(c.id, []byte(c.sum)))
+			time.Sleep(c.reads)
+			if err == nil {
+				var body []byte
+				if _, body, err = peer.receive(); err == nil {
+					if r, bad := readResult(body, 2); bad != nil || !slices.Equal(r.sum, []int64{5, 6}) {
+						t.Errorf("%s: %v, %v", name, r.sum, bad)
+					}
+				}
+			}
+			if (err == nil) != c.gets {
+				t.Errorf("%s: %v", name, err)
+			}
+			peer.close()
+			<-done
+		})
+	}
+}
