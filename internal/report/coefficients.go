@@ -28,7 +28,10 @@ func (f *Fit) score() (unit string, odds bool) {
 	if f.thresholds() != nil {
 		return "log-odds of a higher class", true
 	}
-	if len(target.Classes) > 2 {
+	switch {
+	case len(target.Classes) > 2 && f.Model.Inference() != nil:
+		return "log-odds of each class against “" + target.Classes[0] + "”", true
+	case len(target.Classes) > 2:
 		return "log-odds against the mean of all classes", false
 	}
 	if o, err := f.Model.Output(); err == nil && o == model.Probability {
@@ -136,10 +139,7 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 		"classes and counts were within two deviations of the fit without privacy, and 83% or more with the Huber loss. " +
 		"Where two columns of correlation .9 had opposite effects and epsilon was .5, 65% were, and the share of the way " +
 		"was stated up to .24 too large."
-	if strings.HasPrefix(f.Model.Loss().Name(), "huber") {
-		how += " They leave out what the clip of gradients moves. Of two columns of correlation .98 with far values, such as the " +
-			"weight and length of diamonds, 33% to 42% were within two. A larger clip_scale moves less and has more noise."
-	}
+	how += f.clipped()
 	if e.how == bounded {
 		how = "Deviations are upper bounds, to first order. They leave out that the rows pull the " +
 			"weights back to the minimum."
@@ -185,6 +185,23 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 	}
 	return how + " They show the privacy noise alone and leave out the sampling error, so they give no confidence " +
 		"interval."
+}
+
+// clipped says what the clip of gradients may move in this fit, of which the stated deviations know nothing.
+func (f *Fit) clipped() string {
+	switch l := f.plan.Trace; {
+	case l != nil && l.ClippedSigma > 0:
+		told := "which tells of no bias by the clip"
+		if l.Pulled() {
+			told = "so that the clip may move coefficients by more than their deviation"
+		}
+		return fmt.Sprintf(" At the result, squared gradient norms exceed the clip's by %s of it on average (noise %s), %s.",
+			Number(l.Clipped), Number(l.ClippedSigma), told)
+	case strings.HasPrefix(f.Model.Loss().Name(), "huber"):
+		return " They leave out what the clip of gradients moves, which is not released here. A larger clip_scale moves less " +
+			"and has more noise."
+	}
+	return ""
 }
 
 // overshoots reports whether some step size of the run is larger than 2/L or, with momentum, than 1/L,

@@ -214,3 +214,44 @@ func TestNumbersStandRight(t *testing.T) {
 		t.Errorf("%d tables", tables)
 	}
 }
+
+// TestHeatByTheLargestCell tests the colours of a heat map: their strength is .1, and .55 times the share of the cell of the
+// largest absolute value, which is of a negative one here; cells that noise hides have none.
+func TestHeatByTheLargestCell(t *testing.T) {
+	text := string(Heat{Title: "t", Rows: []string{"a"}, Columns: []string{"p", "q", "r", "s"}, Cells: [][]HeatCell{{{Value: -2, Text: "-2"},
+		{Value: 1, Text: "1"}, {Value: .5, Text: ".5", Faint: true}, {Value: 0, Text: "0"}}}}.draw("id"))
+	var got []string
+	for _, m := range regexp.MustCompile(`class="fill(\d)" fill-opacity="([0-9.]+)"`).FindAllStringSubmatch(text, -1) {
+		got = append(got, m[1]+" "+m[2])
+	}
+	if want := []string{"1 0.65", "0 0.38", "0 0.1"}; !slices.Equal(got, want) {
+		t.Errorf("%q: must be %q", got, want)
+	}
+}
+
+// TestClipIsStatedToTheLetter tests the sentence about the clip of gradients: with what it holds back at the result, where
+// that was released, and otherwise only for the Huber loss that it is left out.
+func TestClipIsStatedToTheLetter(t *testing.T) {
+	for _, c := range []struct {
+		loss        string
+		held, noise float64
+		want        string
+	}{
+		{"huber(0.1)", .0456, .0123, " At the result, squared gradient norms exceed the clip's by 0.0456 of it on average (noise " +
+			"0.0123), so that the clip may move coefficients by more than their deviation."},
+		{"squared(1)", .0345, .0123, " At the result, squared gradient norms exceed the clip's by 0.0345 of it on average (noise " +
+			"0.0123), which tells of no bias by the clip."},
+		{"huber(0.1)", 0, 0, " They leave out what the clip of gradients moves, which is not released here. A larger clip_scale " +
+			"moves less and has more noise."},
+		{"squared(1)", 0, 0, ""},
+	} {
+		f := people(t, "p", 4)
+		f.schema.Target = dataset.Target{Column: "height", Kind: dataset.Number, Low: 12.5, High: 345}
+		f.loss = c.loss
+		fit := read(t, f)
+		fit.plan.Trace = new(runrecord.Trace{}.WithClipped(c.held, c.noise))
+		if got := fit.clipped(); got != c.want {
+			t.Errorf("%s: %q: must be %q", c.loss, got, c.want)
+		}
+	}
+}

@@ -38,6 +38,10 @@ type Trace struct {
 	// Level is the released mean curvature in the weight of the intercept, and LevelSigma its noise; 0 if not released.
 	Level      float64 `json:"intercept_curvature,omitempty"`
 	LevelSigma float64 `json:"intercept_curvature_sigma,omitempty"`
+	// Clipped is how much of records' squared gradient norms at the result lies above that of the clip and below three
+	// times it, a mean over the records in units of the squared clip norm. ClippedSigma is its noise, 0 if not released.
+	Clipped      float64 `json:"clipped,omitempty"`
+	ClippedSigma float64 `json:"clipped_sigma,omitempty"`
 	// The result is a weighted average of the points y_0, ..., y_{T-1} where gradients were taken and of the last
 	// iterate w_T. Weights are the T+1 weights of these points in the average. If Weights is missing, the result is
 	// w_T. Without momentum y_t is the iterate w_t. If there are Rounds, the weights of each round sum to 1.
@@ -186,6 +190,19 @@ func (l Trace) WithLevel(level, sigma float64) Trace {
 	l.Level, l.LevelSigma = Short(level), Short(sigma)
 	return l
 }
+
+// WithClipped returns the trace with what the clip holds back at the result, and the noise of it.
+func (l Trace) WithClipped(held, sigma float64) Trace {
+	l.Clipped, l.ClippedSigma = Short(held), Short(sigma)
+	return l
+}
+
+// Pulled reports whether the clip holds back more than noise explains, so that coefficients may be off by more than
+// their noise.
+func (l Trace) Pulled() bool { return l.ClippedSigma > 0 && l.Clipped > clearlyClipped*l.ClippedSigma }
+
+// clearlyClipped is the least number of deviations of its noise at which what the clip holds back is told.
+const clearlyClipped = 3
 
 // Exact reports whether WeightNoise is exactly the standard deviation of the noise in a weight on a
 // flat loss. If Exact reports false, WeightNoise is an upper bound.

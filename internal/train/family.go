@@ -352,7 +352,7 @@ func (c *Config) try(name string, budget account.Budget, records int) (*Config, 
 	if name == Curves && !slices.ContainsFunc(r.Schema.Hats(), dataset.Hats.Curve) {
 		return r, Planned{}, "the table is too small for a curve at this budget", nil
 	}
-	_, p, _, err := r.settle(context.Background(), budget, float64(records), 0)
+	_, p, _, err := r.planFor(context.Background(), budget, float64(records), 0)
 	if err == nil {
 		err = p.Useless()
 	}

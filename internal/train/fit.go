@@ -130,7 +130,7 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	// for the stated number of records or, if none is stated, for 2^20 records.
 	const enough = 1 << 20
 	likely := cmp.Or(max(declared, float64(c.Privacy.Records)), enough)
-	_, first, l, err := c.settle(ctx, budget, likely, 0)
+	_, first, l, err := c.planFor(ctx, budget, likely, 0)
 	if err == nil {
 		err = first.Useless()
 	}
@@ -161,7 +161,7 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	if err != nil {
 		return nil, err
 	}
-	plan, planned, _, err := c.settle(ctx, budget, records, seed)
+	plan, planned, _, err := c.planFor(ctx, budget, records, seed)
 	if err == nil {
 		err = planned.Useless()
 	}

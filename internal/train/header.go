@@ -299,7 +299,7 @@ func (h Header) Room(r Released) (modelSize, certificateSize int64, err error) {
 		aNorm     = 32  // an indented number; a step has six: its gradient norm and five in runrecord.Trace
 		aStep     = 160 // a step of a schedule of Poisson samples
 		rest      = 4096
-		warned    = 1024 + mostQualityWarnings*qualityWarningBytes // warnings from the comparison and from the second moment
+		warned    = 2048 + mostQualityWarnings*qualityWarningBytes // warnings from the comparison and from the second moment
 		aMargin   = 5 * 32                                         // a margin of the best constant, with four numbers of its base rate
 		moreSteps = 150
 		aKnot     = 48 // a knot by ranks, on a line of its own

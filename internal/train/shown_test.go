@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
@@ -450,5 +452,43 @@ func TestReasonOfTheFamily(t *testing.T) {
 				t.Errorf("%d records: %+v: the number of records contradicts the size", records, f)
 			}
 		}
+	}
+}
+
+// TestClipIsToldToTheLetter tests the warning about what the clip of gradients holds back: above three deviations of its
+// noise it is told with both numbers, and not at three or where nothing was released.
+func TestClipIsToldToTheLetter(t *testing.T) {
+	for _, c := range []struct {
+		held, noise float64
+		want        string
+	}{
+		{.0456, .0123, "clip-holds-back: the clip of gradients may move coefficients by more than their stated noise: at the " +
+			"result, squared gradient norms exceed the clip's by 0.046 of it on average (noise 0.012). Far values of a column " +
+			"whose effect is no line cause it, and large weights of one class. A curve for the column, narrower bounds or a " +
+			"larger clip_scale lessen it"},
+		{.0369, .0123, ""},
+		{.0456, 0, ""},
+		{-.0456, .0123, ""},
+	} {
+		law := new(optimize.Trace{}.WithClipped(c.held, c.noise))
+		got := ""
+		for _, w := range clipWarnings(law) {
+			got += w.Code + ": " + w.Text
+		}
+		if got != c.want {
+			t.Errorf("%v with noise of %v: %q", c.held, c.noise, got)
+		}
+		schema, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: "x", Kind: dataset.Number, High: 1}},
+			Target: dataset.Target{Column: "y", Kind: dataset.Number, High: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := Header{Schema: schema}.warnings(Released{Run: runrecord.Run{Trace: law}})
+		if told := slices.ContainsFunc(of, func(w Warning) bool { return w.Code == WarnClip }); told != (c.want != "") {
+			t.Errorf("%v with noise of %v: warnings %v", c.held, c.noise, of)
+		}
+	}
+	if list := clipWarnings(nil); list != nil {
+		t.Errorf("without a trace: %v", list)
 	}
 }

@@ -55,6 +55,9 @@ const (
 	// WarnBounds: by the released second moment, nearly all cells of a column are at one of its bounds or
 	// beyond it.
 	WarnBounds = "bounds-clamped"
+	// WarnClip: by releases at the result, the clip of gradients holds back more than noise explains. Coefficients may be
+	// off by more than their stated noise.
+	WarnClip = "clip-holds-back"
 )
 
 // Warning is a fact about a fit that the user of its model must know.
@@ -165,9 +168,21 @@ func (h Header) warnings(r Released) []Warning {
 	if law := r.Run.Trace; law != nil && !h.unlikeRows(r) {
 		list = append(list, qualityWarnings(h.Schema, law.Moment)...)
 	}
+	list = append(list, clipWarnings(r.Run.Trace)...)
 	list = append(list, startWarnings(h.Plan)...)
 	list = append(list, privacyWarnings(h.Epsilon, h.Delta, float64(h.Records), h.Plan.Effective)...)
 	return append(list, h.Adapted...)
+}
+
+// clipWarnings returns the warning about what the clip of gradients holds back at the result; nil if it tells of none.
+func clipWarnings(law *optimize.Trace) []Warning {
+	if law == nil || !law.Pulled() {
+		return nil
+	}
+	return warn(WarnClip, "the clip of gradients may move coefficients by more than their stated noise: at the result, "+
+		"squared gradient norms exceed the clip's by %.2g of it on average (noise %.2g). Far values of a column whose effect "+
+		"is no line cause it, and large weights of one class. A curve for the column, narrower bounds or a larger clip_scale "+
+		"lessen it", law.Clipped, law.ClippedSigma)
 }
 
 // unlikeRows reports whether the released second moment counts rows unlike: a fit of counts that begins at a base rate

@@ -69,8 +69,9 @@ type Design struct {
 	Asked []string
 	// Tables has a table of its own for each fit without intervals, in place of one table for all.
 	Tables bool
-	// File says that the rows are of a public table.
+	// File says that the rows are of a public table, of the named file for a design of design_clip.go.
 	File bool
+	file string
 	// Truth are coefficients of the population by term. If it is nil, they are computed from a large sample.
 	Truth   map[string]float64
 	without []string // terms that the formula of fit leaves out

@@ -660,7 +660,7 @@ REASONS = [
     Reason("families.md", "", None, "lab/results/families.py makes it, of 3402 fits, with tables of other packages"),
     Reason("losses.md", "", None, "losses.py and ordered.py make its fits and its tables again, in half an hour"),
     Reason("describe.md", "", None, "lab/results/describe.py prints its tables, in four minutes"),
-    Reason("audit.md", "", None, "go test ./internal/audit -v prints them, and its tests hold them to their bounds"),
+    Reason("audit.md", "", None, "go test ./lab/audit -v prints them, and its tests hold them to their bounds"),
     *reasons("cost.md", "go test -run Golden ./account compares them, at every change", "Golden values"),
     *reasons("cost.md", TIME, "Speed and width", "Reservations a second",
              "Releases that wait for a store across a network"),

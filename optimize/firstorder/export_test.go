@@ -25,6 +25,9 @@ func Charges(p optimize.Plan) (moment, curvature, gradient, squares float64) {
 	return g.moment, g.curvature, g.gradient, g.square * float64((steps+g.every-1)/g.every)
 }
 
+// Beyond returns the charge of what the clip holds back.
+func Beyond(p optimize.Plan) float64 { return p.(*preconditionedPlan).beyond }
+
 // Least returns the ridge of a plan for an edge of 0 and a forecast excess that is the same for every ridge.
 func Least(p optimize.Plan, excess float64) float64 {
 	return p.(*preconditionedPlan).least(0, func(float64) float64 { return 1 },

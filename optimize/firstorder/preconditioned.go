@@ -87,9 +87,9 @@ type Preconditioned struct {
 	// small share is enough, since each of these releases is a single number.
 	ClipShare float64 `yaml:"clip_share"`
 	// ClipScale is kappa in C = kappa sqrt(mean square), where C is the clip norm and the mean square is of the norms
-	// of gradients. Zero means .9 log10 N, limited to [1.2, 4]. It means .6 log10 N, with the same limits, for several
-	// margins and for losses without smoothing whose slopes are at their bound nearly everywhere (b F0 > 2 L0^2). kappa
-	// grows with N because with little noise the bias of clipping dominates. For counts that begin at a released base
+	// of gradients. Zero means .9 log10 N, limited to [1.2, 4], and 1.2 log10 N for two classes of rows with weights. It
+	// means .6 log10 N, with the same limits, for several margins and for losses without smoothing whose slopes are at
+	// their bound nearly everywhere (b F0 > 2 L0^2). kappa grows with N because with little noise the bias of clipping dominates. For counts that begin at a released base
 	// rate zero means 3, or more for an effective size M there above 1500, and C is also at least about the norm of a
 	// record with one event (see clipsOfCounts). For a rare class C is at least a share of L0 sqrt(d_eff) (see
 	// longest). The bias is smaller if the gradients of the clipped rows have different directions.
@@ -146,6 +146,7 @@ type preconditionedPlan struct {
 	optimize.Settled
 	moment, gradient, square float64 // charges
 	curvature                float64 // charge of the curvature at the result; 0 if it is not released
+	beyond                   float64 // charge of what the clip holds back at the result; 0 if it is not released
 	every                    int
 	kappa, rare              float64    // of the clip norm, see clip
 	bound                    float64    // on the second derivative of the loss in the margin
@@ -186,6 +187,10 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 		steps -= charge
 	}
 	plan.density = newDensity(p, &steps)
+	if seesClip(p) {
+		plan.beyond = clipSeenShare * steps
+		steps -= plan.beyond
+	}
 	plan.gradient = steps * (1 - c.ClipShare) / T
 	plan.square = steps * c.ClipShare / asked
 	if plan.narrow, err = newNarrowing(p, c.StepScale, T, &plan.gradient); err != nil {
@@ -222,6 +227,10 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	if plan.curvature > 0 {
 		words, pairs = words+fmt.Sprintf(", %.3g to the curvature at the result", plan.curvature/p.Charge()), pairs+2
 		work = work.Count(query.WeightedCurvature, 1, 1)
+	}
+	if plan.beyond > 0 {
+		words, passes = words+fmt.Sprintf(", %.3g to what the clip holds back", plan.beyond/p.Charge()), passes+2
+		work = work.Count(query.SquaredSlope, 2, 1)
 	}
 	plan.Settled, err = optimize.Settle(optimize.Draft{
 		Problem: p,
@@ -313,9 +322,13 @@ func usualClip(p optimize.Problem, N float64) float64 {
 // gradient, grows for each factor ten of the effective size N: .6 or .9. With .6 errors were lower on every
 // table, but the gradient norm of logistic regression was three times larger (lab/results/accuracy.md). The
 // reason is that in logistic regression most clipped rows are of the rarer class, and their gradients point
-// the same way. Smoothed losses were measured with .9 (lab/results/theorems.md).
+// the same way. Smoothed losses were measured with .9 (lab/results/theorems.md). With two classes and rows of their own
+// weights it is 1.2: rows with large weights are clipped most, and often of one class (lab/coverage/results.md).
 func clipGrowth(p optimize.Problem) float64 {
 	l0 := p.Constants.Lipschitz
+	if p.Weighted && !p.Real && p.Shape.Margins == 1 {
+		return 1.2
+	}
 	if p.Shape.Margins > 1 || !p.Smoothing.On() && p.DataSmoothness()*p.Constants.InitialGap > 2*l0*l0 {
 		return .6
 	}
@@ -401,7 +414,7 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 			return run.Result(), run.Failed(err)
 		}
 	}
-	var sum, weight float64
+	var sum, weight, last float64
 	half := g.secondHalf()
 	var held *guard
 	if guarded(p, g.bound) {
@@ -410,6 +423,7 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	}
 	result, err := run.Steps(func(t int) error {
 		run.Extrapolate(t)
+		last = clip
 		answer, err := run.Ask(g.gradient, query.GradientInMetric(run.All(), run.W, clip, l0, metric).Smoothed(smoothing(t)))
 		if err != nil {
 			return err
@@ -433,6 +447,11 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	})
 	if err != nil {
 		return result, err
+	}
+	if g.beyond > 0 {
+		if result.Trace, err = g.seeClip(run, result, metric, last, l0*l0/ridge); err != nil {
+			return result, run.Failed(err)
+		}
 	}
 	if g.curvature > 0 {
 		reach := math.Sqrt(min(mostLong*effective, 1/ridge))
@@ -488,6 +507,40 @@ func seesCurvature(p optimize.Problem, charge float64) bool {
 	}
 	moves := query.WeightedCurvature.Facts().Moves(p.Relation)
 	return moves*mostLong*math.Sqrt(float64(p.Shape.Features)) <= mostHidden*p.Records*math.Sqrt(charge)
+}
+
+// clipSeenShare is the share of the steps' charges that pays for what the clip holds back at the result: the mean of
+// min(||g||^2, beyondClip C^2) less that of min(||g||^2, C^2), over C^2, for the gradient g of a record in the metric and
+// the last clip norm C. With more, noise hides less, and with a larger beyondClip far gradients count more.
+const clipSeenShare, beyondClip = .03, 3
+
+// seesClip reports whether the run releases what the clip holds back. It is for numbers and for rows with weights, with
+// one margin: such records may pull the same way beyond the clip, so that coefficients are off by more than their noise. With an effective size
+// below that of a moment about 0, noise was larger than such a bias on every table.
+func seesClip(p optimize.Problem) bool {
+	return p.Explained && (p.Real || p.Weighted) && p.RankOne && p.Shape.Margins == 1 && p.Kinked == nil && !p.Smoothing.On() &&
+		!math.IsInf(p.Constants.Curvature.Hi, 0) && !Diagonal(p) && !counted(p) && p.Effective() >= mostCentred
+}
+
+// seeClip releases what the clip norm holds back at the result and returns the trace with it. No gradient has a squared
+// norm above most. Each answer is charged in proportion to its limit, so that the noise of their difference is least.
+func (g *preconditionedPlan) seeClip(run *optimize.Run, r optimize.Result, metric query.Metric, clip, most float64) (
+	optimize.Trace, error) {
+	inner := clip * clip
+	outer := min(beyondClip*inner, most)
+	if !(outer > inner) {
+		return r.Trace, nil // nothing is clipped
+	}
+	share := outer / (outer + inner)
+	far, err := run.Ask(g.beyond*share, query.SquaredSlopeAt(run.All(), r.W, outer, metric))
+	if err != nil {
+		return r.Trace, err
+	}
+	near, err := run.Ask(g.beyond*(1-share), query.SquaredSlopeAt(run.All(), r.W, inner, metric))
+	if err != nil {
+		return r.Trace, err
+	}
+	return r.Trace.WithClipped((far.Mean[0]-near.Mean[0])/inner, math.Hypot(far.Sigma, near.Sigma)/inner), nil
 }
 
 // secondHalf sums the released gradients of the second half of a run. The result of the run is the average

@@ -1,0 +1,120 @@
+package firstorder_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
+	"github.com/stillpoint-dp/stillpoint/optimizetest"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// TestClipIsSeen runs fits of numbers of which a column has far values, and computes from the rows what the last clip norm
+// holds back at the result. The trace must state it within five deviations of its noise, and the noise must be that of two
+// answers whose limits are the squared clip norm and three times it. Other problems must not release it, and each run
+// charges the budget.
+func TestClipIsSeen(t *testing.T) {
+	huber, err := loss.Huber(.3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	squared, err := loss.Squared(.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		loss   loss.RankOne
+		change func(*optimize.Problem)
+		want   bool
+	}{
+		"huber":      {huber, func(*optimize.Problem) {}, true},
+		"squared":    {squared, func(*optimize.Problem) {}, true},
+		"logistic":   {loss.Logistic(), func(*optimize.Problem) {}, false},
+		"weights":    {loss.Logistic(), func(p *optimize.Problem) { p.Weighted = true }, true},
+		"not stated": {huber, func(p *optimize.Problem) { p.Explained = false }, false},
+		"small":      {huber, func(p *optimize.Problem) { p.Mu /= 30 }, false},
+	} {
+		r := rand.New(rand.NewPCG(7, 8))
+		var rows [][]float32
+		var targets []float64
+		for range 400 {
+			far := min(math.Exp(.9*r.NormFloat64())/20, 1)
+			rows = append(rows, []float32{float32(.577 * (2*far - 1)), float32(.577 * (2*r.Float64() - 1)), .577})
+			y := min(max(2*math.Sqrt(far)-.8+.1*r.NormFloat64(), -1), 1)
+			if !loss.IsHuber(c.loss) && c.loss.Name() != "squared(0.5)" {
+				y = math.Copysign(1, y)
+			}
+			targets = append(targets, y)
+		}
+		b, err := account.NewBudget(4, 1e-6, account.ReplaceOne)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: targets, Repeat: 100, Loss: c.loss, Budget: b, Seed: 5,
+			Declared: 40_000})
+		p, err := optimize.NewProblem(c.loss, b, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Explained = true
+		c.change(&p)
+		plan, err := firstorder.Preconditioned{}.Plan(ctx, p)
+		result := run(t, resolve(t, plan, err), o)
+		if got := result.Trace.ClippedSigma > 0; got != c.want {
+			t.Errorf("%s: what the clip holds back has noise %v", name, result.Trace.ClippedSigma)
+			continue
+		}
+		_, charged := charges(o.Asked)
+		sum := 0.
+		for _, v := range charged {
+			sum += v
+		}
+		if math.Abs(sum/p.Charge()-1) > 1e-6 {
+			t.Errorf("%s: charges of %v: must be %v", name, sum, p.Charge())
+		}
+		if !c.want {
+			continue
+		}
+		var clip, spent float64
+		var sigmas, costs []float64
+		var metric query.Metric
+		for _, a := range o.Asked {
+			term := a.Question.Term(0)
+			switch {
+			case term.Kind() == query.MetricGradient:
+				clip, metric = term.Ball().Radius, term.Metric()
+			case term.Kind() == query.SquaredSlope:
+				sigmas, costs = append(sigmas, a.Answer.Sigma), append(costs, a.Question.Charge())
+			}
+		}
+		sigmas, costs = sigmas[len(sigmas)-2:], costs[len(costs)-2:]
+		if spent = (costs[0] + costs[1]) / (p.Charge() * .9); math.Abs(spent/.03-1) > .05 {
+			t.Errorf("%s: the last two mean squares cost %v of the steps' budget", name, spent)
+		}
+		held := 0.
+		for i, x := range rows {
+			z, slope := 0., []float64{0}
+			for j, v := range x {
+				z += float64(v) * result.W[j]
+			}
+			c.loss.Slopes(slope, []float64{z}, []float64{targets[i]})
+			square := 0.
+			for _, v := range metric.Times([]float64{float64(x[0]), float64(x[1]), float64(x[2])}) {
+				square += v * v * slope[0] * slope[0]
+			}
+			over := square/(clip*clip) - 1
+			held += min(max(over, 0), 2) / float64(len(rows))
+		}
+		got, noise := result.Trace.Clipped, result.Trace.ClippedSigma
+		if want := math.Hypot(sigmas[0], sigmas[1]) / (clip * clip); math.Abs(noise/want-1) > 1e-3 {
+			t.Errorf("%s: noise of %v is stated: that of the two means is %v", name, noise, want)
+		}
+		if math.Abs(got-held) > 5*noise || !(noise < held/3) {
+			t.Errorf("%s: %v with noise of %v: must be near %v", name, got, noise, held)
+		}
+	}
+}
