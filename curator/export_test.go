@@ -87,7 +87,7 @@ func (c Config) seeded(e engine.Engine, seed uint64, w session.Watcher, noiseles
 		e.Close()
 		return nil, err
 	}
-	return &Session{wall: &wall{session: func() *session.Session { return k }, refine: refine}}, nil
+	return &Session{wall: &opaqueSession{session: func() *session.Session { return k }, refine: refine}}, nil
 }
 
 func seeded(seed uint64) (key [32]byte) {

@@ -169,40 +169,21 @@ func (c Config) eachOfFiles(ctx context.Context, l *row.Layout, g *grouping, f f
 			b.reset()
 			return true
 		}
-		typed, is := rows.(table.Typed)
-		for {
-			if is {
-				columns, n, err := typed.Readings()
-				if err != nil {
-					return err
-				}
-				for i := range n {
-					if b.rows++; m.KeepReadings(columns, i) {
-						b.add(e.encodeReadings(columns, i), most)
-					}
-					if !pass() {
-						return nil
-					}
-				}
-				if n > 0 {
-					continue
-				}
+		whole, err := eachRow(rows, func(columns [][]float64, i int) bool {
+			if b.rows++; m.KeepReadings(columns, i) {
+				b.add(e.encodeReadings(columns, i), most)
 			}
-			cells, more, err := rows.Next()
-			if err != nil {
-				return err
-			}
-			if !more {
-				yield(b)
-				return nil
-			}
+			return pass()
+		}, func(cells []string) bool {
 			if b.rows++; m.Keep(cells) {
 				b.add(e.encode(cells), most)
 			}
-			if !pass() {
-				return nil
-			}
+			return pass()
+		})
+		if whole {
+			yield(b)
 		}
+		return err
 	}
 	return eachPart(ctx, c, func(r *table.Reader, m *dataset.Map) error { return table.For(r, m) }, work,
 		func(b *batch) error {
@@ -215,6 +196,33 @@ func (c Config) eachOfFiles(ctx context.Context, l *row.Layout, g *grouping, f f
 			spare.Put(b)
 			return nil
 		})
+}
+
+// eachRow calls readings for each row of a chunk whose cells come as readings, with its index, and row for each other.
+// whole is false if one of them returned false, which ends the reading, or if reading failed.
+func eachRow(rows table.Chunk, readings func([][]float64, int) bool, row func([]string) bool) (whole bool, err error) {
+	typed, is := rows.(table.Typed)
+	for {
+		if is {
+			columns, n, err := typed.Readings()
+			if err != nil {
+				return false, err
+			}
+			for i := range n {
+				if !readings(columns, i) {
+					return false, nil
+				}
+			}
+			if n > 0 {
+				continue
+			}
+		}
+		if cells, more, err := rows.Next(); err != nil || !more {
+			return err == nil, err
+		} else if !row(cells) {
+			return false, nil
+		}
+	}
 }
 
 // part holds the results of reading some consecutive rows of one chunk. The method read returns the number

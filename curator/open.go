@@ -176,7 +176,7 @@ func (c Config) over(e engine.Engine, coins *coin.Secret, refine refining) (*Ses
 		e.Close()
 		return nil, err
 	}
-	return &Session{wall: &wall{session: func() *session.Session { return k }, refine: refine}}, nil
+	return &Session{wall: &opaqueSession{session: func() *session.Session { return k }, refine: refine}}, nil
 }
 
 // Count returns the number of records in the configuration's files or Rows. This is the number of rows that the

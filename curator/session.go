@@ -24,12 +24,12 @@ import (
 // follows a pointer in an unexported field once and prints the data it points to. Package reflect reads data
 // behind any pointers, including unexported fields. Neither calls closures nor looks into them.
 type Session struct {
-	wall *wall
+	wall *opaqueSession
 }
 
-// wall hides the part of a session that can reach the records (session.Session) in a closure, into which
+// opaqueSession hides the part of a session that can reach the records (session.Session) in a closure, into which
 // neither fmt nor reflect can look.
-type wall struct {
+type opaqueSession struct {
 	session func() *session.Session
 	refine  refining
 }

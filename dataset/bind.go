@@ -18,8 +18,8 @@ type Map struct {
 	groups  int // number of groups of one-hot features (Schema.Groups)
 	grouped int // number of features that are in groups or are hats (values of basis functions)
 	hats    []Hats
-	scale   float64 // the divisor of rows without features of effects
-	found   *found  // nil: no effects
+	scale   float64         // the divisor of rows without features of effects
+	found   *effectFeatures // nil: no effects
 	inputs  []input
 	leading []int // the cells of the first inputs up to one with other features than a number
 	crosses []cross

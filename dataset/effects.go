@@ -73,8 +73,8 @@ func (s *Schema) Ranges() (list []FeatureRange) {
 	return list
 }
 
-// found are the features of effects of a schema: interactions found from effects.
-type found struct {
+// effectFeatures are the features of effects of a schema: interactions found from effects.
+type effectFeatures struct {
 	Effects
 	base  *Schema // the schema without effects
 	basis *effects.Basis
@@ -104,7 +104,7 @@ func (s *Schema) WithEffects(e Effects) (*Schema, error) {
 	with := *s
 	base := s.Scale()
 	scale := math.Sqrt(float64(base*base) + float64(e.Weight*e.Weight))
-	f := &found{Effects: e, base: s, ratio: base / scale * shorter,
+	f := &effectFeatures{Effects: e, base: s, ratio: base / scale * shorter,
 		basis: effects.New(e.Seed, e.Features, e.Centres, e.Scale, e.Weight/scale/math.Sqrt(float64(e.Features/2)),
 			e.Deviations...)}
 	for i, r := range ranges {
@@ -198,7 +198,7 @@ func (s *Schema) EffectFactors() (amplitude, ratio float64) {
 // The norm of the result is at most NormBound. Let r be the quotient of the two Scales. The row of the schema without
 // effects has a norm below 1 + 2^-23, so the row times the ratio, rounded again, has a norm below r (1 - 2^-22) (1 +
 // 2^-23) (1 + 2^-24) < r. The features of effects have a norm of at most sqrt(1 - r^2) (1 + 2^-24) (1 + 2^-48).
-func (f *found) extend(x []float32, base int) {
+func (f *effectFeatures) extend(x []float32, base int) {
 	sums := make([]float64, f.basis.Columns())
 	for j, v := range x[:base-1] {
 		sums[f.of[j]] += float64(f.Weights[j] * float64(v))

@@ -22,7 +22,7 @@ import (
 // The second step, [Map.EncodeReadings], computes a row from the readings of its cells. [Map.EncodeCoded] does both
 // steps. A table therefore encodes to the same rows whether its cells are texts or typed values.
 type ColumnMap struct {
-	use      use
+	use      purpose
 	interval        // of a number or date, and of a target that is a number
 	in       *input // the input of a category or hash
 	classes  map[string]float64
@@ -32,15 +32,15 @@ type ColumnMap struct {
 	missing  []string
 }
 
-// use is the purpose for which a map reads a column, such as a number, the target or the filter.
-type use uint8
+// purpose is the purpose for which a map reads a column, such as a number, the target or the filter.
+type purpose uint8
 
 const (
-	noUse    use = iota // a column that is not read, and a unit's column, of which Map.Unit reads the text
-	asNumber            // a number or date, or a target that is a number
-	asLevel             // a category or hash
-	asClass             // a target with classes
-	asShare             // a weight or exposure
+	noUse    purpose = iota // a column that is not read, and a unit's column, of which Map.Unit reads the text
+	asNumber                // a number or date, or a target that is a number
+	asLevel                 // a category or hash
+	asClass                 // a target with classes
+	asShare                 // a weight or exposure
 	asFilter
 	asTime  // a time to an event, or an entry
 	asEvent // whether the event occurred

@@ -55,9 +55,9 @@ type Schema struct {
 	places   map[string]int
 	features []string
 	hats     []Hats
-	found    *found     // nil: no Effects
-	unread   *rawSchema // the schema as read, if lists of values are in unread files; see WithLists
-	terms    int        // largest squared norm of a row before it is divided (Scale); 0 in the zero Schema
+	found    *effectFeatures // nil: no Effects
+	unread   *rawSchema      // the schema as read, if lists of values are in unread files; see WithLists
+	terms    int             // largest squared norm of a row before it is divided (Scale); 0 in the zero Schema
 }
 
 // New validates a definition and returns its schema. Names, categories, classes and missing markers must be

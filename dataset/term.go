@@ -98,54 +98,63 @@ func (s *Schema) Terms(rate bool) []Term {
 	whole := Term{Name: s.features[last], Parts: []Part{{last, unit}}, Constant: constant}
 	var list []Term
 	for _, c := range s.columns {
-		at := start[c.Name]
-		switch c.Kind {
-		case Number, Date:
-			if c.Curve > 0 {
-				list = append(list, s.knotTerms(c, at, unit)...)
-				middle := referenceKnot(c.knots())
-				whole.Parts = append(whole.Parts, Part{at, unit * c.knots().Position(middle)},
-					Part{at + 2 + middle, unit * spline.Scale})
-				continue
-			}
-			slope := s.slope(c, at, unit)
-			n := newInterval(spanned(c))
-			whole.Parts = append(whole.Parts, Part{at, -unit * (n.from/n.width + n.to/n.width)})
-			list = append(list, slope)
-			if c.Indicator {
-				list = append(list, Term{Name: s.features[at+1], Column: c.Name, Reference: midpoint,
-					Parts: []Part{{at + 1, unit}}})
-			}
-		case Category:
-			whole.Parts = append(whole.Parts, Part{at, unit})
-			for i := 1; i < c.width(); i++ {
-				t := Term{Name: s.features[at+i], Column: c.Name, Reference: s.features[at], Parts: []Part{{at + i, unit}, {at, -unit}}}
-				for _, x := range crossings {
-					t.Parts = append(t.Parts, x.difference(c.Name, i, unit)...)
-				}
-				list = append(list, t)
-			}
-		}
+		terms, reference := s.columnTerms(c, start[c.Name], unit, crossings)
+		list, whole.Parts = append(list, terms...), append(whole.Parts, reference...)
 	}
 	for _, x := range crossings {
-		if x.scale != 1 {
-			for k := range x.width[0] * x.width[1] {
-				list = append(list, Term{Name: s.features[x.at+k], Column: interacting, Reference: noInteraction,
-					Parts: []Part{{x.at + k, unit * x.scale}}})
-			}
-			continue
-		}
-		whole.Parts = append(whole.Parts, Part{x.place(0, 0), unit})
-		for i := 1; i < x.width[0]; i++ {
-			for j := 1; j < x.width[1]; j++ {
-				list = append(list, Term{
-					Name: s.features[x.place(i, j)], Column: interacting, Reference: s.features[x.place(0, 0)],
-					Parts: []Part{{x.place(i, j), unit}, {x.place(i, 0), -unit}, {x.place(0, j), -unit}, {x.place(0, 0), unit}},
-				})
-			}
+		if list = append(list, s.crossingTerms(x, unit)...); x.scale == 1 {
+			whole.Parts = append(whole.Parts, Part{x.place(0, 0), unit})
 		}
 	}
 	return append(list, whole)
+}
+
+// columnTerms returns the terms of a column whose features begin at at, and its parts of the term of the reference row.
+func (s *Schema) columnTerms(c Column, at int, unit float64, crossings []crossing) (list []Term, reference []Part) {
+	switch {
+	case (c.Kind == Number || c.Kind == Date) && c.Curve > 0:
+		middle := referenceKnot(c.knots())
+		return s.knotTerms(c, at, unit),
+			[]Part{{at, unit * c.knots().Position(middle)}, {at + 2 + middle, unit * spline.Scale}}
+	case c.Kind == Number || c.Kind == Date:
+		list = append(list, s.slope(c, at, unit))
+		if c.Indicator {
+			list = append(list, Term{Name: s.features[at+1], Column: c.Name, Reference: midpoint, Parts: []Part{{at + 1, unit}}})
+		}
+		n := newInterval(spanned(c))
+		return list, []Part{{at, -unit * (n.from/n.width + n.to/n.width)}}
+	case c.Kind == Category:
+		for i := 1; i < c.width(); i++ {
+			t := Term{Name: s.features[at+i], Column: c.Name, Reference: s.features[at],
+				Parts: []Part{{at + i, unit}, {at, -unit}}}
+			for _, x := range crossings {
+				t.Parts = append(t.Parts, x.difference(c.Name, i, unit)...)
+			}
+			list = append(list, t)
+		}
+		return list, []Part{{at, unit}}
+	}
+	return nil, nil
+}
+
+// crossingTerms returns the terms of an interaction.
+func (s *Schema) crossingTerms(x crossing, unit float64) (list []Term) {
+	if x.scale != 1 {
+		for k := range x.width[0] * x.width[1] {
+			list = append(list, Term{Name: s.features[x.at+k], Column: interacting, Reference: noInteraction,
+				Parts: []Part{{x.at + k, unit * x.scale}}})
+		}
+		return list
+	}
+	for i := 1; i < x.width[0]; i++ {
+		for j := 1; j < x.width[1]; j++ {
+			list = append(list, Term{
+				Name: s.features[x.place(i, j)], Column: interacting, Reference: s.features[x.place(0, 0)],
+				Parts: []Part{{x.place(i, j), unit}, {x.place(i, 0), -unit}, {x.place(0, j), -unit}, {x.place(0, 0), unit}},
+			})
+		}
+	}
+	return list
 }
 
 // spanned returns the column unchanged or, for a date, with bounds counted in days from its first

@@ -275,3 +275,54 @@ func TestDialectsHashAlike(t *testing.T) {
 		}
 	}
 }
+
+// TestFileHasTheFieldsOfONNX reads the fields of a model's file by the numbers of onnx.proto: the version of the format,
+// the producer, the graph, and the versions of the two sets of operators. Tests of outputs read neither.
+func TestFileHasTheFieldsOfONNX(t *testing.T) {
+	l, err := loss.Parse("logistic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas := kinds(t, suited(l))
+	m := modelOf(t, l, schemas[slices.Sorted(maps.Keys(schemas))[0]], rand.New(rand.NewPCG(3, 4)))
+	file, err := ONNX(m, Graph{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := decoded(file)
+	if whole.int(1) != 8 || whole.word(2) != "stillpoint" || len(whole[7]) != 1 || len(whole[14]) == 0 || len(whole) != 6 {
+		t.Errorf("version %d of the format by %q, %d graphs, %d facts, %d kinds of fields", whole.int(1), whole.word(2), len(whole[7]),
+			len(whole[14]), len(whole))
+	}
+	sets := map[string]int{}
+	for _, text := range whole.words(8) {
+		set := decoded([]byte(text))
+		sets[set.word(1)] = set.int(2)
+	}
+	if len(sets) != 2 || sets[""] != 17 || sets["ai.onnx.ml"] != 3 {
+		t.Errorf("operators %v: must be of version 17, and 3 for tables", sets)
+	}
+	graph := decoded(whole[7][0].([]byte))
+	if graph.word(2) != "stillpoint" || len(graph[1]) == 0 || len(graph[11]) == 0 || len(graph[12]) == 0 {
+		t.Errorf("a graph %q of %d nodes, %d inputs, %d outputs", graph.word(2), len(graph[1]), len(graph[11]), len(graph[12]))
+	}
+	for i, list := range [][]string{graph.words(11), graph.words(12), graph.words(5)} {
+		for _, text := range list {
+			of := decoded([]byte(text))
+			switch {
+			case i < 2: // an input or output: its name, and the type, number of rows and of columns of its tensor
+				tensor := decoded([]byte(decoded([]byte(of.word(2))).word(1)))
+				var dims []fields
+				for _, d := range decoded([]byte(tensor.word(2))).words(1) {
+					dims = append(dims, decoded([]byte(d)))
+				}
+				if of.word(1) == "" || !slices.Contains([]int{1, 7, 8, 11}, tensor.int(1)) || len(dims) != 2 || dims[0].word(2) != "rows" ||
+					dims[1].int(1) < 1 {
+					t.Errorf("%q: type %d, dimensions %v", of.word(1), tensor.int(1), dims)
+				}
+			case of.word(8) == "" || !slices.Contains([]int{1, 7, 8, 11}, of.int(2)) || of.word(9) == "" && len(of[6]) == 0:
+				t.Errorf("a constant %q of type %d without values", of.word(8), of.int(2))
+			}
+		}
+	}
+}

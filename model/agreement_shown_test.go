@@ -81,3 +81,45 @@ func TestSeparatedOutcomesHaveNoSlope(t *testing.T) {
 		}
 	}
 }
+
+// TestSlopeOfTwoScores compares the slope with its closed form where records have two scores, so that the regression fits
+// both shares or rates: half of the difference of their links if the scores differ by 2. Scores around 0 have an
+// information without a cross term. Outcomes that are all but separated have a slope.
+func TestSlopeOfTwoScores(t *testing.T) {
+	logit := func(p, _ float64) float64 { return math.Log(p / (1 - p)) }
+	odds := func(p, per float64) float64 { return math.Log(p / (1 - p) / per) }
+	hazard := func(p, per float64) float64 { return math.Log(-math.Log1p(-p) / per) }
+	rate := func(events, per float64) float64 { return math.Log(events / per) }
+	for _, c := range []struct {
+		name                string
+		output              Output
+		grouped             string
+		link                func(observed, per float64) float64
+		at                  float64 // the mean of the scores
+		low, high           float64 // what was observed, in the mean
+		lowParts, highParts float64 // what is predicted per e^score
+	}{
+		{"shares around 0", Probability, "", logit, 0, .25, .75, 1, 1},
+		{"rare shares around 0", Probability, "", logit, 0, .001, .999, 1, 1},
+		{"shares", Probability, "", logit, -3, .1, .3, 1, 1},
+		{"nearly separated", Probability, "", logit, 0, 1e-8, 1 - 1e-8, 1, 1},
+		{"as good as separated", Probability, "", func(float64, float64) float64 { return math.NaN() }, 0, 1e-10, 1 - 1e-10, 1, 1},
+		{"rates around 0", Rate, "", rate, 0, .2, .6, .5, .7},
+		{"rates", Rate, "", rate, 4, .6, .2, .5, .25},
+		{"odds of intervals", Rate, "logit", odds, 1, .2, .3, .5, .25},
+		{"hazards of intervals", Rate, "true", hazard, -1, .2, .3, .5, .75},
+	} {
+		a := agreement{output: c.output, list: []agreed{{c.at - 1, c.low, c.lowParts, c.grouped}, {c.at + 1, c.high, c.highParts, c.grouped}}}
+		want := (c.link(c.high, c.highParts) - c.link(c.low, c.lowParts)) / 2
+		if got := a.slope(); !(math.Abs(got-want) < 1e-6*math.Abs(want)) && (got == got || want == want) {
+			t.Errorf("%s: slope %v: must be %v", c.name, got, want)
+		}
+	}
+	// Of numbers, scores must differ by more than a millionth of their size.
+	for apart, want := range map[float64]float64{1e-5: .7, 1e-7: math.NaN()} {
+		a := agreement{output: Value, list: []agreed{{score: 1 - apart, observed: 2 - .7*apart}, {score: 1 + apart, observed: 2 + .7*apart}}}
+		if got := a.slope(); !(math.Abs(got-want) < 1e-4) && (got == got || want == want) {
+			t.Errorf("scores %v apart: slope %v: must be %v", 2*apart, got, want)
+		}
+	}
+}

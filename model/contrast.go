@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -60,7 +61,11 @@ func (m *Model) words(c *ContrastOf) string {
 		if c.Rate != nil {
 			verb = "is"
 		}
-		return fmt.Sprintf("%s %s multiplied by %.4g %s %.4g to %.4g)", m.quantity(), verb, r.Estimate, with, r.Low, r.High)
+		of := m.quantity()
+		if m.several() {
+			of = "the odds of the contrast's classes"
+		}
+		return fmt.Sprintf("%s %s multiplied by %.4g %s %.4g to %.4g)", of, verb, r.Estimate, with, r.Low, r.High)
 	}
 	return fmt.Sprintf("%s is expected to be %.4g higher %s %.4g to %.4g)", m.quantity(), c.Estimate, with, c.Low, c.High)
 }
@@ -114,7 +119,7 @@ func (m *Model) unjoined(state inference.State, texts []string, contrasts [][]fl
 // the end, that is a term of the model. If no such text is a term, the error quotes the shortest one.
 func (m *Model) contrast(text string) ([]float64, error) {
 	terms := m.terms()
-	weights := make([]float64, m.schema.Dim())
+	weights := make([]float64, len(m.weights))
 	rest, sign := strings.TrimSpace(text), 1.
 	if after, minus := strings.CutPrefix(rest, "- "); minus {
 		rest, sign = after, -1
@@ -169,19 +174,28 @@ func (m *Model) part(weights []float64, terms []dataset.Term, text string, sign 
 			factor, text = sign*v, strings.TrimSpace(name)
 		}
 	}
-	for _, t := range terms[:len(terms)-1] {
+	for _, t := range terms {
+		if t.Column == "" {
+			continue
+		}
 		if t.Name == text {
 			for _, p := range t.Parts {
 				weights[p.Feature] += factor * p.Factor
 			}
 			return nil
 		}
-		if text != "" && t.Reference == text { // the reference level differs from itself by 0
+		// The reference level differs from itself by 0, also of a class.
+		class, of := strings.CutSuffix(text, t.Reference)
+		if text != "" && of && t.Reference != "" && (class == "" || m.several() && strings.HasPrefix(t.Name, class)) {
 			return nil
 		}
 	}
-	return fmt.Errorf("contrast: %q: must be a number's column or a level such as column=value, joined by \" + \" or "+
-		"\" - \"", text)
+	of := ""
+	if m.several() {
+		of = fmt.Sprintf(" of a class, such as %q", terms[0].Name)
+	}
+	return fmt.Errorf("contrast: %q: must be a number's column or a level such as column=value%s, joined by \" + \" or "+
+		"\" - \"", text, of)
 }
 
 // Interval is the confidence interval of a prediction. It is an interval for the mean of the target, or for
@@ -197,6 +211,10 @@ type Interval struct{ Low, High float64 }
 func (m *Model) intervals(o Output, l margins, horizons ...float64) (func(x []float32) []*Interval, error) {
 	if m.inference == nil {
 		return nil, errNoIntervals
+	}
+	if m.several() {
+		return nil, errors.New("intervals: must be left out for several classes: the intervals of their coefficients are stated, and " +
+			"those of predictions are not")
 	}
 	contrast := m.contrasts()
 	scale := func(z float64) float64 { return m.inUnits(l, z) }

@@ -85,9 +85,9 @@ type tally struct {
 	absolutes  float64
 	below      int64 // number of targets below their prediction
 	deviance   float64
-	pairs      [2][]float64 // for counts and positive numbers: predictions and targets
-	timed      []observed   // for the time to an event: all rows that were scored
-	horizon    float64      // up to which their events are measured
+	pairs      [2][]float64  // for counts and positive numbers: predictions and targets
+	timed      []timedRecord // for the time to an event: all rows that were scored
+	horizon    float64       // up to which their events are measured
 	agreement  agreement
 	by         string
 
@@ -152,7 +152,7 @@ func (t *tally) predicted(r record, z []float64) error {
 	t.unweighted += t.value[0]
 	schema := t.model.schema
 	if schema.Target().Event != "" {
-		t.timed = append(t.timed, observed{r.entry, r.exit, r.event, z[0], r.level})
+		t.timed = append(t.timed, timedRecord{r.entry, r.exit, r.event, z[0], r.level})
 		return t.agreement.add(r.group, happened(t.model.times().Of(r.level), r, z[0], t.horizon)...)
 	}
 	switch len(t.confusion) {

@@ -13,6 +13,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/model/contrast"
 )
@@ -24,8 +25,8 @@ func (m *Model) checkInference() error {
 	if m.inference == nil {
 		return nil
 	}
-	if loss.Count(m.loss) != 1 && m.thresholds() == nil {
-		return fmt.Errorf("model: inference: loss %s: must have one margin, or be of ordered classes", m.loss.Name())
+	if loss.Count(m.loss) == 0 && m.thresholds() == nil {
+		return fmt.Errorf("model: inference: loss %s: must have margins, or be of ordered classes", m.loss.Name())
 	}
 	if err := m.inference.Check(len(m.weights)); err != nil {
 		return fmt.Errorf("model: %w", err)
@@ -138,23 +139,24 @@ func (m *Model) Coefficients() (*Coefficients, error) {
 	if f == nil {
 		return nil, errNoIntervals
 	}
-	names := m.schema.Features()
 	terms := m.terms()
 	out := &Coefficients{Level: f.Level, Method: string(f.Method), Allowance: f.Allowance, Short: m.short()}
 	out.Unit = m.unit()
 	out.Asked, out.Formula = m.formula(nil), m.formula(f)
 	for _, j := range f.Dropped {
-		out.Changes = append(out.Changes, m.changed(names, j))
+		if text := m.changed(j); !slices.Contains(out.Changes, text) { // it says the same of each class
+			out.Changes = append(out.Changes, text)
+		}
 	}
 	contrast := m.contrasts()
 	unit := terms[len(terms)-1].Parts[0].Factor // the factor of the intercept, which levels have too
-	for i, t := range terms {
-		weights := make([]float64, len(names))
+	for _, t := range terms {
+		weights := make([]float64, len(m.weights))
 		for _, p := range t.Parts {
 			weights[p.Feature] += p.Factor
 		}
 		c := Coefficient{Term: t.Name, Column: t.Column, Reference: t.Reference, Per: t.Per, Span: 1,
-			Intercept: i == len(terms)-1}
+			Intercept: t.Column == ""}
 		if !c.Intercept && t.Reference == "" {
 			c.Span = 2 * unit / t.Parts[0].Factor
 		}
@@ -173,7 +175,7 @@ func (m *Model) Coefficients() (*Coefficients, error) {
 	for j := 1; j < len(m.thresholds()); j++ {
 		weights := make([]float64, len(m.weights))
 		for k := range j {
-			weights[len(names)+k] = 1
+			weights[m.schema.Dim()+k] = 1
 		}
 		c := Coefficient{Term: fmt.Sprintf("threshold %d", j+1), Span: 1, Interval: contrast(weights, 0)}
 		c.Reason = m.reason(c.Interval, func(int) bool { return false })
@@ -190,8 +192,36 @@ func (m *Model) rates() bool { return hasRate(loss.Unweighted(m.loss)) }
 func (m *Model) logit() bool { return m.schema.Target().Grouped == targetpair.Logit }
 
 // terms returns the terms of the score, the intercept last. The score is a prediction in the target's units,
-// a log-odds or the logarithm of a rate.
-func (m *Model) terms() []dataset.Term { return m.schema.Terms(m.rates()) }
+// a log-odds or the logarithm of a rate. Of several classes each term is one of every class against the first, whose weights
+// are 0.
+func (m *Model) terms() (list []dataset.Term) {
+	of := m.schema.Terms(m.rates())
+	if !m.several() {
+		return of
+	}
+	for _, t := range of {
+		for i, class := range m.schema.Target().Classes[1:] {
+			each := t
+			each.Name = class + ": " + t.Name
+			each.Parts = vector.Map(t.Parts, func(p dataset.Part) dataset.Part {
+				return dataset.Part{Feature: p.Feature + (i+1)*m.schema.Dim(), Factor: p.Factor}
+			})
+			list = append(list, each)
+		}
+	}
+	return list
+}
+
+// several reports whether the model has the margin of each of several classes.
+func (m *Model) several() bool { return loss.Count(m.loss) > 1 }
+
+// feature returns the feature of a row that the weight has.
+func (m *Model) feature(weight int) int {
+	if m.several() {
+		return weight % m.schema.Dim()
+	}
+	return weight
+}
 
 // quantity names the predicted quantity: the odds of the last class, the expected count, or the target's
 // column.
@@ -213,6 +243,9 @@ func (m *Model) quantity() string {
 	}
 	if m.thresholds() != nil {
 		return "the odds of a higher class"
+	}
+	if m.several() {
+		return "the odds of each class against " + strconv.Quote(target.Classes[0])
 	}
 	return "the odds of " + strconv.Quote(target.Classes[len(target.Classes)-1])
 }
@@ -253,14 +286,19 @@ func (m *Model) multiplied(i inference.Interval) (out Multiplied) {
 // that involves such a curve therefore has no interval. Nor has a combination that involves missing numbers of
 // a curve, if the formula has no column for them.
 func (m *Model) contrasts() func(weights []float64, constant float64) inference.Interval {
-	var hidden []int // features of which no combination has an interval
-	for _, h := range m.schema.Hats() {
-		if missing := h.Axes[0].Missing; h.Curve() && !m.inference.Has(missing) {
-			hidden = append(hidden, missing)
+	var hidden []int                                         // features of which no combination has an interval
+	for at := 0; at < len(m.weights); at += m.schema.Dim() { // of each class
+		if m.several() && at == 0 || !m.several() && at > 0 {
+			continue
 		}
-		for i := range h.Width {
-			if h.Curve() && !m.whole(h) {
-				hidden = append(hidden, h.First+i)
+		for _, h := range m.schema.Hats() {
+			if missing := at + h.Axes[0].Missing; h.Curve() && !m.inference.Has(missing) {
+				hidden = append(hidden, missing)
+			}
+			for i := range h.Width {
+				if h.Curve() && !m.whole(h, at) {
+					hidden = append(hidden, at+h.First+i)
+				}
 			}
 		}
 	}
@@ -277,10 +315,11 @@ func (m *Model) contrasts() func(weights []float64, constant float64) inference.
 	}
 }
 
-// whole reports whether the fit's formula has a column for each knot of a curve but the reference knot.
-func (m *Model) whole(h dataset.Hats) bool {
+// whole reports whether the fit's formula has a column for each knot of a curve but the reference knot, for the class whose
+// weights begin at the given one.
+func (m *Model) whole(h dataset.Hats, at int) bool {
 	for i := range h.Width {
-		if feature := h.First + i; feature != h.Reference() && !m.inference.Has(feature) {
+		if feature := h.First + i; feature != h.Reference() && !m.inference.Has(at+feature) {
 			return false
 		}
 	}
@@ -290,25 +329,26 @@ func (m *Model) whole(h dataset.Hats) bool {
 // short reports whether the fit's formula lacks terms that the configuration requested. The level for missing
 // or unlisted cells does not count, because many tables have no such cell.
 func (m *Model) short() bool {
-	return slices.ContainsFunc(m.inference.Dropped, func(j int) bool { return !m.schema.IsOther(j) })
+	return slices.ContainsFunc(m.inference.Dropped, func(j int) bool { return !m.schema.IsOther(m.feature(j)) })
 }
 
-// changed says in words that a feature was dropped from the fit: it counts as the reference level or is left
+// changed says in words that the feature of a weight was dropped from the fit: it counts as the reference level or is left
 // out.
-func (m *Model) changed(names []string, feature int) string {
+func (m *Model) changed(weight int) string {
+	names, feature := m.schema.Features(), m.feature(weight)
 	for _, h := range m.schema.Hats() {
 		if h.Curve() && (feature == h.Axes[0].Missing || feature >= h.First && feature < h.First+h.Width) {
 			return names[feature] + " counts as " + names[h.Reference()]
 		}
 	}
 	text := " is left out"
-	if m.isLevel(feature) {
+	if m.isLevel(weight) {
 		text = " counts as the reference level"
 	}
 	for _, a := range m.inference.Absorbed {
-		if a.Feature == feature {
+		if a.Feature == weight {
 			text += fmt.Sprintf("; %s also carries it (%s), and noise may decide which of the two stays",
-				names[a.By], correlation(a.Correlation))
+				names[m.feature(a.By)], correlation(a.Correlation))
 		}
 	}
 	return names[feature] + text
@@ -330,12 +370,12 @@ func (m *Model) formula(f *inference.Fit) string {
 	kept := map[int]bool{}
 	if f != nil {
 		for _, c := range f.Columns {
-			kept[c.Feature] = true
+			kept[m.feature(c.Feature)] = true
 		}
 	}
 	var list, order []string
 	counts, all := map[string]int{}, map[string]int{}
-	terms := m.terms()
+	terms := m.schema.Terms(m.rates())
 	for _, t := range terms[:len(terms)-1] {
 		if m.schema.IsOther(t.Parts[0].Feature) {
 			continue

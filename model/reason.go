@@ -47,7 +47,7 @@ func (m *Model) carried(has func(feature int) bool) string {
 	var list []string
 	for _, a := range m.inference.Absorbed {
 		if has(a.By) {
-			list = append(list, fmt.Sprintf("%s (%s)", m.schema.Features()[a.Feature], correlation(a.Correlation)))
+			list = append(list, fmt.Sprintf("%s (%s)", m.schema.Features()[m.feature(a.Feature)], correlation(a.Correlation)))
 		}
 	}
 	var why string
@@ -158,6 +158,12 @@ func (m *Model) unidentified() string {
 func (m *Model) along() string {
 	const most, share = 3, .5
 	f, names := m.inference, m.schema.Features()
+	name := func(i int) string {
+		if j := f.Columns[i].Feature; m.several() {
+			return m.schema.Target().Classes[j/len(names)] + ": " + names[m.feature(j)]
+		}
+		return names[f.Columns[i].Feature]
+	}
 	var at []int
 	for i, v := range f.LeastDirection {
 		if math.Abs(v) >= share && !f.Columns[i].Kept {
@@ -167,7 +173,7 @@ func (m *Model) along() string {
 	slices.SortStableFunc(at, func(a, b int) int {
 		return int(math.Copysign(1, math.Abs(f.LeastDirection[b])-math.Abs(f.LeastDirection[a])))
 	})
-	list := vector.Map(at[:min(most, len(at))], func(i int) string { return names[f.Columns[i].Feature] })
+	list := vector.Map(at[:min(most, len(at))], name)
 	if len(list) == 0 {
 		return ""
 	}

@@ -118,6 +118,9 @@ func TestEstimandToTheLetter(t *testing.T) {
 		{[]float64{.97, .02, .8, .09, .99, .02, 0, 0}, false, far + ": the weights leave 80% of each column's spread or more, with a noise " +
 			"of 9%.", "", ""},
 		{[]float64{.2, .3, .97, .02, .99, .02, 0, 0}, false, far + ".", "", ""},
+		{[]float64{.5, .2, .97, .02, .99, .02, 0, 0}, false, far + ": the weights leave 50% of each column's spread or more, with a noise " +
+			"of 20%.", "", ""},
+		{[]float64{.5, .26, .97, .02, .99, .02, 0, 0}, false, far + ".", "", ""},
 	} {
 		m := withIntervals(t, func(f *inference.Fit) { f.Left, f.Unweighted = c.left, c.unweighted })
 		list, err := m.Coefficients()

@@ -184,8 +184,7 @@ const checkEvery = 1024
 // scan encodes the rows of a table and calls visit for each, in order. where is a row filter; "" keeps every row. by
 // names a column of groups, "" none. If labelled is true, scan also encodes targets, and the table must have the
 // target's column. An error of visit, or a cancelled context, ends the scan.
-func (m *Model) scan(ctx context.Context, from Source, where, by string, labelled bool,
-	visit func(record) error) (err error) {
+func (m *Model) scan(ctx context.Context, from Source, where, by string, labelled bool, visit func(record) error) error {
 	schema, err := m.schema.Where(where)
 	if err != nil {
 		return err
@@ -195,50 +194,18 @@ func (m *Model) scan(ctx context.Context, from Source, where, by string, labelle
 		return err
 	}
 	defer rows.Close()
-	header := rows.Header()
-	bind := schema.BindUnlabelled
-	if labelled {
-		bind = schema.Bind
-	}
-	rowMap, err := bind(header)
+	s, err := m.scanner(schema, rows, by, labelled)
 	if err != nil {
 		return err
 	}
-	group := cellOf(by, header)
-	if by != "" && group < 0 {
-		return fmt.Errorf("by = %s: must be a column of the table", strconv.Quote(by))
-	}
-	if by == "" { // a reader for the map leaves out other columns
-		if err := rows.For(rowMap); err != nil {
-			return err
-		}
-	}
-	target := cellOf(schema.Target().Column, header)
-	t := schema.Target()
-	times := m.times()
-	carries := labelled && (schema.Target().Weight != "" || schema.Target().Least() > 0)
-	r := record{x: make([]float32, rowMap.Dim()), share: 1}
 	for i := 0; ; i++ {
 		if i%checkEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if !labelled {
-			columns, n, err := rows.Readings()
-			if err != nil {
+			if n, err := s.visitReadings(ctx, visit); err != nil {
 				return err
-			}
-			for j := range n {
-				if j%checkEvery == 0 && ctx.Err() != nil {
-					return ctx.Err()
-				}
-				r.kept = rowMap.KeepReadings(columns, j)
-				r.joined, r.ok = rowMap.EncodeReadingsWhole(r.x, columns, j)
-				r.level = targetpair.Level(r.joined)
-				if err := visit(r); err != nil {
-					return err
-				}
-			}
-			if n > 0 {
+			} else if n > 0 {
 				continue
 			}
 		}
@@ -246,28 +213,88 @@ func (m *Model) scan(ctx context.Context, from Source, where, by string, labelle
 		if err != nil || !more {
 			return err
 		}
-		r.kept = rowMap.Keep(cells)
-		r.joined, r.ok = rowMap.Encode(r.x, cells)
-		r.level = targetpair.Level(r.joined)
-		if t.Event != "" && labelled && r.ok {
-			r.entry, r.exit, r.event = targetpair.SplitTimes(r.joined)
-			r.joined = times.Carried(r.joined)
-		}
-		r.y, r.share = r.joined, 1
-		if carries {
-			r.y, r.share = loss.Carried(m.loss.Target(), r.joined)
-		}
-		r.label = ""
-		if labelled && r.ok {
-			r.label = strings.TrimSpace(cells[target])
-		}
-		if group >= 0 && group < len(cells) {
-			r.group = strings.TrimSpace(cells[group])
-		}
-		if err := visit(r); err != nil {
+		if err := visit(s.encode(cells)); err != nil {
 			return err
 		}
 	}
+}
+
+// scanner encodes the rows of an open table.
+type scanner struct {
+	*Model
+	rows   rows
+	rowMap *dataset.Map
+	// target and group are the indexes of the cells of the target and of the group; -1 without such a column.
+	target, group int
+	// labelled: targets are read. timed: they are times to an event. carries: they come with a weight or an exposure.
+	labelled, timed, carries bool
+	record                   record // the latest
+}
+
+// scanner returns a scanner of open rows, by the rules of scan.
+func (m *Model) scanner(schema *dataset.Schema, rows rows, by string, labelled bool) (*scanner, error) {
+	header, t, bind := rows.Header(), schema.Target(), schema.BindUnlabelled
+	if labelled {
+		bind = schema.Bind
+	}
+	rowMap, err := bind(header)
+	if err != nil {
+		return nil, err
+	}
+	s := &scanner{Model: m, rows: rows, rowMap: rowMap, target: cellOf(t.Column, header), group: cellOf(by, header),
+		labelled: labelled, timed: labelled && t.Event != "", carries: labelled && (t.Weight != "" || t.Least() > 0),
+		record: record{x: make([]float32, rowMap.Dim()), share: 1}}
+	if by == "" { // a reader for the map leaves out other columns
+		return s, rows.For(rowMap)
+	}
+	if s.group < 0 {
+		return nil, fmt.Errorf("by = %s: must be a column of the table", strconv.Quote(by))
+	}
+	return s, nil
+}
+
+// visitReadings calls visit for the rows whose cells come as readings, and returns their number.
+func (s *scanner) visitReadings(ctx context.Context, visit func(record) error) (int, error) {
+	columns, n, err := s.rows.Readings()
+	if err != nil {
+		return 0, err
+	}
+	for j := range n {
+		if j%checkEvery == 0 && ctx.Err() != nil {
+			return j, ctx.Err()
+		}
+		r := &s.record
+		r.kept = s.rowMap.KeepReadings(columns, j)
+		r.joined, r.ok = s.rowMap.EncodeReadingsWhole(r.x, columns, j)
+		r.level = targetpair.Level(r.joined)
+		if err := visit(*r); err != nil {
+			return j, err
+		}
+	}
+	return n, nil
+}
+
+// encode returns the record of a row of cells.
+func (s *scanner) encode(cells []string) record {
+	r := &s.record
+	r.kept = s.rowMap.Keep(cells)
+	r.joined, r.ok = s.rowMap.Encode(r.x, cells)
+	r.level, r.label = targetpair.Level(r.joined), ""
+	if s.timed && r.ok {
+		r.entry, r.exit, r.event = targetpair.SplitTimes(r.joined)
+		r.joined = s.times().Carried(r.joined)
+	}
+	r.y, r.share = r.joined, 1
+	if s.carries {
+		r.y, r.share = loss.Carried(s.loss.Target(), r.joined)
+	}
+	if s.labelled && r.ok {
+		r.label = strings.TrimSpace(cells[s.target])
+	}
+	if s.group >= 0 && s.group < len(cells) {
+		r.group = strings.TrimSpace(cells[s.group])
+	}
+	return *r
 }
 
 // cellOf returns the index of a column in a table's header, or -1 if the header lacks it.

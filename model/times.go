@@ -21,9 +21,9 @@ func (m *Model) times() targetpair.Times {
 // risk returns the predicted probability of an event by a time, for the margin z.
 func risk(t targetpair.Times, z, time float64) float64 { return -math.Expm1(-t.Cumulative(z, time)) }
 
-// observed is a record with the time to an event: it was observed from entry to exit, as shares of the end of the time
+// timedRecord is a record with the time to an event: it was observed from entry to exit, as shares of the end of the time
 // that is modelled, and event says whether the event occurred at exit. z is its predicted margin.
-type observed struct {
+type timedRecord struct {
 	entry, exit float64
 	event       bool
 	z           float64
@@ -47,13 +47,13 @@ func (m *Model) checkHorizons(list []float64) error {
 }
 
 // timed sets the measures of predictions of events up to the horizon. list may be changed.
-func (m *Metrics) timed(t targetpair.Times, list []observed, horizon float64) {
+func (m *Metrics) timed(t targetpair.Times, list []timedRecord, horizon float64) {
 	at, late := horizon/t.End(), false
 	for i, r := range list {
-		list[i] = observed{min(r.entry, at), min(r.exit, at), r.event && r.exit <= at, r.z, r.level}
+		list[i] = timedRecord{min(r.entry, at), min(r.exit, at), r.event && r.exit <= at, r.z, r.level}
 		late = late || r.entry > 0
 	}
-	list = slices.DeleteFunc(list, func(r observed) bool { return r.entry > 0 && r.entry == r.exit })
+	list = slices.DeleteFunc(list, func(r timedRecord) bool { return r.entry > 0 && r.entry == r.exit })
 	set := func(to **float64, value float64, ok bool) {
 		if ok {
 			*to = &value
@@ -64,11 +64,11 @@ func (m *Metrics) timed(t targetpair.Times, list []observed, horizon float64) {
 	for i, r := range list {
 		scored[i].z = math.Log(t.Of(r.level).Cumulative(r.z, horizon))
 	}
-	c, ok := concordance(scored, func(observed) float64 { return 1 })
+	c, ok := concordance(scored, func(timedRecord) float64 { return 1 })
 	set(&m.Concordance, c, ok)
 	if !late {
 		w := watched(list)
-		c, ok = concordance(scored, func(r observed) float64 { return 1 / (w(r.exit) * w(r.exit)) })
+		c, ok = concordance(scored, func(r timedRecord) float64 { return 1 / (w(r.exit) * w(r.exit)) })
 		set(&m.UnoConcordance, c, ok)
 		c, ok = brier(t, list, w, at)
 		set(&m.Brier, c, ok)
@@ -81,14 +81,14 @@ func (m *Metrics) timed(t targetpair.Times, list []observed, horizon float64) {
 // concordance returns the concordance index: of the pairs of records of which one has the event while the other is still
 // observed without it, the share in which the first has the larger predicted margin; a tie counts half. Each pair has
 // the weight of its first record: Harrell's index has equal weights. ok is false if there is no such pair.
-func concordance(list []observed, weight func(observed) float64) (index float64, ok bool) {
+func concordance(list []timedRecord, weight func(timedRecord) float64) (index float64, ok bool) {
 	margins := make([]float64, len(list))
 	for i, r := range list {
 		margins[i] = r.z
 	}
 	slices.Sort(margins)
 	margins = slices.Compact(margins)
-	rank := func(r observed) int { i, _ := slices.BinarySearch(margins, r.z); return i + 1 }
+	rank := func(r timedRecord) int { i, _ := slices.BinarySearch(margins, r.z); return i + 1 }
 	counts := make([]int64, len(margins)+1) // a Fenwick tree over the margins of the records at risk
 	add := func(at int, by int64) {
 		for ; at < len(counts); at += at & -at {
@@ -102,8 +102,8 @@ func concordance(list []observed, weight func(observed) float64) (index float64,
 		return n
 	}
 	byExit, byEntry := slices.Clone(list), slices.Clone(list)
-	slices.SortFunc(byExit, func(a, b observed) int { return cmp.Compare(b.exit, a.exit) })
-	slices.SortFunc(byEntry, func(a, b observed) int { return cmp.Compare(b.entry, a.entry) })
+	slices.SortFunc(byExit, func(a, b timedRecord) int { return cmp.Compare(b.exit, a.exit) })
+	slices.SortFunc(byEntry, func(a, b timedRecord) int { return cmp.Compare(b.entry, a.entry) })
 	var pairs, right float64
 	left, n := 0, int64(0)
 	for from, to := 0, 0; from < len(byExit); from = to {
@@ -141,10 +141,10 @@ func concordance(list []observed, weight func(observed) float64) (index float64,
 
 // survivors returns the Kaplan-Meier estimate of the probability of being without an event after a time, as a function
 // of the time. which says of which records an exit is an event.
-func survivors(list []observed, which func(observed) bool) func(time float64) float64 {
+func survivors(list []timedRecord, which func(timedRecord) bool) func(time float64) float64 {
 	byExit, byEntry := slices.Clone(list), slices.Clone(list)
-	slices.SortFunc(byExit, func(a, b observed) int { return cmp.Compare(a.exit, b.exit) })
-	slices.SortFunc(byEntry, func(a, b observed) int { return cmp.Compare(a.entry, b.entry) })
+	slices.SortFunc(byExit, func(a, b timedRecord) int { return cmp.Compare(a.exit, b.exit) })
+	slices.SortFunc(byEntry, func(a, b timedRecord) int { return cmp.Compare(a.entry, b.entry) })
 	var at, left []float64
 	s, came := 1., 0
 	for from, to := 0, 0; from < len(byExit); from = to {
@@ -174,11 +174,11 @@ func survivors(list []observed, which func(observed) bool) func(time float64) fl
 	}
 }
 
-func event(r observed) bool { return r.event }
+func event(r timedRecord) bool { return r.event }
 
 // watched returns the Kaplan-Meier estimate of the probability of being observed until a time or longer. Events are
 // counted before other ends of the same time.
-func watched(list []observed) func(time float64) float64 {
+func watched(list []timedRecord) func(time float64) float64 {
 	ends := slices.Clone(list)
 	for i, r := range ends {
 		if ends[i].event = !r.event; !r.event {
@@ -194,7 +194,7 @@ const brierTimes = 100
 // brier returns the Brier score of the predicted probability of no event by a time. Records that were observed for less
 // than this time without an event have no weight, and others the inverse of the probability of being observed as long
 // (Graf et al. 1999), which watched returns. ok is false if no record was observed until then.
-func brier(t targetpair.Times, list []observed, watched func(float64) float64, now float64) (score float64, ok bool) {
+func brier(t targetpair.Times, list []timedRecord, watched func(float64) float64, now float64) (score float64, ok bool) {
 	still, hazards := watched(now), make(map[int]float64)
 	if !(still > 0) {
 		return 0, false
@@ -220,8 +220,8 @@ func brier(t targetpair.Times, list []observed, watched func(float64) float64, n
 }
 
 // integratedBrier returns the mean, over equally spaced times up to the last exit, of the Brier score.
-func integratedBrier(t targetpair.Times, list []observed, watched func(float64) float64) (score float64, ok bool) {
-	last, times := vector.Most(list, func(r observed) float64 { return r.exit }), 0.
+func integratedBrier(t targetpair.Times, list []timedRecord, watched func(float64) float64) (score float64, ok bool) {
+	last, times := vector.Most(list, func(r timedRecord) float64 { return r.exit }), 0.
 	for k := range brierTimes {
 		s, ok := brier(t, list, watched, last*float64(k+1)/(brierTimes+1))
 		if !ok {
@@ -236,10 +236,10 @@ func integratedBrier(t targetpair.Times, list []observed, watched func(float64) 
 // calibratedTimes compares the predicted risk at a time with the share of events by then, the Kaplan-Meier estimate, in
 // tenths of the records by their predicted risk. Records with equal risks are in one tenth. Margins are logarithms of the
 // expected number of events up to this time.
-func calibratedTimes(list []observed, at float64) *Calibration {
+func calibratedTimes(list []timedRecord, at float64) *Calibration {
 	risk := func(z float64) float64 { return -math.Expm1(-math.Exp(z)) }
 	list = slices.Clone(list)
-	slices.SortFunc(list, func(a, b observed) int { return cmp.Compare(a.z, b.z) })
+	slices.SortFunc(list, func(a, b timedRecord) int { return cmp.Compare(a.z, b.z) })
 	out := new(Calibration)
 	for from, bin := 0, 1; from < len(list); bin++ {
 		to := max(len(list)*bin/calibrationBins, from)

@@ -12,20 +12,20 @@ import (
 	"pgregory.net/rapid"
 )
 
-func anyObserved() *rapid.Generator[[]observed] {
-	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) observed {
+func anyObserved() *rapid.Generator[[]timedRecord] {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) timedRecord {
 		exit := float64(rapid.IntRange(0, 8).Draw(t, "exit")) / 8
 		entry := 0.
 		if exit > 0 && rapid.IntRange(0, 3).Draw(t, "late") == 3 {
 			entry = float64(rapid.IntRange(0, int(exit*8)-1).Draw(t, "entry")) / 8
 		}
-		return observed{entry, exit, rapid.Bool().Draw(t, "event"), float64(rapid.IntRange(-2, 2).Draw(t, "z")), rapid.IntRange(0, 1).Draw(t, "level")}
+		return timedRecord{entry, exit, rapid.Bool().Draw(t, "event"), float64(rapid.IntRange(-2, 2).Draw(t, "z")), rapid.IntRange(0, 1).Draw(t, "level")}
 	}), 1, 12)
 }
 
 // beforeOrAt is the slow probability, of a list, of being without an end of the kind that ends says until a time, or
 // until just before it.
-func beforeOrAt(list []observed, ends func(observed) bool, time float64, before bool) float64 {
+func beforeOrAt(list []timedRecord, ends func(timedRecord) bool, time float64, before bool) float64 {
 	s := 1.
 	for k := 0; k <= 8; k++ {
 		when := float64(k) / 8
@@ -38,7 +38,7 @@ func beforeOrAt(list []observed, ends func(observed) bool, time float64, before 
 				ended++
 			}
 			// An event comes before other ends of its time.
-			if r.exit > when || r.exit == when && (ends(r) || ends(observed{event: true})) {
+			if r.exit > when || r.exit == when && (ends(r) || ends(timedRecord{event: true})) {
 				if r.entry < when || r.entry == 0 {
 					risked++
 				}
@@ -51,7 +51,7 @@ func beforeOrAt(list []observed, ends func(observed) bool, time float64, before 
 	return s
 }
 
-func censored(r observed) bool { return !r.event }
+func censored(r timedRecord) bool { return !r.event }
 
 // TestMeasuresOfTimes compares the measures up to a horizon with slow sums over all pairs and records.
 func TestMeasuresOfTimes(t *testing.T) {
@@ -66,7 +66,7 @@ func TestMeasuresOfTimes(t *testing.T) {
 		// The shares of the hazard up to 2, 4, ..., 16, of each level.
 		shares := [][]float64{{.1, .2, .2 + .8/6, .2 + 1.6/6, .2 + 2.4/6, .2 + 3.2/6, .2 + 4/6., 1},
 			{.35, .7, .75, .8, .85, .9, .95, 1}}
-		margin := func(r observed) float64 { return r.z + math.Log(shares[r.level][int(at*8)-1]) }
+		margin := func(r timedRecord) float64 { return r.z + math.Log(shares[r.level][int(at*8)-1]) }
 		for _, a := range list {
 			late = late || a.entry > 0
 			w := 1 / beforeOrAt(list, censored, a.exit, true)
@@ -99,7 +99,7 @@ func TestMeasuresOfTimes(t *testing.T) {
 		same("concordance_uno", m.UnoConcordance, unoRight/unoPairs, pairs > 0 && !late)
 		same("brier", m.Brier, score/float64(len(list)), !late && beforeOrAt(list, censored, at, true) > 0)
 		for _, b := range m.Calibration.Bins {
-			var of []observed
+			var of []timedRecord
 			predicted := 0.
 			for _, r := range list {
 				if p := -math.Expm1(-math.Exp(margin(r))); p >= b.From-1e-12 && p <= b.To+1e-12 && !(r.entry >= at && r.entry > 0) {
@@ -147,7 +147,7 @@ func TestSurvivors(t *testing.T) {
 // third that is observed for a quarter of the time.
 func TestIntegratedBrier(t *testing.T) {
 	times := targetpair.Times{Cuts: []float64{1}}
-	list := []observed{{0, .5, true, 0, 0}, {0, 1, false, 0, 0}, {0, .25, false, 0, 0}}
+	list := []timedRecord{{0, .5, true, 0, 0}, {0, 1, false, 0, 0}, {0, .25, false, 0, 0}}
 	got, ok := integratedBrier(times, list, watched(list))
 	want := 0.
 	for k := range brierTimes {
@@ -169,9 +169,9 @@ func TestIntegratedBrier(t *testing.T) {
 
 // TestCalibratedTimes tests the tenths of 40 rows of which 24 have one risk, and that of the last row.
 func TestCalibratedTimes(t *testing.T) {
-	var list []observed
+	var list []timedRecord
 	for i := range 40 {
-		list = append(list, observed{0, .5, i%2 == 0, max(float64(i)/10, 2.4), 0})
+		list = append(list, timedRecord{0, .5, i%2 == 0, max(float64(i)/10, 2.4), 0})
 	}
 	c := calibratedTimes(list, 1)
 	rows := int64(0)
@@ -231,7 +231,7 @@ func timed(t *testing.T) *Model {
 // prediction and share, weighted by records.
 func TestCalibrationOfTimesInNumbers(t *testing.T) {
 	low, high := math.Log(-math.Log(1-.35)), math.Log(-math.Log(1-.875))
-	c := calibratedTimes([]observed{{0, .25, false, low, 0}, {0, .5, true, low, 0}, {0, 1, false, low, 0},
+	c := calibratedTimes([]timedRecord{{0, .25, false, low, 0}, {0, .5, true, low, 0}, {0, 1, false, low, 0},
 		{0, .5, true, high, 0}, {0, .75, true, high, 0}}, 1)
 	want := []Bin{{From: .35, To: .35, N: 3, Predicted: .35, Observed: .5},
 		{From: .875, To: .875, N: 2, Predicted: .875, Observed: 1}}

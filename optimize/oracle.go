@@ -197,10 +197,10 @@ type Coins = rand.Rand
 // and more identify the purpose of the bits: two different pairs (use, more) get independent bits.
 func (p Problem) PublicCoins(use, more uint64) *Coins { return rand.New(rand.NewPCG(use^p.Seed, more)) }
 
-// rest is the oracle of the algorithm in a [Selected]. It answers queries about the records that were not held out, and
+// trainingOracle is the oracle of the algorithm in a [Selected]. It answers queries about the records that were not held out, and
 // about no others. An algorithm that makes queries on all records gets the records that were not held out as one
 // cohort. An algorithm that draws cohorts draws them from the records that were not held out.
-type rest struct {
+type trainingOracle struct {
 	Oracle
 	all   query.Cohort
 	draws bool
@@ -209,18 +209,18 @@ type rest struct {
 // newRest returns an oracle for the records that the dealer has not drawn yet. n lists the oracle methods
 // that the algorithm calls. If n includes neither cohorts nor prefix sums, newRest draws all these records
 // as one cohort, and the algorithm makes its queries on this cohort.
-func newRest(o Oracle, records *dealer, n Needs) (*rest, error) {
+func newRest(o Oracle, records *dealer, n Needs) (*trainingOracle, error) {
 	if n.Cohorts || n.PrefixSums {
 		// This cohort only states the number of records. Ask rejects queries on it.
-		return &rest{Oracle: o, all: query.NewCohort(account.Everyone, records.left), draws: true}, nil
+		return &trainingOracle{Oracle: o, all: query.NewCohort(account.Everyone, records.left), draws: true}, nil
 	}
 	all, err := records.draw(records.left)
-	return &rest{Oracle: o, all: all}, err
+	return &trainingOracle{Oracle: o, all: all}, err
 }
 
-func (r *rest) All() query.Cohort { return r.all }
+func (r *trainingOracle) All() query.Cohort { return r.all }
 
-func (r *rest) Ask(ctx context.Context, q query.Question) (query.Release, error) {
+func (r *trainingOracle) Ask(ctx context.Context, q query.Question) (query.Release, error) {
 	if q.Cohort().Everyone() {
 		return query.Release{}, errors.New("optimize: selected: a question about everybody, of whom some are held " +
 			"out: must be about records the algorithm drew")
@@ -228,7 +228,7 @@ func (r *rest) Ask(ctx context.Context, q query.Question) (query.Release, error)
 	return r.Oracle.Ask(ctx, q)
 }
 
-func (r *rest) Draw(size int) (query.Cohort, error) {
+func (r *trainingOracle) Draw(size int) (query.Cohort, error) {
 	if !r.draws {
 		return query.Cohort{}, fmt.Errorf("optimize: selected: draw of %d records: the algorithm already has all of them",
 			size)
@@ -236,7 +236,7 @@ func (r *rest) Draw(size int) (query.Cohort, error) {
 	return r.Oracle.Draw(size)
 }
 
-func (r *rest) DrawEach(p float64) (query.Cohort, error) {
+func (r *trainingOracle) DrawEach(p float64) (query.Cohort, error) {
 	if !r.draws {
 		return query.Cohort{},
 			fmt.Errorf("optimize: selected: draw each with probability %v: the algorithm already has all records", p)
@@ -245,6 +245,6 @@ func (r *rest) DrawEach(p float64) (query.Cohort, error) {
 }
 
 // Sample returns an error: a sample would be drawn from all records, the held-out ones included.
-func (r *rest) Sample() (query.Cohort, error) {
+func (r *trainingOracle) Sample() (query.Cohort, error) {
 	return query.Cohort{}, errors.New("optimize: selected: samples are of everybody, of whom some are held out")
 }

@@ -292,7 +292,45 @@ func parts(l loss.General, t query.Term, x []float32, y float64) (rows [][]float
 	return rows, slopes, curvatures, short * short
 }
 
+// blocks returns the gradient of a loss of several margins and, if whole is set, its Hessian, row after row, each margin's
+// part times the term's metric and the weight u of the row.
+func blocks(l loss.General, t query.Term, x []float32, y float64, whole bool) (v, h []float64) {
+	z, d := t.Metric().Times(vector(x)), len(t.Point())
+	short := min(1, t.Reach()/length(z))
+	v = make([]float64, d)
+	l.Gradient(v, t.Point(), x, y)
+	v = t.Metric().Times(v)
+	for j := range v {
+		v[j] *= short * short
+	}
+	if !whole {
+		return v, nil
+	}
+	h = make([]float64, d*d)
+	for j := range d {
+		one := make([]float64, d)
+		one[j] = 1
+		l.(loss.Twice).HessianVector(h[j*d:(j+1)*d], t.Point(), t.Metric().Times(one), x, y)
+		copy(h[j*d:], t.Metric().Times(h[j*d:(j+1)*d]))
+	}
+	for j := range h {
+		h[j] *= short * short
+	}
+	return v, h
+}
+
+func several(l loss.General) bool {
+	_, parts := l.(interface {
+		Parts(v []float64, z, y float64) (int, [3]float64, [3]float64, bool)
+	})
+	return !parts
+}
+
 func partedGradient(l loss.General, t query.Term, x []float32, y float64) []float64 {
+	if several(l) {
+		v, _ := blocks(l, t, x, y, false)
+		return v
+	}
 	rows, slopes, _, u := parts(l, t, x, y)
 	v := make([]float64, len(t.Point()))
 	for i, row := range rows {
@@ -306,7 +344,17 @@ func partedScores(l loss.General, t query.Term, x []float32, y float64) []float6
 }
 
 // partedCurvature scales the second derivatives down such that the trace is at most the term's radius.
-func partedCurvature(l loss.General, t query.Term, x []float32, y float64) []float64 {
+func partedCurvature(l loss.General, t query.Term, x []float32, y float64) (out []float64) {
+	if several(l) {
+		_, h := blocks(l, t, x, y, true)
+		for j, d := 0, len(t.Point()); j < d; j++ {
+			out = append(out, h[j*d+j])
+			for k := j + 1; k < d; k++ {
+				out = append(out, math.Sqrt2*h[j*d+k])
+			}
+		}
+		return out
+	}
 	rows, _, curvatures, u := parts(l, t, x, y)
 	trace := 0.
 	for i, row := range rows {

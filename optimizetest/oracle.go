@@ -52,10 +52,11 @@ type Oracle struct {
 	// Asked lists every query made by Ask in order, including refused queries.
 	Asked []Asked
 
-	config Config
-	ledger *account.Ledger
-	noise  *rand.Rand
-	order  []int
+	config  Config
+	margins int // of a loss of several margins
+	ledger  *account.Ledger
+	noise   *rand.Rand
+	order   []int
 	// order lists the records in the order in which cohorts are drawn from them. drawn[i] is the
 	// position in order after the last record of cohort i+1.
 	drawn []int
@@ -81,6 +82,7 @@ func New(c Config) *Oracle {
 	if len(c.Rows) == 0 || len(c.Targets) != len(c.Rows) {
 		panic(fmt.Sprintf("optimizetest: %d rows, %d targets", len(c.Rows), len(c.Targets)))
 	}
+	margins := loss.Count(c.Loss)
 	switch l := c.Loss.(type) {
 	case loss.RankOne, loss.General:
 	case loss.Margins:
@@ -89,7 +91,7 @@ func New(c Config) *Oracle {
 		panic(fmt.Sprintf("optimizetest: loss = %v", c.Loss))
 	}
 	c.Repeat = max(c.Repeat, 1)
-	o := &Oracle{config: c, ledger: account.NewLedger(c.Budget), noise: rand.New(rand.NewPCG(c.Seed, 0x0dac1e))}
+	o := &Oracle{config: c, margins: margins, ledger: account.NewLedger(c.Budget), noise: rand.New(rand.NewPCG(c.Seed, 0x0dac1e))}
 	o.order = o.noise.Perm(len(c.Rows))
 	o.unjoined = o.All().Size()
 	return o
@@ -218,7 +220,11 @@ func (o *Oracle) answer(ctx context.Context, a *Asked) error {
 	if q.PointDim() != d {
 		return fmt.Errorf("optimizetest: point has %d coordinates: must have %d", q.PointDim(), d)
 	}
-	if !q.Facts().Suits(query.Margins(o.config.Loss, loss.Count(o.config.Loss)), loss.Products(o.config.Loss), loss.UnitOfMargin(o.config.Loss)) {
+	margins := loss.Count(o.config.Loss)
+	if q.Facts().Weighted {
+		margins = max(margins, o.margins)
+	}
+	if !q.Facts().Suits(query.Margins(o.config.Loss, margins), loss.Products(o.config.Loss), loss.UnitOfMargin(o.config.Loss)) {
 		return fmt.Errorf("optimizetest: %s of a loss that writes its own gradient", q.Name())
 	}
 	var rows []int

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/internal/codec"
 )
 
 // codecVersion is the first byte of an encoded query or pass. It must be changed whenever the
@@ -29,44 +31,54 @@ func (q Question) AppendBinary(b []byte) ([]byte, error) {
 	if n := len(q.terms) * len(q.terms[0].w); n > mostCoordinates {
 		return b, fmt.Errorf("query: question of %d coordinates: must be at most %d to be encoded", n, mostCoordinates)
 	}
-	w := writer{b: append(b, codecVersion), vectors: map[string]uint64{}}
-	w.float(q.charge)
-	w.b = binary.LittleEndian.AppendUint64(w.b, q.terms[0].cohort.id)
-	w.float(q.terms[0].cohort.size)
-	w.count(len(q.terms))
-	for _, t := range q.terms {
-		w.term(t)
+	c := newWriter(b)
+	c.question(&q)
+	return c.B, nil
+}
+
+// question writes or reads the charge and the terms of a query. It sets Bad if the terms have too many coordinates.
+func (c *coder) question(q *Question) {
+	var cohort Cohort
+	n := len(q.terms)
+	if n > 0 {
+		cohort = q.terms[0].cohort
 	}
-	return w.b, nil
+	c.Float(&q.charge)
+	c.Uint64(&cohort.id)
+	c.Float(&cohort.size)
+	c.Count(&n, maxTerms)
+	coordinates := 0
+	for i := 0; i < n && !c.Bad; i++ {
+		t := Term{cohort: cohort}
+		if !c.Reads {
+			t = q.terms[i]
+		}
+		c.term(&t)
+		if coordinates += len(t.w); coordinates > mostCoordinates {
+			c.Bad = true
+		}
+		if c.Reads {
+			q.terms = append(q.terms, t)
+		}
+	}
 }
 
 // DecodeQuestion returns the query whose encoding is b. Every decoded query obeys the rules of New
 // and of its terms' constructors: each term is made by calling its constructor. It is an error if these
 // rules are broken, or if AppendBinary does not encode the decoded query to b again.
 func DecodeQuestion(b []byte) (Question, error) {
-	r := reader{b: b}
-	if r.byte() != codecVersion {
-		return Question{}, errCodec
-	}
-	charge := r.float()
-	cohort := Cohort{id: r.uint64(), size: r.float()}
-	n := r.count(maxTerms)
-	if r.bad {
+	c := newReader(b)
+	var read Question
+	if c.question(&read); c.Bad {
 		return Question{}, errCodec
 	}
 	var terms []Term
-	coordinates := 0
-	for range n {
-		t := r.term(cohort)
-		coordinates += len(t.w)
-		if r.bad || coordinates > mostCoordinates {
-			return Question{}, errCodec
-		}
+	for _, t := range read.terms {
 		again := t.again()
 		again.weight, again.smoothing = t.weight, t.smoothing
 		terms = append(terms, again)
 	}
-	q, err := New(charge, terms...)
+	q, err := New(read.charge, terms...)
 	if err != nil {
 		return Question{}, err
 	}
@@ -154,252 +166,186 @@ const (
 	hasBlock    // and its block
 )
 
-// writer appends encoded values to b. vectors maps the bytes of each vector that was written to the
-// vector's number, counted from 0. Later terms refer to the vector by this number.
-type writer struct {
-	b       []byte
-	vectors map[string]uint64
-}
-
-func (w *writer) float(v float64) { w.b = binary.LittleEndian.AppendUint64(w.b, math.Float64bits(v)) }
-func (w *writer) count(n int)     { w.b = binary.AppendUvarint(w.b, uint64(n)) }
-func (w *writer) signed(v int64)  { w.b = binary.AppendVarint(w.b, v) }
-func (w *writer) floats(v []float64) {
-	for _, x := range v {
-		w.float(x)
-	}
-}
-
-// vector writes v. If an equal vector was written before, it writes the number of that vector. For a
-// new vector it writes the next number, the length and the coordinates.
-func (w *writer) vector(v []float64) {
-	bits := writer{}
-	bits.floats(v)
-	if at, known := w.vectors[string(bits.b)]; known {
-		w.b = binary.AppendUvarint(w.b, at)
-		return
-	}
-	w.count(len(w.vectors))
-	w.vectors[string(bits.b)] = uint64(len(w.vectors))
-	w.count(len(v))
-	w.b = append(w.b, bits.b...)
-}
-
-func (w *writer) integers(v []int32) {
-	for _, x := range v {
-		w.signed(int64(x))
-	}
-}
-
-// term writes the fields from which the method Term.again makes the term when it is decoded.
-func (w *writer) term(t Term) {
-	var has byte
-	for _, f := range []struct {
-		bit byte
-		is  bool
-	}{
-		{hasPrev, t.prev != nil}, {hasShift, t.shift != nil}, {hasAlong, t.along != nil},
-		{hasCurvature, t.centred}, {hasMetric, t.metric.m != nil}, {hasSmoothing, t.smoothing != Smoothing{}},
-		{hasDiagonal, t.metric.Diagonal()}, {hasBlock, t.metric.m != nil && t.metric.m.inner != nil},
-	} {
-		if f.is {
-			has |= f.bit
+// flags returns the byte whose bit i is is[i].
+func flags(is ...bool) (b byte) {
+	for i, yes := range is {
+		if yes {
+			b |= 1 << i
 		}
 	}
-	w.b = append(w.b, byte(t.kind), has)
-	w.floats([]float64{t.weight, t.ball.Radius, t.ball.Centre})
-	w.vector(t.w)
-	for _, v := range [][]float64{t.prev, t.shift, t.along} {
-		if v != nil {
-			w.vector(v)
+	return b
+}
+
+// coder writes or reads questions and passes. A vector that occurs several times is written once: numbers maps the
+// bytes of each vector that was written to its number, counted from 0, and vectors has those that were read.
+type coder struct {
+	codec.Codec
+	numbers map[string]int
+	vectors [][]float64
+}
+
+func newWriter(b []byte) coder {
+	return coder{Codec: codec.Codec{B: append(b, codecVersion)}, numbers: map[string]int{}}
+}
+
+// newReader sets Bad if b does not begin with the version of the encoding.
+func newReader(b []byte) coder {
+	c := coder{Codec: codec.Codec{B: b, Reads: true}}
+	var version byte
+	c.Byte(&version)
+	c.Bad = version != codecVersion
+	return c
+}
+
+func (c *coder) floats(v ...*float64) {
+	for _, x := range v {
+		c.Float(x)
+	}
+}
+
+// vector writes or reads the number of a vector and, if no vector before has this number, length and coordinates.
+func (c *coder) vector(v *[]float64) {
+	var number int
+	var known bool
+	var written codec.Codec
+	if !c.Reads {
+		for _, x := range *v {
+			written.Float(&x)
+		}
+		if number, known = c.numbers[string(written.B)]; !known {
+			number = len(c.numbers)
+			c.numbers[string(written.B)] = number
+		}
+	}
+	if c.Count(&number, len(c.vectors)); known {
+		return
+	} else if number < len(c.vectors) {
+		*v = c.vectors[number]
+		return
+	}
+	n := len(*v)
+	c.Count(&n, len(c.B)/8)
+	if !c.Reads {
+		c.Bytes(written.B)
+		return
+	}
+	if b := c.Next(8 * n); b != nil {
+		*v = make([]float64, n)
+		for j := range *v {
+			(*v)[j] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*j:]))
+		}
+	}
+	c.vectors = append(c.vectors, *v)
+}
+
+// term writes or reads the fields from which the method Term.again makes the term when it is decoded.
+func (c *coder) term(t *Term) {
+	kind, has := byte(t.kind), flags(t.prev != nil, t.shift != nil, t.along != nil, t.centred, t.metric.m != nil,
+		t.smoothing != Smoothing{}, t.metric.Diagonal(), t.metric.m != nil && t.metric.m.inner != nil)
+	c.Byte(&kind)
+	c.Byte(&has)
+	t.kind, t.centred = Kind(kind), has&hasCurvature != 0
+	c.floats(&t.weight, &t.ball.Radius, &t.ball.Centre)
+	c.vector(&t.w)
+	for i, v := range []*[]float64{&t.prev, &t.shift, &t.along} {
+		if has&(hasPrev<<i) != 0 {
+			c.vector(v)
 		}
 	}
 	if t.centred {
-		w.floats([]float64{t.lo, t.hi})
-	}
-	if m := t.metric.m; m != nil {
-		w.floats([]float64{t.slope, t.reach})
-		w.count(m.dim)
-		w.float(m.step)
-		w.integers(m.upper)
-		if m.inner != nil {
-			w.count(len(m.whole))
-			for _, j := range m.whole {
-				w.count(j)
-			}
-			w.integers(m.inner.upper)
-		}
-	}
-	if s := t.smoothing; s != (Smoothing{}) {
-		w.float(s.Radius)
-		w.b = append(w.b, byte(s.By))
-		w.signed(int64(s.Directions))
-		w.b = binary.LittleEndian.AppendUint64(w.b, s.Seed)
-	}
-}
-
-// reader reads encoded values from b, which holds the bytes not yet read. bad becomes true if the bytes end too early
-// or are bytes that no writer writes. Values that are read with the method take are zero from then on.
-type reader struct {
-	b       []byte
-	vectors [][]float64
-	bad     bool
-}
-
-// take returns the next n bytes. It returns nil and sets bad if there are fewer.
-func (r *reader) take(n int) []byte {
-	if r.bad || n < 0 || n > len(r.b) {
-		r.bad = true
-		return nil
-	}
-	taken := r.b[:n]
-	r.b = r.b[n:]
-	return taken
-}
-
-func (r *reader) byte() byte {
-	if b := r.take(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
-
-func (r *reader) uint64() uint64 {
-	if b := r.take(8); b != nil {
-		return binary.LittleEndian.Uint64(b)
-	}
-	return 0
-}
-
-func (r *reader) float() float64 { return math.Float64frombits(r.uint64()) }
-
-// count reads an integer from 0 to most. If the integer is larger, it sets bad, which marks the
-// encoding as invalid.
-func (r *reader) count(most int) int {
-	v, n := binary.Uvarint(r.b)
-	if n <= 0 || v > uint64(most) {
-		r.bad = true
-		return 0
-	}
-	r.take(n)
-	return int(v)
-}
-
-func (r *reader) signed() int64 {
-	v, n := binary.Varint(r.b)
-	if n <= 0 {
-		r.bad = true
-		return 0
-	}
-	r.take(n)
-	return v
-}
-
-// floats reads n float64 numbers of 8 bytes each. It returns nil and sets bad if there are fewer.
-func (r *reader) floats(n int) []float64 {
-	b := r.take(8 * n)
-	if b == nil {
-		return nil
-	}
-	v := make([]float64, n)
-	for j := range v {
-		v[j] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*j:]))
-	}
-	return v
-}
-
-func (r *reader) vector() []float64 {
-	if at := r.count(len(r.vectors)); at < len(r.vectors) {
-		return r.vectors[at]
-	}
-	v := r.floats(r.count(len(r.b) / 8))
-	r.vectors = append(r.vectors, v)
-	return v
-}
-
-func (r *reader) term(c Cohort) Term {
-	t := Term{kind: Kind(r.byte()), cohort: c}
-	has := r.byte()
-	t.weight = r.float()
-	t.ball = ClipBall{Radius: r.float(), Centre: r.float()}
-	t.w = r.vector()
-	for _, f := range []struct {
-		bit byte
-		v   *[]float64
-	}{{hasPrev, &t.prev}, {hasShift, &t.shift}, {hasAlong, &t.along}} {
-		if has&f.bit != 0 {
-			*f.v = r.vector()
-		}
-	}
-	if has&hasCurvature != 0 {
-		t.lo, t.hi, t.centred = r.float(), r.float(), true
+		c.floats(&t.lo, &t.hi)
 	}
 	if has&hasMetric != 0 {
-		t.slope, t.reach = r.float(), r.float()
-		t.metric = r.metric(has&hasDiagonal != 0, has&hasBlock != 0)
+		c.floats(&t.slope, &t.reach)
+		c.metric(&t.metric, has&hasDiagonal != 0, has&hasBlock != 0)
 	}
-	if has&hasSmoothing != 0 {
-		t.smoothing = Smoothing{Radius: r.float(), By: Smoother(r.byte()), Directions: int(r.signed()), Seed: r.uint64()}
+	if s := &t.smoothing; has&hasSmoothing != 0 {
+		by, directions := byte(s.By), int64(s.Directions)
+		c.Float(&s.Radius)
+		c.Byte(&by)
+		c.Signed(&directions)
+		c.Uint64(&s.Seed)
+		s.By, s.Directions = Smoother(by), int(directions)
 	}
-	return t
 }
 
-// metric reads a metric. It sets bad unless NewMetric or NewBlocks can have made it: the step must be a
+// metric writes or reads a metric. It sets Bad unless NewMetric or NewBlocks can have made it: the step must be a
 // power of two, and the largest absolute value of the entries must be from 2^19-1 to 2^20 steps. The lower
 // bound is 2^19-1 and not 2^19 because NewMetric stores the average of entries (j, k) and (k, j), which may
 // differ by a step. The average may be half a step smaller than the larger of the two.
-func (r *reader) metric(diagonal, block bool) Metric {
-	limit := MaxPairs
+func (c *coder) metric(of *Metric, diagonal, block bool) {
+	limit, m := MaxPairs, of.m
 	if diagonal {
 		limit = MaxDiagonal
 	}
-	m := &metric{dim: r.count(limit), step: r.float(), diagonal: diagonal}
+	if c.Reads {
+		m = &metric{diagonal: diagonal}
+	}
+	c.Count(&m.dim, limit)
+	c.Float(&m.step)
 	frac, exp := math.Frexp(m.step)
 	if m.dim == 0 || frac != .5 || exp < -58 || exp > 22 || block && !diagonal {
-		r.bad = true
+		c.Bad = true
 	}
-	big := r.entries(m)
-	if block && !r.bad {
-		last := -1
-		for range r.count(min(m.dim, MaxPairs)) {
-			j := r.count(m.dim - 1)
-			if r.bad || j <= last || m.upper[j] != 0 {
-				r.bad = true
-				return Metric{}
+	big := c.entries(m)
+	if block && !c.Bad {
+		n, last := len(m.whole), -1
+		c.Count(&n, min(m.dim, MaxPairs))
+		if c.Reads {
+			m.whole, m.inner = make([]int, n), &metric{dim: n, step: m.step}
+		}
+		for i := range m.whole {
+			c.Count(&m.whole[i], m.dim-1)
+			j := m.whole[i]
+			if c.Bad || j <= last || m.upper[j] != 0 {
+				c.Bad = true
+				return
 			}
-			m.whole, last = append(m.whole, j), j
+			last = j
 		}
-		if m.inner = (&metric{dim: len(m.whole), step: m.step}); m.inner.dim == 0 {
-			r.bad = true
-		}
-		if big = max(big, r.entries(m.inner)); !r.bad {
+		big = max(big, c.entries(m.inner))
+		if c.Bad = c.Bad || n == 0; c.Reads && !c.Bad {
 			m.inner.norm = m.inner.bound()
 		}
 	}
-	if r.bad || big < 1<<(metricBits-1)-1 {
-		r.bad = true
-		return Metric{}
+	if c.Bad = c.Bad || big < 1<<(metricBits-1)-1; c.Reads && !c.Bad {
+		m.norm = m.bound()
+		of.m = m
 	}
-	m.norm = m.bound()
-	return Metric{m}
 }
 
-// entries reads the integers that a metric stores, and returns the largest absolute value.
-func (r *reader) entries(m *metric) (big int64) {
+// entries writes or reads the integers that a metric stores, and returns the largest absolute value.
+func (c *coder) entries(m *metric) (big int64) {
 	n := m.entries()
-	if r.bad || n > len(r.b) {
-		r.bad = true
-		return 0
-	}
-	for range n {
-		v := r.signed()
-		if v < -1<<metricBits || v > 1<<metricBits {
-			r.bad = true
+	if c.Reads {
+		if c.Bad = c.Bad || n > len(c.B); c.Bad {
+			return 0
 		}
-		big = max(big, v, -v)
-		m.upper = append(m.upper, int32(v))
+		m.upper = make([]int32, n)
+	}
+	for i := range m.upper {
+		v := int64(m.upper[i])
+		c.Signed(&v)
+		if v < -1<<metricBits || v > 1<<metricBits {
+			c.Bad = true
+		}
+		if big = max(big, v, -v); c.Reads {
+			m.upper[i] = int32(v)
+		}
 	}
 	return big
+}
+
+// pass writes or reads a pass.
+func (c *coder) pass(p *Pass) {
+	has := flags(p.Linear != nil, p.Centre != nil) << 1
+	c.Byte(&has)
+	c.floats(&p.Step, &p.Clip, &p.Lambda, &p.Radius)
+	for i, v := range []*[]float64{&p.Start, &p.Linear, &p.Centre} {
+		if i == 0 || has&(1<<i) != 0 {
+			c.vector(v)
+		}
+	}
 }
 
 // AppendBinary appends the encoding of a pass to b. It is an error if the pass is not valid.
@@ -407,42 +353,18 @@ func (p Pass) AppendBinary(b []byte) ([]byte, error) {
 	if err := p.Validate(); err != nil {
 		return b, err
 	}
-	w := writer{b: append(b, codecVersion), vectors: map[string]uint64{}}
-	var has byte
-	if p.Linear != nil {
-		has |= hasShift
-	}
-	if p.Centre != nil {
-		has |= hasAlong
-	}
-	w.b = append(w.b, has)
-	w.floats([]float64{p.Step, p.Clip, p.Lambda, p.Radius})
-	for _, v := range [][]float64{p.Start, p.Linear, p.Centre} {
-		if v != nil {
-			w.vector(v)
-		}
-	}
-	return w.b, nil
+	c := newWriter(b)
+	c.pass(&p)
+	return c.B, nil
 }
 
 // DecodePass returns the pass whose encoding is b. It is an error if b is not the encoding of a valid pass.
-func DecodePass(b []byte) (Pass, error) {
-	r := reader{b: b}
-	if r.byte() != codecVersion {
+func DecodePass(b []byte) (p Pass, err error) {
+	c := newReader(b)
+	if c.pass(&p); c.Bad {
 		return Pass{}, errCodec
 	}
-	has := r.byte()
-	p := Pass{Step: r.float(), Clip: r.float(), Lambda: r.float(), Radius: r.float()}
-	p.Start = slices.Clone(r.vector())
-	if has&hasShift != 0 {
-		p.Linear = slices.Clone(r.vector())
-	}
-	if has&hasAlong != 0 {
-		p.Centre = slices.Clone(r.vector())
-	}
-	if r.bad {
-		return Pass{}, errCodec
-	}
+	p.Start, p.Linear, p.Centre = slices.Clone(p.Start), slices.Clone(p.Linear), slices.Clone(p.Centre)
 	if err := p.Validate(); err != nil {
 		return Pass{}, err
 	}

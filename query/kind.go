@@ -121,7 +121,8 @@ const (
 	// OfRows contains losses phi(<w,x>, y) of a single row, and losses of units (records of several
 	// rows) that are weighted sums of such losses.
 	OfRows
-	// OfParts contains the losses of OfRows, and losses with a score that are sums of functions of one product each.
+	// OfParts contains the losses of OfRows, losses of several margins, and losses with a score that are sums of functions of
+	// one product each.
 	OfParts
 	// Twice contains the losses that can compute the product of their Hessian and a vector: losses
 	// of margins, and other losses with a method for it.
@@ -152,7 +153,7 @@ func (f Facts) Suits(margins int, products, unit bool) bool {
 	case OfRows:
 		return margins == 1 || unit
 	case OfParts:
-		return margins == 1 || unit || margins == Scored
+		return margins != 0 || unit
 	case OfMargins:
 		return margins != 0
 	case OfOneMargin:

@@ -346,7 +346,9 @@ func (t *Term) direct(v []float64, lo, hi float64) {
 
 // WeightedGradientAt returns the term of the per-record u phi' R x at w, for the row x, the metric's matrix R, the
 // weight u = min(1, reach^2/||R x||^2) for a public bound reach on lengths, and the slope phi' of the loss, clipped to
-// [-slope, slope]. The clip norm is slope times reach. The answer has one coordinate for each feature.
+// [-slope, slope]. The clip norm is slope times reach. The answer has one coordinate for each feature. For a loss of several
+// margins, phi' is a vector with an entry for each margin, whose length is clipped to slope, and the answer has u phi' R x for
+// each of its entries, one margin after the other.
 func WeightedGradientAt(c Cohort, w []float64, slope, reach float64, m Metric) Term {
 	return weighted(WeightedGradient, c, w, slope, reach, float64(slope*reach), m)
 }
@@ -354,7 +356,10 @@ func WeightedGradientAt(c Cohort, w []float64, slope, reach float64, m Metric) T
 // WeightedCurvatureAt returns the term of the per-record u c R x x' R at w, the derivative of the weighted gradient
 // (see WeightedGradientAt), for the row x, the metric's matrix R, the weight u = min(1, reach^2/||R x||^2), and the
 // second derivative c of the loss in its margin, clipped to [0, bound]. The clip norm is bound times reach^2. The
-// answer is the upper triangle of a symmetric matrix as a vector, in the form of [SecondMomentOf]'s answer.
+// answer is the upper triangle of a symmetric matrix as a vector, in the form of [SecondMomentOf]'s answer. For a loss of
+// several margins, c is the matrix sum_(i<j) c_ij (e_i - e_j)(e_i - e_j)' with c_ij = max(0, -d2 phi/dz_i dz_j), which is the
+// second derivative of a softmax, and c R x x' R is their Kronecker product. c is scaled down where its Frobenius norm is above
+// bound.
 func WeightedCurvatureAt(c Cohort, w []float64, bound, reach float64, m Metric) Term {
 	return weighted(WeightedCurvature, c, w, bound, reach, float64(bound*float64(reach*reach)), m)
 }
@@ -406,53 +411,58 @@ func Identity(dim int) (Metric, error) {
 
 var weightedGradientForms = []Form{
 	one("weighted gradient", func(c Cohort, w, prev []float64, b Bounds) Term {
-		return WeightedGradientAt(c, w, b.Lipschitz, 1, near(prev, len(w)))
+		return WeightedGradientAt(c, w, b.Lipschitz, 1, b.near(prev, len(w)))
 	}),
 	one("weighted gradient, short reach", func(c Cohort, w, prev []float64, b Bounds) Term {
-		return WeightedGradientAt(c, w, b.Lipschitz/20, .1, near(prev, len(w)))
+		return WeightedGradientAt(c, w, b.Lipschitz/20, .1, b.near(prev, len(w)))
 	}),
 }
 
 var weightedCurvatureForms = []Form{
 	one("weighted curvature", func(c Cohort, w, prev []float64, b Bounds) Term {
-		return WeightedCurvatureAt(c, w, b.Hi, 1, near(prev, len(w)))
+		return WeightedCurvatureAt(c, w, b.Hi, 1, b.near(prev, len(w)))
 	}),
 	one("weighted curvature, short reach", func(c Cohort, w, prev []float64, b Bounds) Term {
-		return WeightedCurvatureAt(c, w, b.Hi/50, .1, near(prev, len(w)))
+		return WeightedCurvatureAt(c, w, b.Hi/50, .1, b.near(prev, len(w)))
 	}),
 }
 
 var scoreMomentForms = []Form{
 	one("second moment of weighted gradients", func(c Cohort, w, prev []float64, b Bounds) Term {
-		return ScoreMomentAt(c, w, b.Lipschitz, 1, near(prev, len(w)))
+		return ScoreMomentAt(c, w, b.Lipschitz, 1, b.near(prev, len(w)))
 	}),
 	one("second moment of weighted gradients, short reach", func(c Cohort, w, prev []float64, b Bounds) Term {
-		return ScoreMomentAt(c, w, b.Lipschitz/20, .1, near(prev, len(w)))
+		return ScoreMomentAt(c, w, b.Lipschitz/20, .1, b.near(prev, len(w)))
 	}),
 }
 
 var weightedMomentForms = []Form{
-	one("weighted second moment", func(c Cohort, w, prev []float64, _ Bounds) Term {
-		return WeightedMomentOf(c, 1, near(prev, len(w)))
+	one("weighted second moment", func(c Cohort, w, prev []float64, b Bounds) Term {
+		return WeightedMomentOf(c, 1, b.near(prev, len(w)))
 	}),
-	one("weighted second moment, short reach", func(c Cohort, w, prev []float64, _ Bounds) Term {
-		return WeightedMomentOf(c, .1, near(prev, len(w)))
+	one("weighted second moment, short reach", func(c Cohort, w, prev []float64, b Bounds) Term {
+		return WeightedMomentOf(c, .1, b.near(prev, len(w)))
 	}),
 }
 
-// near returns the metric of the matrix I + u u'/<u, u>, where u are the first dim numbers of v, or at most
-// MaxPairs. Forms of weighted kinds use it as an example of a metric.
-func near(v []float64, dim int) Metric { return towards(v[:min(dim, len(v), MaxPairs)]) }
+// near returns the metric of the matrix I + u u'/<u, u>, where u are the first dim numbers of v, or those of one margin if
+// the point's dim coordinates are of several, or at most MaxPairs. Forms of weighted kinds use it as an example of a metric.
+func (b Bounds) near(v []float64, dim int) Metric {
+	if b.Beside == 0 && b.Features > 0 {
+		dim = min(dim, b.Features)
+	}
+	return towards(v[:min(dim, len(v), MaxPairs)])
+}
 
-// weightedShape returns an error if the metric of a term of a weighted kind is diagonal, or if its dimension
-// is 0 or differs from the number of coordinates of w.
+// weightedShape returns an error if the metric of a term of a weighted kind is diagonal, or if its dimension is 0 or does not
+// divide the number of coordinates of w.
 func (t Term) weightedShape() error {
 	if t.metric.Diagonal() {
 		return fmt.Errorf("query: %v: metric: must not be diagonal", t.kind)
 	}
-	if t.metric.Dim() == 0 || len(t.w) != t.metric.Dim() {
-		return fmt.Errorf("query: %v: metric of dimension %d: must be the number of features, as the point's %d "+
-			"coordinates are", t.kind, t.metric.Dim(), len(t.w))
+	if t.metric.Dim() == 0 || len(t.w)%t.metric.Dim() != 0 {
+		return fmt.Errorf("query: %v: metric of dimension %d: must be the number of features, of which the point's %d "+
+			"coordinates are a multiple", t.kind, t.metric.Dim(), len(t.w))
 	}
 	return nil
 }

@@ -146,10 +146,10 @@ func (l discreteLaw) period() float64 {
 	return l.shift / (l.sigma * l.sigma)
 }
 
-// slabs adds every atom to the slab that contains the atom's loss. A [slab] is the part of the law
+// slabs adds every atom to the interval that contains the atom's loss. A [lossInterval] is the part of the law
 // whose losses lie between two neighbouring lattice points. Its excess is P - e^a Q, where a is the
-// loss at which the slab begins. An atom of mass m and loss s adds m (1 - e^(a-s)) to the excess.
-func (l discreteLaw) slabs(e *effort, dst []slab, on lattice, below, above float64) error {
+// loss at which the interval begins. An atom of mass m and loss s adds m (1 - e^(a-s)) to the excess.
+func (l discreteLaw) slabs(e *effort, dst []lossInterval, on lattice, below, above float64) error {
 	lo, hi := l.reach(below, above)
 	if err := e.spend(l.labour(float64(len(dst)), below, above)); err != nil {
 		return err
@@ -158,14 +158,14 @@ func (l discreteLaw) slabs(e *effort, dst []slab, on lattice, below, above float
 	scale := max(math.Abs(from), math.Abs(to))
 	snap := exponentialSnap * scale
 	for k := range dst {
-		dst[k] = slab{shift: 2 * snap}
+		dst[k] = lossInterval{shift: 2 * snap}
 	}
 	for y := lo; y <= hi; y++ {
 		loss, mass := l.at(y)
 		k := min(max(0, int(math.Floor((loss-on.offset+snap)/on.width))-on.first), len(dst)-1)
 		s := &dst[k]
 		s.mass += mass
-		// An atom whose loss is next to a lattice point is moved onto that point. The slab's field shift
+		// An atom whose loss is next to a lattice point is moved onto that point. The interval's field shift
 		// holds the largest distance moved.
 		if rest := loss - on.on(k); rest > snap {
 			s.excess -= mass * math.Expm1(-rest)

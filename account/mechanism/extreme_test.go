@@ -153,8 +153,6 @@ func askAnything(t interface {
 	answered("zcdp epsilon", x, err)
 	x, err = RhoOfMu(mu)
 	answered("rho", x, err)
-	x, err = muOfRho(rho)
-	answered("mu of rho", x, err)
 	x, err = SelectionMu(epsilon)
 	answered("selection", x, err)
 	x, err = GaussianMu(epsilon, delta)

@@ -16,7 +16,7 @@ type fixedSample struct {
 	group          int
 	// sampling is the probability that the sample contains a member of the group.
 	sampling float64
-	parts    []bump
+	parts    []component
 }
 
 // NewFixedSizeGaussian returns the Gaussian mechanism on a uniformly random, secret sample of batch of the records,
@@ -92,10 +92,10 @@ func newFixedSample(multiplier float64, records, batch, k int) (Mechanism, error
 			lost += w
 			continue
 		}
-		m.parts = append(m.parts, bump{w, 2 * float64(j) / multiplier})
+		m.parts = append(m.parts, component{w, 2 * float64(j) / multiplier})
 	}
 	last := max(weightLeast, hypergeometric(records, batch, k, most)/m.sampling+lost)
-	m.parts = append(m.parts, bump{last, 2 * float64(most) / multiplier})
+	m.parts = append(m.parts, component{last, 2 * float64(most) / multiplier})
 	// H increases with q, so rounding q up is safe.
 	m.sampling = min(1, m.sampling*(1+0x1p-44))
 	return m, nil
@@ -135,8 +135,8 @@ func (m fixedSample) laws() [2]lossLaw {
 	for _, p := range m.parts {
 		l = append(l, folded{
 			weight: p.weight, mean: p.mean, sampling: q,
-			up:   newMixtureLaw([]bump{{1 - q, 0}, {q, p.mean}}, []bump{{1, 0}}),
-			down: newMixtureLaw([]bump{{1, 0}}, []bump{{1 - q, 0}, {q, -p.mean}}),
+			up:   newMixtureLaw([]component{{1 - q, 0}, {q, p.mean}}, []component{{1, 0}}),
+			down: newMixtureLaw([]component{{1, 0}}, []component{{1 - q, 0}, {q, -p.mean}}),
 		})
 	}
 	return [2]lossLaw{l, l}
@@ -183,13 +183,13 @@ func (foldedLaw) largest() float64 { return math.Inf(1) }
 func (foldedLaw) anchor(float64) float64 { return 0 }
 func (foldedLaw) period() float64        { return 0 }
 
-func (l foldedLaw) slabs(e *effort, dst []slab, on lattice, below, above float64) error {
+func (l foldedLaw) slabs(e *effort, dst []lossInterval, on lattice, below, above float64) error {
 	zero := -on.first // on.on(zero) is 0
 	if on.offset != 0 || zero < 0 || zero >= len(dst) {
 		return fmt.Errorf("account: lattice from loss %v on: must contain 0", on.on(0))
 	}
 	clear(dst)
-	part := make([]slab, len(dst))
+	part := make([]lossInterval, len(dst))
 	for _, f := range l {
 		clear(part)
 		lo, _ := f.down.reach(below, above)

@@ -148,10 +148,10 @@ func (m replacedMixture) String() string {
 }
 
 func (m replacedMixture) laws() [2]lossLaw {
-	before, after := make([]bump, len(m.weights)), make([]bump, len(m.weights))
+	before, after := make([]component, len(m.weights)), make([]component, len(m.weights))
 	for i, w := range m.weights {
-		before[i] = bump{w, m.offsets[i] / m.multiplier}
-		after[i] = bump{w, -m.offsets[i] / m.multiplier}
+		before[i] = component{w, m.offsets[i] / m.multiplier}
+		after[i] = component{w, -m.offsets[i] / m.multiplier}
 	}
 	l := newMixtureLaw(before, after)
 	return [2]lossLaw{l, l}

@@ -29,18 +29,18 @@ func refKind(kind EventKind, number map[string]float64, r Relation, group int, e
 			return refHockey(refSampled(z, q, r)[0], epsilon)
 		}
 		// Each member of the group joins the sample independently of the others.
-		with, mirror := []bump{{1, 0}}, []bump{{1, 0}}
+		with, mirror := []component{{1, 0}}, []component{{1, 0}}
 		for range group {
-			var more, mirrored []bump
+			var more, mirrored []component
 			for i, b := range with {
-				more = append(more, bump{b.weight * (1 - q), b.mean}, bump{b.weight * q, b.mean + 1/z})
+				more = append(more, component{b.weight * (1 - q), b.mean}, component{b.weight * q, b.mean + 1/z})
 				m := mirror[i]
-				mirrored = append(mirrored, bump{m.weight * (1 - q), m.mean}, bump{m.weight * q, m.mean - 1/z})
+				mirrored = append(mirrored, component{m.weight * (1 - q), m.mean}, component{m.weight * q, m.mean - 1/z})
 			}
 			with, mirror = withWeight(more), withWeight(mirrored)
 		}
-		return max(refHockey(mixtureLaw{with, []bump{{1, 0}}}, epsilon),
-			refHockey(mixtureLaw{[]bump{{1, 0}}, mirror}, epsilon))
+		return max(refHockey(mixtureLaw{with, []component{{1, 0}}}, epsilon),
+			refHockey(mixtureLaw{[]component{{1, 0}}, mirror}, epsilon))
 	case kindLaplace:
 		return refLaplace(k/number["scale"], epsilon)
 	case kindRandomizedResponse:
@@ -56,7 +56,7 @@ func refKind(kind EventKind, number map[string]float64, r Relation, group int, e
 	panic(kind)
 }
 
-func withWeight(bumps []bump) (out []bump) {
+func withWeight(bumps []component) (out []component) {
 	for _, b := range bumps {
 		if b.weight > 0 {
 			out = append(out, b)

@@ -52,7 +52,7 @@ func (gaussianMechanism) oneDirection() bool { return true }
 func (gaussianMechanism) relation() Relation { return 0 }
 
 func gaussianLaw(mu float64) lossLaw {
-	return newMixtureLaw([]bump{{1, mu}}, []bump{{1, 0}})
+	return newMixtureLaw([]component{{1, mu}}, []component{{1, 0}})
 }
 
 type sampledGaussian struct {
@@ -107,15 +107,15 @@ func (m sampledGaussian) String() string {
 
 func (m sampledGaussian) laws() [2]lossLaw {
 	q, mu := m.sampling, 1/m.multiplier
-	without := bump{1 - q, 0}
+	without := component{1 - q, 0}
 	if m.under == ReplaceOne {
-		l := newMixtureLaw([]bump{without, {q, mu}}, []bump{without, {q, -mu}})
+		l := newMixtureLaw([]component{without, {q, mu}}, []component{without, {q, -mu}})
 		return [2]lossLaw{l, l}
 	}
-	alone := []bump{{1, 0}}
+	alone := []component{{1, 0}}
 	return [2]lossLaw{
-		newMixtureLaw([]bump{without, {q, mu}}, alone),
-		newMixtureLaw(alone, []bump{without, {q, -mu}}),
+		newMixtureLaw([]component{without, {q, mu}}, alone),
+		newMixtureLaw(alone, []component{without, {q, -mu}}),
 	}
 }
 func (m sampledGaussian) oneDirection() bool { return m.under == ReplaceOne }
@@ -174,12 +174,12 @@ func (m gaussianMixture) String() string {
 }
 
 func (m gaussianMixture) laws() [2]lossLaw {
-	with, mirror := make([]bump, len(m.weights)), make([]bump, len(m.weights))
+	with, mirror := make([]component, len(m.weights)), make([]component, len(m.weights))
 	for i, w := range m.weights {
-		with[i] = bump{w, m.offsets[i] / m.multiplier}
-		mirror[i] = bump{w, -m.offsets[i] / m.multiplier}
+		with[i] = component{w, m.offsets[i] / m.multiplier}
+		mirror[i] = component{w, -m.offsets[i] / m.multiplier}
 	}
-	alone := []bump{{1, 0}}
+	alone := []component{{1, 0}}
 	return [2]lossLaw{newMixtureLaw(with, alone), newMixtureLaw(alone, mirror)}
 }
 func (gaussianMixture) oneDirection() bool { return false }

@@ -30,17 +30,17 @@ func (l exponentialLaw) period() float64 { return 2 * l.anchor(0) }
 
 // slabs divides the law into slabs, its parts with losses in the intervals [a, b) between
 // neighbouring lattice points: it integrates the density over each interval and adds the atoms. With
-// s = e^(a/2) and w = b-a, the density contributes to a slab
+// s = e^(a/2) and w = b-a, the density contributes to an interval
 //
 //	P = c s (e^(w/2) - 1),  P - e^a Q = c s (e^(w/2) - 2 + e^(-w/2)) = 4 c s sinh^2(w/4).
-func (l exponentialLaw) slabs(e *effort, dst []slab, on lattice, _, _ float64) error {
+func (l exponentialLaw) slabs(e *effort, dst []lossInterval, on lattice, _, _ float64) error {
 	if err := e.spend(l.labour(float64(len(dst)), 0, 0)); err != nil {
 		return err
 	}
 	for k := range dst {
 		a, b := on.on(k), on.on(k+1)
 		lo, hi := max(a, -l.edge), min(b, l.edge)
-		var out slab
+		var out lossInterval
 		if l.c > 0 && hi > lo {
 			w := hi - lo
 			s := l.c * math.Exp(lo/2)
@@ -66,7 +66,7 @@ const exponentialSnap = 0x1p-44
 
 func (exponentialLaw) labour(slabs, _, _ float64) float64 { return 5 * slabs }
 
-func (l exponentialLaw) addAtom(dst []slab, on lattice, loss, mass float64) {
+func (l exponentialLaw) addAtom(dst []lossInterval, on lattice, loss, mass float64) {
 	if mass == 0 {
 		return
 	}
@@ -150,7 +150,7 @@ type lossLaw interface {
 	span(below, above float64) (lo, hi float64)
 	// slabs fills dst with the parts of the law between consecutive lattice points: dst[k] is the part with losses from
 	// on.on(k) to on.on(k+1). Together these intervals cover the range that the method span returns.
-	slabs(e *effort, dst []slab, on lattice, below, above float64) error
+	slabs(e *effort, dst []lossInterval, on lattice, below, above float64) error
 	// labour estimates the work of slabs for the given number of slabs.
 	labour(slabs, below, above float64) float64
 	// anchor returns a loss that a lattice of the given width should contain.
@@ -165,23 +165,23 @@ type lossLaw interface {
 	sketch(e *effort, tail float64) ([]sketchAtom, error)
 }
 
-// slab is the part of a law whose loss lies in an interval [a, b).
-type slab struct {
-	// mass is P(slab).
+// lossInterval is the part of a law whose loss lies in an interval [a, b).
+type lossInterval struct {
+	// mass is P(interval).
 	mass float64
-	// excess is P(slab) - e^a Q(slab) >= 0.
+	// excess is P(interval) - e^a Q(interval) >= 0.
 	excess float64
 	// err bounds the absolute error of the field excess. In addition, mass, excess and the shortfall
 	// computed from them may have relative errors of 2^-46.
 	err float64
-	// shift bounds the distance by which losses counted in this slab lie outside [a, b), because of
+	// shift bounds the distance by which losses counted in this interval lie outside [a, b), because of
 	// rounding.
 	shift float64
 }
 
 // shortfall returns e^b Q(S) - P(S) >= 0 for the set S of outputs whose privacy losses ln(dP/dQ) lie
-// in the slab's interval [a, b), where b - a is the given width.
-func (s slab) shortfall(width float64) float64 {
+// in its interval [a, b), where b - a is the given width.
+func (s lossInterval) shortfall(width float64) float64 {
 	e := math.Expm1(width)
 	return max(0, e*s.mass-(1+e)*s.excess)
 }

@@ -55,7 +55,7 @@ func discretise(e *effort, l lossLaw, width, below, above float64) (discretised,
 	if err := e.spend(cellLabour * float64(n)); err != nil {
 		return discretised{}, err
 	}
-	halves := make([]slab, 2*n)
+	halves := make([]lossInterval, 2*n)
 	if err := l.slabs(e, halves, on.halved(), below, above); err != nil {
 		return discretised{}, err
 	}
@@ -101,7 +101,7 @@ const gridRounding = 0x1p-42
 // interval, the lower bound on the hockey-stick curve H is a tangent of H. left and right are the
 // distances between H and the tangent at the interval's two ends.
 type cell struct {
-	slab
+	lossInterval
 	// short is the cell's shortfall e^b Q - P, for the masses P and Q of the cell and the loss b at
 	// its end.
 	short float64
@@ -116,7 +116,7 @@ type cell struct {
 	atStart, atEnd bool
 }
 
-func mergeHalves(halves []slab, width float64) []cell {
+func mergeHalves(halves []lossInterval, width float64) []cell {
 	cells := make([]cell, len(halves)/2)
 	drop, grow := -math.Expm1(-width/2), math.Expm1(width/2)
 	for i := range cells {
@@ -127,8 +127,8 @@ func mergeHalves(halves []slab, width float64) []cell {
 		c.shift = max(l.shift, r.shift)
 		c.left, c.right, c.leftEmpty = l.excess, r.shortfall(width/2), l.mass == 0
 		c.short = c.right + grow*l.mass + (1+grow)*l.shortfall(width/2)
-		// The shortfall of a slab is computed as a difference that involves the slab's excess. It loses digits if most
-		// of the slab's mass is near the slab's end. The last term bounds this loss.
+		// The shortfall of an interval is computed as a difference that involves the interval's excess. It loses digits if most
+		// of the interval's mass is near the interval's end. The last term bounds this loss.
 		c.err = l.err + r.err + 0x1p-48*(l.excess+r.excess)
 	}
 	return cells

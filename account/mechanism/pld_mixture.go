@@ -6,20 +6,20 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
-// bump is one component, weight * N(mean, 1), of a mixture of Gaussians.
-type bump struct{ weight, mean float64 }
+// component is one component, weight * N(mean, 1), of a mixture of Gaussians.
+type component struct{ weight, mean float64 }
 
 // mixtureLaw is the law of the privacy loss ln(dP/dQ), where P and Q are the mixtures of the
 // components p and q. The weights of each mixture sum to 1. No mean of q exceeds a mean of p, so
 // the loss does not decrease as the output x grows.
-type mixtureLaw struct{ p, q []bump }
+type mixtureLaw struct{ p, q []component }
 
 // newMixtureLaw returns the law of the mixtures p against q. It drops components of weight 0 and
 // joins components with the same mean.
-func newMixtureLaw(p, q []bump) mixtureLaw { return mixtureLaw{p: compact(p), q: compact(q)} }
+func newMixtureLaw(p, q []component) mixtureLaw { return mixtureLaw{p: compact(p), q: compact(q)} }
 
-func compact(bumps []bump) []bump {
-	out := make([]bump, 0, len(bumps))
+func compact(bumps []component) []component {
+	out := make([]component, 0, len(bumps))
 	at := make(map[float64]int, len(bumps))
 	for _, b := range bumps {
 		if !(b.weight > 0) {
@@ -99,7 +99,7 @@ const mixtureSafe, mixtureLeast = 300, .5
 
 // ratio returns three numbers: r, for which the mixture's density is phi(x) (1 + r); size, the sum of the absolute
 // values of the terms of r; and exponent, the largest absolute exponent in the terms. phi is the density of N(0, 1).
-func ratio(bumps []bump, x float64) (r, size, exponent float64) {
+func ratio(bumps []component, x float64) (r, size, exponent float64) {
 	for _, b := range bumps {
 		if b.mean != 0 {
 			y := b.mean * (x - b.mean/2)
@@ -114,7 +114,7 @@ func ratio(bumps []bump, x float64) (r, size, exponent float64) {
 
 // logRatio returns the logarithm of the mixture's density divided by the density of N(0, 1), and its
 // derivative in x.
-func logRatio(bumps []bump, x float64) (value, slope float64) {
+func logRatio(bumps []component, x float64) (value, slope float64) {
 	if len(bumps) == 1 {
 		m := bumps[0].mean
 		return m * (x - m/2), m
@@ -133,7 +133,7 @@ func logRatio(bumps []bump, x float64) (value, slope float64) {
 		return math.Log1p(r), slope / (1 + r)
 	}
 	slope = 0
-	top := vector.Most(bumps, func(b bump) float64 { return b.mean*(x-b.mean/2) + math.Log(b.weight) })
+	top := vector.Most(bumps, func(b component) float64 { return b.mean*(x-b.mean/2) + math.Log(b.weight) })
 	var sum float64
 	for _, b := range bumps {
 		e := math.Exp(b.mean*(x-b.mean/2) + math.Log(b.weight) - top)
@@ -209,7 +209,7 @@ func (l mixtureLaw) size() float64 { return float64(len(l.p) + len(l.q)) }
 
 // steepest returns the largest |mean| of a component of P or Q.
 func (l mixtureLaw) steepest() float64 {
-	m := max(0, vector.Most(l.p, func(b bump) float64 { return math.Abs(b.mean) }))
+	m := max(0, vector.Most(l.p, func(b component) float64 { return math.Abs(b.mean) }))
 	for _, b := range l.q {
 		m = max(m, math.Abs(b.mean))
 	}
@@ -224,16 +224,16 @@ func (l mixtureLaw) labour(slabs, below, above float64) float64 {
 	return l.size() * (4*slabs + float64(len(legendreNodes))*pieces)
 }
 
-func (l mixtureLaw) slabs(e *effort, dst []slab, on lattice, below, above float64) error {
+func (l mixtureLaw) slabs(e *effort, dst []lossInterval, on lattice, below, above float64) error {
 	lo, hi := l.reach(below, above)
 	return l.stretch(e, dst, on, lo, hi)
 }
 
 // stretch sets dst[k] to the part of the law whose losses lie between points k and k+1 of the
 // lattice on, restricted to outputs x in [lo, hi]. If lo or hi is not an end of the range that the
-// method reach returns, its loss must be exactly 0, and 0 must be an end of a slab in dst.
-// Otherwise rounding could drop mass when an end of a slab is converted from a loss to an x.
-func (l mixtureLaw) stretch(e *effort, dst []slab, on lattice, lo, hi float64) error {
+// method reach returns, its loss must be exactly 0, and 0 must be an end of an interval in dst.
+// Otherwise rounding could drop mass when an end of an interval is converted from a loss to an x.
+func (l mixtureLaw) stretch(e *effort, dst []lossInterval, on lattice, lo, hi float64) error {
 	from, _ := l.loss(lo)
 	to, _ := l.loss(hi)
 	scale := max(math.Abs(from), math.Abs(to))
@@ -257,7 +257,7 @@ func (l mixtureLaw) stretch(e *effort, dst []slab, on lattice, lo, hi float64) e
 			}
 			nextShift = math.Abs(value-b) + lossDoubt*scale
 		}
-		var s slab
+		var s lossInterval
 		if next > x {
 			var err error
 			if s, err = l.integrate(e, x, next, a, m); err != nil {
@@ -280,7 +280,7 @@ var (
 		.3607615730481386076, .1713244923791703450}
 )
 
-// integrate returns the masses of the outputs x in [from, to] as a slab, the part of the law in an
+// integrate returns the masses of the outputs x in [from, to] as an interval, the part of the law in an
 // interval of losses that begins at a. It uses Gauss-Legendre quadrature on pieces of length w with
 //
 //	(|x| + m + 2) w <= 1/4,   m the largest |mean| of a component.
@@ -292,17 +292,17 @@ var (
 //
 // The rounding error is at most 2^-50 (8 + exponent) times the largest term, where exponent is the
 // largest absolute exponent of the terms.
-func (l mixtureLaw) integrate(e *effort, from, to, a, m float64) (slab, error) {
+func (l mixtureLaw) integrate(e *effort, from, to, a, m float64) (lossInterval, error) {
 	ea := math.Expm1(a)
 	labour := l.size() * float64(len(legendreNodes))
-	var out slab
+	var out lossInterval
 	for x := from; x < to; {
 		if err := e.spend(labour); err != nil {
-			return slab{}, err
+			return lossInterval{}, err
 		}
 		w := min(to-x, 0.25/(math.Abs(x)+m+3))
 		if x+w == x {
-			return slab{}, errEffort
+			return lossInterval{}, errEffort
 		}
 		mid, half := x+w/2, w/2
 		for i, node := range legendreNodes {

@@ -13,7 +13,7 @@ import (
 
 func refNormal(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
-func refDensity(bumps []bump, x float64) float64 {
+func refDensity(bumps []component, x float64) float64 {
 	var sum float64
 	for _, b := range bumps {
 		sum += b.weight * math.Exp(-(x-b.mean)*(x-b.mean)/2)
@@ -22,7 +22,7 @@ func refDensity(bumps []bump, x float64) float64 {
 }
 
 func refLoss(l mixtureLaw, x float64) float64 {
-	top := func(bumps []bump) float64 {
+	top := func(bumps []component) float64 {
 		most, sum := math.Inf(-1), 0.0
 		for _, b := range bumps {
 			most = max(most, math.Log(b.weight)-(x-b.mean)*(x-b.mean)/2)
@@ -36,7 +36,7 @@ func refLoss(l mixtureLaw, x float64) float64 {
 }
 
 // refTail returns the probability of x > t for x drawn from a mixture of Gaussians of variance 1.
-func refTail(bumps []bump, t float64) float64 {
+func refTail(bumps []component, t float64) float64 {
 	var sum float64
 	for _, b := range bumps {
 		sum += b.weight * refNormal(b.mean-t)
@@ -86,7 +86,7 @@ func refMany(laws []mixtureLaw, counts []float64, epsilon, theta, reach float64,
 	for i, l := range laws {
 		lo, hi := math.Inf(1), math.Inf(-1)
 		var m float64
-		for _, b := range append(append([]bump(nil), l.p...), l.q...) {
+		for _, b := range append(append([]component(nil), l.p...), l.q...) {
 			lo, hi, m = min(lo, b.mean), max(hi, b.mean), max(m, math.Abs(b.mean))
 		}
 		lo, hi = lo-9.5, hi+9.5+theta*m
@@ -169,14 +169,14 @@ func refBoundedRange(epsilon0, epsilon float64) float64 {
 
 func refSampled(multiplier, q float64, r Relation) [2]mixtureLaw {
 	mu := 1 / multiplier
-	zero, one := bump{1 - q, 0}, bump{q, mu}
+	zero, one := component{1 - q, 0}, component{q, mu}
 	if r == ReplaceOne {
-		l := mixtureLaw{[]bump{zero, one}, []bump{zero, {q, -mu}}}
+		l := mixtureLaw{[]component{zero, one}, []component{zero, {q, -mu}}}
 		return [2]mixtureLaw{l, l}
 	}
 	return [2]mixtureLaw{
-		{[]bump{zero, one}, []bump{{1, 0}}},
-		{[]bump{{1, 0}}, []bump{zero, {q, -mu}}},
+		{[]component{zero, one}, []component{{1, 0}}},
+		{[]component{{1, 0}}, []component{zero, {q, -mu}}},
 	}
 }
 

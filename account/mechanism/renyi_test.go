@@ -51,7 +51,7 @@ func TestRenyiGoldens(t *testing.T) {
 
 // refRenyi returns the Renyi divergence of the mixture p from the mixture q by a trapezoidal sum over
 // x.
-func refRenyi(p, q []bump, order float64) float64 {
+func refRenyi(p, q []component, order float64) float64 {
 	l := mixtureLaw{p, q}
 	var sum float64
 	const step = 1. / 64

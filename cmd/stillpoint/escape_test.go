@@ -185,7 +185,6 @@ func TestControlCharactersStayIn(t *testing.T) {
 			for _, config := range []string{"key", "raw", "word", "column", "gone", "bare", "loss", "relation", "algorithm",
 				"class", "where"} {
 				run("plan", config+".yaml")
-				run("audit", config+".yaml", "--runs", "0")
 			}
 			run("plan", "filter.yaml")
 			run("plan", "filter.yaml", "--json")
@@ -196,6 +195,7 @@ func TestControlCharactersStayIn(t *testing.T) {
 			must(1, "fit", "people.yaml", "--out", file+".csv")
 			must(2, name)
 			must(2, "experiment", "run", file)
+			must(2, "audit", file)
 			must(2, "fit", "people.yaml", "--"+name)
 			must(1, "account", "--events", "events.json", "--delta", "1e-6")
 			must(1, "account", "--events", "kind.json", "--delta", "1e-6")

@@ -70,7 +70,7 @@ func TestInputsThatAreNoFiles(t *testing.T) {
 		}
 	}
 	for _, args := range []string{
-		"fit @", "plan @", "audit @ --runs 0", "fit zeros.yaml", "plan zeros.yaml", "fit pipe.yaml", "plan pipe.yaml",
+		"fit @", "plan @", "fit zeros.yaml", "plan zeros.yaml", "fit pipe.yaml", "plan pipe.yaml",
 		"schema @", "verify @", "verify out/certificate.json --model @", "predict @ people.csv", "predict out/model.json @",
 		"evaluate @ people.csv", "evaluate out/model.json @", "account --events @ --delta 1e-5",
 		"report zeros", "report pipes",

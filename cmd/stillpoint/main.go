@@ -59,9 +59,9 @@ type commands struct {
 	Budget       budgetCommand       `cmd:"" help:"Keep caps on all releases of a dataset, in a store that outlasts runs."`
 	Verify       verifyCommand       `cmd:"" help:"Recompute a certificate's guarantee without the data."`
 	Certificate  certificateCommand  `cmd:"" help:"Sign a certificate with an SSH key, and verify who signed one."`
-	Audit        auditCommand        `cmd:"" help:"Try to break the guarantee of a configuration, on generated tables."`
 	Account      accountCommand      `cmd:"" help:"Compute the privacy cost of a sequence of releases, without data."`
-	Experiment   experimentCommand   `cmd:"" hidden:"" passthrough:""`
+	Audit        movedCommand        `cmd:"" hidden:"" passthrough:""`
+	Experiment   movedCommand        `cmd:"" hidden:"" passthrough:""`
 	Algorithms   algorithmsCommand   `cmd:"" help:"List the algorithms and their settings."`
 	Losses       lossesCommand       `cmd:"" help:"List the losses by task."`
 	Check        checkCommand        `cmd:"" help:"Count the cells of a table that a configuration cannot read. NOT private: computed directly from the rows."`
@@ -219,16 +219,18 @@ func software() string {
 	return "stillpoint " + version + revision
 }
 
-// experimentCommand answers a command that the laboratory has now.
-type experimentCommand struct {
+// movedCommand answers a command that the laboratory has now.
+type movedCommand struct {
 	Arguments []string `arg:"" optional:"" help:"Ignored."`
 }
 
 // errMoved reports a command that is no command of this program any more.
-var errMoved = errors.New("experiment is a command of the laboratory, which the source holds: " +
-	"go run ./lab/cmd/lab experiment")
+var errMoved = errors.New("a command of the laboratory, which the source holds: " +
+	"git clone https://github.com/stillpoint-dp/stillpoint")
 
-func (*experimentCommand) Run() error { return errMoved }
+func (*movedCommand) Run(k *kong.Context) error {
+	return fmt.Errorf("%s is %w; in it go run ./lab/cmd/lab %[1]s", k.Selected().Name, errMoved)
+}
 
 // heapShare is the heap's limit without heapBase, as a percentage of the configured memory. Near the limit the garbage
 // collector runs more often. Without a limit, garbage from reading the table could double the heap.

@@ -122,7 +122,7 @@ func fromSystem(err error) bool {
 	return !slices.ContainsFunc(nameless, func(n error) bool { return errors.Is(err, n) })
 }
 
-// progress shows how many steps of a fit or runs of an audit are done. On a terminal it draws a bar,
+// progress shows how many steps of a fit are done. On a terminal it draws a bar,
 // elsewhere it prints a line every two seconds at most. It shows released and public numbers only. It shows
 // no text from files, because a bar is drawn with control characters.
 type progress struct {
@@ -183,7 +183,7 @@ func (p *progress) draw(text string, done, of int) {
 	const width = 30
 	if now := time.Now(); done == of || now.Sub(p.last) >= time.Second/20 {
 		p.last, p.drawn = now, true
-		fmt.Fprintf(p.w, "\r\x1b[K%s[%-*s] %d/%d", text, width, strings.Repeat("=", width*min(done, of)/max(of, 1)), done, of)
+		fmt.Fprintf(p.w, "\r\x1b[K%s[%-*s] %d/%d", text, width, strings.Repeat("=", width*done/max(of, 1)), done, of)
 	}
 }
 

@@ -342,12 +342,3 @@ func TestSharesOfTimesToTheLetter(t *testing.T) {
 		t.Error(got)
 	}
 }
-
-// TestProgressOfAuditsToTheLetter tests the line about runs of an audit: the number done comes before that of all.
-func TestProgressOfAuditsToTheLetter(t *testing.T) {
-	var out strings.Builder
-	p := &progress{c: new(console), w: &out, last: time.Unix(0, 0)}
-	if p.replayed(7, 19); out.String() != "run 7 of about 19\n" {
-		t.Error(out.String())
-	}
-}

@@ -29,12 +29,6 @@ func TestBarsSayTheNorm(t *testing.T) {
 			t.Errorf("verbose %v: %q: must be %q", verbose, out.String(), want)
 		}
 	}
-	var out strings.Builder
-	p := &progress{c: &console{}, w: &out, terminal: true}
-	p.replayed(31, 30) // of about 30
-	if want := "\r\x1b[Kreplays [==============================] 31/30"; out.String() != want {
-		t.Errorf("%q: must be %q", out.String(), want)
-	}
 }
 
 // TestPlotsEndAtTheirCurve tests that the drawn curve of delta reaches the upper end of the axis, which is its largest

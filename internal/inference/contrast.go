@@ -43,7 +43,6 @@ func (f *Fit) Contrasts() func(weights []float64, constant float64) Interval {
 		covariance, sampling = full(f.Covariance, k), full(f.Sampling, k)
 	}
 	metric := full(f.Metric, k)
-	along := mat.NewVecDense(k, nil)
 	return func(weights []float64, constant float64) Interval {
 		c, present := f.reduce(weights)
 		out := Interval{State: Reported, Estimate: constant}
@@ -68,8 +67,7 @@ func (f *Fit) Contrasts() func(weights []float64, constant float64) Interval {
 		out.Low, out.High = out.Estimate-half, out.Estimate+half
 		out.Privacy = 1 - math.Sqrt(max(mat.Inner(c, sampling, c), 0)/variance)
 		out.Privacy = min(max(out.Privacy, 0), 1)
-		along.MulVec(metric, c)
-		switch remainder := f.remainder(c, mat.Norm(along, 2)) / half; {
+		switch remainder := f.remainder(c, metric) / half; {
 		case remainder > WithheldAt:
 			out = Interval{State: Withheld, Estimate: out.Estimate, Remainder: remainder}
 		case remainder > WidenedAt:
@@ -81,10 +79,24 @@ func (f *Fit) Contrasts() func(weights []float64, constant float64) Interval {
 	}
 }
 
-// remainder returns the allowance of the contrast c of the columns' coefficients, of which length is |P c|: the length
-// of the vector of the allowance of all rows and of those of the columns. The signs of its parts are not known.
-func (f *Fit) remainder(c *mat.VecDense, length float64) float64 {
-	of := f.Allowance * length
+// remainder returns the allowance of the contrast c of the columns' coefficients, with the metric P: the length of the vector of
+// the allowance of all rows times |P c| and of those of the columns. The signs of its parts are not known. Of several classes
+// each has a part for all rows. The metric has the entry 2 for a class and itself ([Shape.Classes]).
+func (f *Fit) remainder(c *mat.VecDense, metric *mat.SymDense) (of float64) {
+	k := c.Len()
+	length := func(part []float64) float64 {
+		out := mat.NewVecDense(k, nil)
+		out.MulVec(metric, mat.NewVecDense(k, part))
+		return mat.Norm(out, 2)
+	}
+	if len(f.Allowances) == 0 {
+		of = f.Allowance * length(c.RawVector().Data)
+	}
+	for i, v := range f.Allowances {
+		part, each := make([]float64, k), k/len(f.Allowances)
+		copy(part[i*each:(i+1)*each], c.RawVector().Data[i*each:])
+		of = math.Hypot(of, v*length(part)/math.Sqrt2)
+	}
 	for j, v := range f.Remainders {
 		of = math.Hypot(of, c.AtVec(j)*v)
 	}

@@ -42,6 +42,9 @@ type Fit struct {
 	Allowance float64   `json:"allowance"`
 	Metric    []float64 `json:"metric"`
 	Records   float64   `json:"records"`
+	// Allowances are those of each class but the first, for the difference of its margin and that of the first. They are empty
+	// for a fit of one margin.
+	Allowances []float64 `json:"allowances,omitempty"`
 	// Remainders bound the remainder of the Newton step in each column's coefficient ([Estimate.Allowances]). They are
 	// empty in files of earlier versions.
 	Remainders []float64 `json:"remainders,omitempty"`
@@ -167,6 +170,8 @@ func (f *Fit) Check(features int) error {
 		return errors.New("inference: the least direction and the remainders must have an entry for each column")
 	case len(f.Left) != 0 && len(f.Left) != 2*k:
 		return errors.New("inference: the spread that the weights leave must have two numbers for each column")
+	case len(f.Allowances) > 0 && k%len(f.Allowances) != 0:
+		return errors.New("inference: classes must have the same columns")
 	case f.Method != NotIdentified && (len(f.Covariance) != pairs || len(f.Sampling) != pairs):
 		return errors.New("inference: the covariance must have an entry for each pair of columns")
 	case !(f.Allowance >= 0) || !(f.Records > 0) || !(f.Reach > 0):
@@ -188,7 +193,7 @@ func (f *Fit) Check(features int) error {
 			return errors.New("inference: an absorbed feature must be a dropped one, and a column must carry it")
 		}
 	}
-	for _, list := range [][]float64{f.Beta, f.Covariance, f.Sampling, f.Metric, f.LeastDirection, f.Remainders, f.Left} {
+	for _, list := range [][]float64{f.Beta, f.Covariance, f.Sampling, f.Metric, f.LeastDirection, f.Remainders, f.Left, f.Allowances} {
 		for _, v := range list {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
 				return errors.New("inference: numbers must be finite")

@@ -68,6 +68,8 @@ type Shape struct {
 	// Seen is P Moment_+ P, the released second moment of the rows in the coordinates of the metric
 	// P.
 	Seen *mat.SymDense
+
+	classes, features int // of several classes; 0 for others
 }
 
 // shortest is the smallest acceptable ratio of signal to noise of the curvature (the Hessian). A column is
@@ -285,11 +287,17 @@ func (s *Shape) Full(features int) []float64 {
 }
 
 // Reduce returns the entries of v that belong to the formula's columns, in the columns' order. v
-// has an entry for each feature.
+// has an entry for each feature. For several classes see [Shape.Classes].
 func (s *Shape) Reduce(v []float64) []float64 {
 	out := make([]float64, len(s.Columns))
 	for i, c := range s.Columns {
-		out[i] = v[c.Feature]
+		if s.classes == 0 {
+			out[i] = v[c.Feature]
+		} else if k := len(out) / (s.classes - 1); i < k {
+			for j, d := range s.differences(v, c.Feature-s.features) {
+				out[j*k+i] = d
+			}
+		}
 	}
 	return out
 }
@@ -297,12 +305,13 @@ func (s *Shape) Reduce(v []float64) []float64 {
 // ReduceMatrix returns the rows and columns of a, a symmetric matrix over all features stored row after
 // row, that belong to the formula's columns.
 func (s *Shape) ReduceMatrix(a []float64, features int) *mat.SymDense {
-	k := len(s.Columns)
-	out := mat.NewSymDense(k, nil)
-	for i, c := range s.Columns {
-		for j := i; j < k; j++ {
-			out.SetSym(i, j, a[c.Feature*features+s.Columns[j].Feature])
-		}
+	half := mat.NewDense(features, len(s.Columns), nil)
+	for i := range features {
+		half.SetRow(i, s.Reduce(a[i*features:(i+1)*features]))
 	}
-	return out
+	out := mat.NewDense(len(s.Columns), len(s.Columns), nil)
+	for j := range s.Columns {
+		out.SetCol(j, s.Reduce(mat.Col(nil, j, half)))
+	}
+	return Symmetric(out)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -276,25 +275,47 @@ func (e *Estimate) Allowance(moment mat.Symmetric, curvature float64, ahead []fl
 	if e.Method == NotIdentified || curvature == 0 {
 		return 0
 	}
-	square := func(of []float64) float64 {
+	return e.remainder(over(moment), pair{{1}, {1}}, ahead) * curvature
+}
+
+// over returns the mean squared change of the margin over rows with the second moment, by a step and by its noise.
+func over(moment mat.Symmetric) measure {
+	return measure{func(of []float64) float64 {
 		v := mat.NewVecDense(len(of), of)
 		return mat.Inner(v, moment, v)
-	}
-	expected := func(of *mat.SymDense) float64 {
+	}, func(of *mat.SymDense) float64 {
 		var product mat.Dense
 		product.Mul(moment, of)
 		return mat.Trace(&product)
+	}}
+}
+
+// measure returns the mean squared change of the margin by a step, and the one to expect from a step with a covariance.
+type measure struct {
+	square   func(of []float64) float64
+	expected func(of *mat.SymDense) float64
+}
+
+// moves returns the mean squared change of the margin by the step beyond noise, and the part that ahead did not predict, for
+// the margin that the form makes of those of several classes ([Shape.Classes]).
+func (e *Estimate) moves(by measure, form, ahead []float64) (move, left float64) {
+	step, noise := along(form, e.Step), by.expected(between(form, e.StepCovariance))
+	move = max(0, by.square(step)-noise)
+	if ahead == nil {
+		return move, move
 	}
-	move := max(0, square(slices.Clone(e.Step))-expected(e.StepCovariance))
-	left := move
-	if ahead != nil {
-		apart := make([]float64, len(ahead))
-		for j, v := range ahead {
-			apart[j] = e.Step[j] - v
-		}
-		left = min(move, square(apart)+expected(e.StepCovariance)-expected(e.Sampling))
+	for j, v := range along(form, ahead) {
+		step[j] -= v
 	}
-	return .5 * math.Sqrt(move*left) * curvature
+	return move, min(move, by.square(step)+noise-by.expected(between(form, e.Sampling)))
+}
+
+// remainder returns half of the product of the pair's margins, of which one is changed by the step and the other by the part of
+// it that ahead did not predict.
+func (e *Estimate) remainder(by measure, p pair, ahead []float64) float64 {
+	move, left := e.moves(by, p[0], ahead)
+	other, rest := e.moves(by, p[1], ahead)
+	return .5 * ((math.Sqrt(move*rest) + math.Sqrt(other*left)) / 2)
 }
 
 // Allowances returns, for each column, a bound on the remainder of the Newton step in the column's coefficient. The
@@ -304,19 +325,14 @@ func (e *Estimate) Allowance(moment mat.Symmetric, curvature float64, ahead []fl
 // regression on the column. With D the change of the margin of x by the step and A its change by the predicted step
 // ahead, at the middle of which the curvature was released, the remainder of the margin is at most
 // bend D (D - A)/2, and D^3/24 if there is a predicted step. bend is a bound on the relative change of the loss's second derivative between two margins.
-// intercept is the value of the last column in every row.
+// intercept is the value of the last column in every row. Of several classes, for which s is the shape of the rows, the changes
+// are those of the pairs of margins of each class (the function pairs).
 func (e *Estimate) Allowances(s *Shape, intercept float64, bend func(from, to float64) float64, ahead []float64) []float64 {
 	k := len(s.Columns)
-	out := make([]float64, k)
+	out := make([]float64, len(e.B))
 	if e.Method == NotIdentified {
 		return out
 	}
-	along := func(x *mat.VecDense) *mat.VecDense { // the row in the coordinates of the metric
-		z := mat.NewVecDense(k, nil)
-		z.MulVec(s.Metric, x)
-		return z
-	}
-	dot := func(z *mat.VecDense, of []float64) float64 { return mat.Dot(z, mat.NewVecDense(k, of)) }
 	for j := range k - 1 {
 		mean := s.Moment.At(j, k-1) / intercept
 		variance := s.Moment.At(j, j) - mean*mean
@@ -332,16 +348,31 @@ func (e *Estimate) Allowances(s *Shape, intercept float64, bend func(from, to fl
 			of := s.Moment.At(i, k-1) / intercept
 			x.SetVec(i, of+(s.Moment.At(i, j)-of*mean)/variance*(bound-mean))
 		}
-		z := along(x)
-		to, moved, noise := dot(z, e.B), dot(z, e.Step), mat.Inner(z, e.StepCovariance, z)
-		far := max(0, moved*moved-noise)
-		left, cubic := far, 0.
-		if ahead != nil {
-			cubic = math.Pow(far, 1.5) / 24 // no loss of a link function here has a fourth derivative above its second
-			left = min(far, math.Pow(moved-dot(z, ahead), 2)+noise-mat.Inner(z, e.Sampling, z))
+		z := mat.NewVecDense(k, nil) // the row in the coordinates of the metric
+		z.MulVec(s.Metric, x)
+		dot := func(of []float64) float64 { return mat.Dot(z, mat.NewVecDense(k, of)) }
+		at := measure{func(of []float64) float64 { return dot(of) * dot(of) },
+			func(of *mat.SymDense) float64 { return mat.Inner(z, of, z) }}
+		var from, to []float64
+		for i := 0; i < len(e.B); i += k {
+			to = append(to, dot(e.B[i:i+k:i+k]))
+			from = append(from, to[i/k]-dot(e.Step[i:i+k:i+k]))
+		}
+		change := 1.
+		if len(to) == 1 {
+			change = bend(from[0], to[0])
 		}
 		jump := math.Abs(bound-mean) + variance/math.Abs(bound-mean)
-		out[j] = (.5*bend(to-moved, to)*math.Sqrt(far*left) + cubic) / jump
+		before := pairs(from)
+		for i, p := range pairs(to) {
+			cubic := 0.
+			if ahead != nil {
+				far, _ := e.moves(at, p[0], ahead)
+				other, _ := e.moves(at, p[1], ahead)
+				cubic = math.Pow(max(far, other), 1.5) / 24 // no loss of a link function here has a fourth derivative above its second
+			}
+			out[i*k+j] = (max(e.remainder(at, p, ahead), e.remainder(at, before[i], ahead))*change + cubic) / jump
+		}
 	}
 	return out
 }

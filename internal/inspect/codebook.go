@@ -69,31 +69,21 @@ func Codebook(ctx context.Context, path string, as dataset.CSV, from string) (ma
 // kind nor its values.
 func described(name string, get func(string) string) (entry string, ok bool) {
 	values := choices(get("values"))
-	kind, known := dataset.Number, false
-	for _, word := range []string{get("form"), get("kind")} { // a format says more: REDCap's type of a number is text
-		for k, words := range kindWords {
-			if !known && slices.Contains(words, strings.ToLower(word)) {
-				kind, known = k, true
-			}
-		}
-	}
+	kind, known := kindOf(get("form"), get("kind")) // a format says more: REDCap's type of a number is text
 	switch word := strings.ToLower(get("kind")); {
 	case word == "yesno" || word == "truefalse":
 		values = []string{"0", "1"}
 	case len(values) > 1 && (!known || kind == dataset.Ignore):
-		kind, known = dataset.Category, true
-	case !known && (get("low") != "" || get("high") != ""):
-		kind, known = dataset.Number, true
-	}
-	if !known {
+		kind = dataset.Category
+	case !known && get("low") == "" && get("high") == "":
 		return "", false
 	}
 	switch kind {
 	case dataset.Ignore:
-		if g, is := guess(name); !is || g == dataset.Ignore {
-			return "ignore", true
+		if g, is := guess(name); is && g != dataset.Ignore {
+			return "", false // a text of unknown content: its name says more
 		}
-		return "", false // a text of unknown content: its name says more
+		return "ignore", true
 	case dataset.Category:
 		if len(values) == 0 {
 			return openCategory, true
@@ -102,14 +92,29 @@ func described(name string, get func(string) string) (entry string, ok bool) {
 	case dataset.Date:
 		low, one := dataset.Day(get("low"))
 		high, other := dataset.Day(get("high"))
-		return "{date: [" + open(dataset.ShowDay(low), one == nil) + ", " + open(dataset.ShowDay(high), other == nil) + "]}", true
+		return entryOf("date", open(dataset.ShowDay(low), one == nil), open(dataset.ShowDay(high), other == nil)), true
 	}
 	low, one := strconv.ParseFloat(get("low"), 64)
 	high, other := strconv.ParseFloat(get("high"), 64)
 	both := one != nil || other != nil || low < high
-	return "{number: [" + open(strconv.FormatFloat(low, 'g', -1, 64), one == nil && both) + ", " +
-		open(strconv.FormatFloat(high, 'g', -1, 64), other == nil && both) + "]}", true
+	return entryOf("number", open(strconv.FormatFloat(low, 'g', -1, 64), one == nil && both),
+		open(strconv.FormatFloat(high, 'g', -1, 64), other == nil && both)), true
 }
+
+// kindOf returns the kind of column that the first of the words in kindWords stands for. known is false if none is there.
+func kindOf(words ...string) (kind dataset.ColumnKind, known bool) {
+	for _, word := range words {
+		for k, list := range kindWords {
+			if slices.Contains(list, strings.ToLower(word)) {
+				return k, true
+			}
+		}
+	}
+	return dataset.Number, false
+}
+
+// entryOf returns the entry of a column of a kind with two bounds.
+func entryOf(kind, low, high string) string { return "{" + kind + ": [" + low + ", " + high + "]}" }
 
 // open returns the text, or the placeholder if it is not known.
 func open(text string, known bool) string {

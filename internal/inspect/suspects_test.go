@@ -93,6 +93,12 @@ func TestSuspicions(t *testing.T) {
 			"x,y\n" + lines(40, func(i int) string { return fmt.Sprintf("%d,%s", 100+i*17%40, yes(i/3)) }),
 			"x: 40 whole numbers that rise from row to row", "",
 		},
+		"a number that rises by nearly 2": { // 40 numbers from 100 to 179 are within twice their number, and to 180 not
+			"x: {number: [0, 999]}",
+			"x,y\n" + lines(40, func(i int) string { return fmt.Sprintf("%d,%s", 100+2*i+i/39, yes(i/3)) }),
+			"x,y\n" + lines(40, func(i int) string { return fmt.Sprintf("%d,%s", 100+2*i+2*(i/39), yes(i/3)) }),
+			"x: 40 whole numbers that rise from row to row", "",
+		},
 		"a constant column": {
 			"x: {number: [0, 99]}",
 			"x,y\n" + lines(6, func(i int) string { return "5," + yes(i) }),

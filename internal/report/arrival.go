@@ -24,7 +24,7 @@ type arrival struct {
 
 // seeing says how far the steps went if the second derivative in the weights were curved. weights are those at the end
 // of the steps less those at the start, and vary are the variances of weights before anything is seen of them.
-func (l *law) seeing(r *released, w *way, curved *mat.SymDense, weights, vary []float64) (arrival, error) {
+func (l *trace) seeing(r *eigenMoment, w *way, curved *mat.SymDense, weights, vary []float64) (arrival, error) {
 	d := len(weights)
 	inverse, root := r.power(-.5), r.power(.5)
 	var half, inside, vectors mat.Dense

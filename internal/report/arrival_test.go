@@ -19,7 +19,7 @@ func TestShareIsWhatReaches(t *testing.T) {
 		for i := range w.law.Noise {
 			w.law.Noise[i] = 1e-6
 		}
-		run := func() ([]float64, *law) { return w.fit(rand.New(rand.NewPCG(1, 1))) }
+		run := func() ([]float64, *trace) { return w.fit(rand.New(rand.NewPCG(1, 1))) }
 		w.law.Weights = make([]float64, steps+1)
 		w.law.Weights[steps-1] = 1
 		weights, l := run()

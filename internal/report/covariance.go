@@ -17,9 +17,9 @@ import (
 )
 
 type (
-	// law is the public description of a run's steps and noise. The covariance of the noise in the run's
+	// trace is the public description of a run's steps and noise. The covariance of the noise in the run's
 	// weights can be computed from it.
-	law runrecord.Trace
+	trace runrecord.Trace
 	// moment is the released second moment of the rows, with noise.
 	moment runrecord.Moment
 )
@@ -70,7 +70,7 @@ func (m *moment) symmetric() (*mat.SymDense, error) {
 }
 
 // covariance computes the covariance of the noise that the releases of a preconditioned run left in its
-// weights. It uses public facts only: the law (the description of the run's steps and noise), the released
+// weights. It uses public facts only: the trace (the description of the run's steps and noise), the released
 // second moment of the rows, and the model.
 //
 // Let P = (G_+ + ridge I)^(-1/2) be the metric, where G is the released second moment and G_+ is G with
@@ -79,10 +79,10 @@ func (m *moment) symmetric() (*mat.SymDense, error) {
 //
 //	u <- u - eta (A u + n),   A = P (b S + s I) P
 //
-// Momentum and averages of iterates are included as the law states them. Here b is an eigenvalue of the mean second
+// Momentum and averages of iterates are included as the trace states them. Here b is an eigenvalue of the mean second
 // derivative of the loss in the margins (model.Curvature), S is the rows' second moment and s is the regularizer's
 // curvature. Along each eigenvector of A this is a recursion in one number. S is estimated from G. Noise spreads the
-// eigenvalues of G, so the estimate's eigenvalues are closer together (the function seen). The estimate also satisfies
+// eigenvalues of G, so the estimate's eigenvalues are closer together (the function denoised). The estimate also satisfies
 // the equations that the schema implies for its rows (the type structure).
 //
 // The noise E in G also changes the metric. This matters along directions in which rows hardly vary: there the metric's
@@ -95,70 +95,30 @@ func (m *moment) symmetric() (*mat.SymDense, error) {
 //
 // shared is the value of the last feature if it is the same in all rows, and 0 otherwise. value is the
 // model's mean loss, or 0 if it is unknown. known is the structure of the rows, or nil if it is unknown. If
-// the structure has hats (basis functions of curves), the eigenvalues of G are not corrected by seen: the
+// the structure has hats (basis functions of curves), the eigenvalues of G are not corrected by denoised: the
 // structure's equations alone make S from G.
-func (l *law) covariance(m *model.Model, weights, start []float64, shared, value float64,
+func (l *trace) covariance(m *model.Model, weights, start []float64, shared, value float64,
 	known *structure) (*covariance, error) {
 	moment, level, err := l.rowMoment(shared)
 	if err != nil {
 		return nil, err
 	}
-	about, err := moment.symmetric()
+	about, g, shape, err := moment.matrices()
+	if err == nil {
+		err = l.suits(m, len(weights), g.SymmetricDim())
+	}
 	if err != nil {
-		return nil, err
-	}
-	g, shape := about, about // g: second moment about 0; shape: the matrix that gives the metric
-	if n := len(moment.Mean); n > 0 {
-		if n != about.SymmetricDim() || !(moment.MeanWeight >= 1 && moment.MeanWeight < mostMoment) {
-			return nil, fmt.Errorf("the mean row has %d features and the weight %v", n, moment.MeanWeight)
-		}
-		for j, v := range moment.Mean {
-			if !(math.Abs(v) <= 1) {
-				return nil, fmt.Errorf("feature %d of the mean row is %v: no row is longer than 1", j+1, v)
-			}
-		}
-		if g, shape, err = moment.about(about); err != nil {
-			return nil, err
-		}
-	}
-	if err := l.linear(); err != nil {
 		return nil, err
 	}
 	d := g.SymmetricDim()
 	k := len(weights) / d
-	if k*d != len(weights) {
-		return nil, errors.New("no covariance is worked out beside thresholds")
-	}
-	if k*d > mostCovariance {
-		return nil, fmt.Errorf("of %d weights no covariance is worked out: at most of %d", len(weights), mostCovariance)
-	}
-	reg := m.Regularizer().Convexity()
-	if reg != m.Regularizer().Smoothness() {
-		return nil, errors.New("the regularizer's curvature is not the same everywhere")
-	}
-	jumps := math.IsInf(m.Loss().Constants().Curvature.Hi, 0)
-	kinked, ok := m.Loss().(interface{ Slopes(dst, z, y []float64) })
-	if ok && jumps && m.Schema().Target().Kind == dataset.Number && l.LevelSigma == 0 {
-		s := []float64{0, 0}
-		if kinked.Slopes(s, []float64{-9, 9}, []float64{0, 0}); min(-s[0], s[1]) < leastTail*(s[1]-s[0]) {
-			return nil, errors.New("the density of targets at a quantile below .2 or above .8 is not released")
-		}
-	}
 	share := 1. // of the rows that are read
 	if known != nil && shared > 0 {
 		share = readShare(g.At(d-1, d-1)/(shared*shared), moment.Sigma/(shared*shared))
 	}
-	if l.LevelSigma > 0 && shared > 0 {
-		if level = l.Level / (shared * shared * share); !(l.Level > 2*l.LevelSigma && level < mostMoment) {
-			return nil, errors.New("the noise hides the released curvature")
-		}
-	}
-	of, ok := marginsOf(m, g, weights, shared, share, value, level, moment)
-	if !ok && l.Moment != nil && l.Curvature != nil { // seenCurvature tells the second derivative
-		of, ok = marginsOf(m, g, weights, shared, share, value, 1, moment)
-	}
-	if !ok {
-		return nil, errors.New("how curved this loss is for these rows is not known from the releases" + uncurved(m.Schema().Target(), jumps, value))
+	of, err := l.margins(m, g, weights, shared, share, value, level, moment)
+	if err != nil {
+		return nil, err
 	}
 	var e, b mat.EigenSym
 	if !e.Factorize(shape, true) || !b.Factorize(of.at, true) {
@@ -166,24 +126,9 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 	}
 	metric := newReleased(e, moment)
 	metric.plain = l.Moment == nil
-	rows := metric.rows()
-	if len(moment.Mean) > 0 {
-		if !e.Factorize(about, true) {
-			return nil, errNoEigenvalues
-		}
-		mean := mat.NewVecDense(d, moment.Mean)
-		rows = newReleased(e, moment).rows()
-		rows.SymRankOne(rows, 1, mean)
-	}
-	if known != nil {
-		if len(known.hats) > 0 {
-			rows.CopySym(g)
-			for j, v := range moment.Mean {
-				rows.SetSym(j, d-1, v*known.shared)
-			}
-		}
-		known.shared, known.plain = known.shared*math.Sqrt(share), metric.plain
-		known.impose(rows, moment.Sigma)
+	rows, err := metric.rowsWith(known, about, g, share)
+	if err != nil {
+		return nil, err
 	}
 	c := &covariance{mix: new(mat.Dense)}
 	b.VectorsTo(c.mix)
@@ -213,7 +158,7 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 				of.tilt(out, rows, along.RawRowView(n), mix, share*shared, share)
 			}
 			for j := range d {
-				out.SetSym(j, j, out.At(j, j)+reg)
+				out.SetSym(j, j, out.At(j, j)+m.Regularizer().Convexity())
 			}
 			return out
 		}
@@ -235,9 +180,73 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 	return c, nil
 }
 
+// matrices returns the released second moment about the mean row, or about zero if no mean row is released, the one about
+// zero, and the matrix from which the metric is computed.
+func (m *moment) matrices() (about, g, shape *mat.SymDense, err error) {
+	if about, err = m.symmetric(); err != nil || len(m.Mean) == 0 {
+		return about, about, about, err
+	}
+	if len(m.Mean) != about.SymmetricDim() || !(m.MeanWeight >= 1 && m.MeanWeight < mostMoment) {
+		return nil, nil, nil, fmt.Errorf("the mean row has %d features and the weight %v", len(m.Mean), m.MeanWeight)
+	}
+	for j, v := range m.Mean {
+		if !(math.Abs(v) <= 1) {
+			return nil, nil, nil, fmt.Errorf("feature %d of the mean row is %v: no row is longer than 1", j+1, v)
+		}
+	}
+	g, shape, err = m.about(about)
+	return about, g, shape, err
+}
+
+// suits returns an error if the covariance is not worked out for such a run, with a number of weights and of features.
+func (l *trace) suits(m *model.Model, weights, features int) error {
+	if err := l.linear(); err != nil {
+		return err
+	}
+	switch {
+	case weights%features != 0:
+		return errors.New("no covariance is worked out beside thresholds")
+	case weights > mostCovariance:
+		return fmt.Errorf("of %d weights no covariance is worked out: at most of %d", weights, mostCovariance)
+	case m.Regularizer().Convexity() != m.Regularizer().Smoothness():
+		return errors.New("the regularizer's curvature is not the same everywhere")
+	}
+	kinked, ok := m.Loss().(interface{ Slopes(dst, z, y []float64) })
+	if ok && slopeJumps(m) && m.Schema().Target().Kind == dataset.Number && l.LevelSigma == 0 {
+		s := []float64{0, 0}
+		if kinked.Slopes(s, []float64{-9, 9}, []float64{0, 0}); min(-s[0], s[1]) < leastTail*(s[1]-s[0]) {
+			return errors.New("the density of targets at a quantile below .2 or above .8 is not released")
+		}
+	}
+	return nil
+}
+
+// slopeJumps reports whether the slope of the model's loss jumps.
+func slopeJumps(m *model.Model) bool { return math.IsInf(m.Loss().Constants().Curvature.Hi, 0) }
+
+// margins returns the second derivative of the loss in the margins. level is the one that a curvature released by a run
+// in no metric tells. share is the share of the rows that are read; the other parameters are those of covariance.
+func (l *trace) margins(m *model.Model, g *mat.SymDense, weights []float64, shared, share, value, level float64,
+	moment *moment) (*margins, error) {
+	if l.LevelSigma > 0 && shared > 0 {
+		if level = l.Level / (shared * shared * share); !(l.Level > 2*l.LevelSigma && level < mostMoment) {
+			return nil, errors.New("the noise hides the released curvature")
+		}
+	}
+	of, ok := marginsOf(m, g, weights, shared, share, value, level, moment)
+	if !ok && l.Moment != nil && l.Curvature != nil { // seenCurvature tells the second derivative
+		of, ok = marginsOf(m, g, weights, shared, share, value, 1, moment)
+	}
+	if !ok {
+		return nil, errors.New("how curved this loss is for these rows is not known from the releases" +
+			uncurved(m.Schema().Target(), slopeJumps(m), value))
+	}
+	return of, nil
+}
+
 // rowMoment returns the released second moment of the rows. A run in no metric has released the curvature at its result
 // instead: the second moment of rows weighted by their second derivative, times its mean, level, which the intercept tells.
-func (l *law) rowMoment(shared float64) (m *moment, level float64, err error) {
+func (l *trace) rowMoment(shared float64) (m *moment, level float64, err error) {
 	if l.Moment != nil {
 		return (*moment)(l.Moment), 0, nil
 	}
@@ -287,23 +296,23 @@ func (m *moment) about(c *mat.SymDense) (g, shape *mat.SymDense, err error) {
 
 var errNoEigenvalues = errors.New("the second moment has no eigenvalues")
 
-// released is the eigendecomposition of a released second moment G = vectors diag(values) vectors'.
-type released struct {
+// eigenMoment is the eigendecomposition of a released second moment G = vectors diag(values) vectors'.
+type eigenMoment struct {
 	*moment
 	values  []float64
 	vectors *mat.Dense
 	plain   bool // the metric is the identity: no metric was made of the moment
 }
 
-func newReleased(e mat.EigenSym, m *moment) *released {
-	r := &released{moment: m, values: e.Values(nil), vectors: new(mat.Dense)}
+func newReleased(e mat.EigenSym, m *moment) *eigenMoment {
+	r := &eigenMoment{moment: m, values: e.Values(nil), vectors: new(mat.Dense)}
 	e.VectorsTo(r.vectors)
 	return r
 }
 
 // power returns M^p, where the metric is M^(-1/2): M is the identity for a run in no metric, and otherwise G_+ + ridge I.
 // Here G is the released second moment, and G_+ is G with negative eigenvalues set to 0.
-func (r *released) power(p float64) *mat.Dense {
+func (r *eigenMoment) power(p float64) *mat.Dense {
 	if r.plain {
 		p = 0
 	}
@@ -312,7 +321,7 @@ func (r *released) power(p float64) *mat.Dense {
 
 // with returns the matrix with the eigenvectors of the released second moment and the eigenvalues
 // value(i).
-func (r *released) with(value func(i int) float64) *mat.Dense {
+func (r *eigenMoment) with(value func(i int) float64) *mat.Dense {
 	var scaled, out mat.Dense
 	scaled.Apply(func(_, i int, v float64) float64 { return v * value(i) }, r.vectors)
 	out.Mul(&scaled, r.vectors.T())
@@ -320,15 +329,41 @@ func (r *released) with(value func(i int) float64) *mat.Dense {
 }
 
 // rows returns an estimate of the second moment of the rows: the released second moment with its
-// eigenvalues corrected for the noise in it (by the function seen).
-func (r *released) rows() *mat.SymDense {
-	values := seen(r.values, r.Sigma)
+// eigenvalues corrected for the noise in it (by the function denoised).
+func (r *eigenMoment) rows() *mat.SymDense {
+	values := denoised(r.values, r.Sigma)
 	return inference.Symmetric(r.with(func(i int) float64 { return values[i] }))
+}
+
+// rowsWith returns an estimate of the second moment of the rows that has the structure known, or any if known is nil. about
+// and g are the released matrices, and share is the share of the rows that are read.
+func (r *eigenMoment) rowsWith(known *structure, about, g *mat.SymDense, share float64) (*mat.SymDense, error) {
+	rows := r.rows()
+	if len(r.Mean) > 0 {
+		var e mat.EigenSym
+		if !e.Factorize(about, true) {
+			return nil, errNoEigenvalues
+		}
+		rows = newReleased(e, r.moment).rows()
+		rows.SymRankOne(rows, 1, mat.NewVecDense(len(r.Mean), r.Mean))
+	}
+	if known == nil {
+		return rows, nil
+	}
+	if len(known.hats) > 0 {
+		rows.CopySym(g)
+		for j, v := range r.Mean {
+			rows.SetSym(j, g.SymmetricDim()-1, v*known.shared)
+		}
+	}
+	known.shared, known.plain = known.shared*math.Sqrt(share), r.plain
+	known.impose(rows, r.Sigma)
+	return rows, nil
 }
 
 // draws returns random changes of (G_+ + ridge I)^-1, in the basis of the eigenvectors of G, where G is the released
 // second moment. Each is the first-order effect of one random draw from the distribution of the noise in G.
-func (r *released) draws() []*mat.Dense {
+func (r *eigenMoment) draws() []*mat.Dense {
 	d := len(r.values)
 	if r.plain {
 		return []*mat.Dense{mat.NewDense(d, d, nil)}
@@ -361,7 +396,7 @@ const workDraws, leastDraws, mostDraws = 100_000_000, 60, 500
 // way computes the noise in weights, the weights of one linear combination of margins. curved is the second derivative
 // of loss and regularizer in these weights. Along each eigenvector of the preconditioned Hessian (A in the method
 // covariance), way computes the recursion of the steps. Then it adds the effect of the noise in the metric.
-func (l *law) way(r *released, curved *mat.SymDense, weights []float64, draws []*mat.Dense) (way, error) {
+func (l *trace) way(r *eigenMoment, curved *mat.SymDense, weights []float64, draws []*mat.Dense) (way, error) {
 	d := len(weights)
 	inverse, root := r.power(-.5), r.power(.5)
 	var half, inside mat.Dense
@@ -431,9 +466,9 @@ func (w *way) displace(paths []path, turn *mat.Dense, draws []*mat.Dense) {
 }
 
 // linear returns an error unless the run's result is a linear function of its releases and each release is
-// used in one step only. It also returns an error if the lengths of the law's columns differ or if there
+// used in one step only. It also returns an error if the lengths of the trace's columns differ or if there
 // are more than mostFollowed steps.
-func (l *law) linear() error {
+func (l *trace) linear() error {
 	switch {
 	case len(l.Back) > 0 || len(l.Keep) > 0 && len(l.Scales) > 0 || l.Move > 0 || len(l.Rounds) > 1:
 		return errors.New("how its steps in a metric were mixed is not followed")
@@ -457,13 +492,13 @@ func (l *law) linear() error {
 // mostFollowed is the most steps that the recursion follows, leastTail the least share of targets beyond a quantile.
 const mostFollowed, leastTail = 20_000, .2
 
-// seen estimates the eigenvalues of the rows' second moment from values, the eigenvalues of the released second moment.
+// denoised estimates the eigenvalues of the rows' second moment from values, the eigenvalues of the released second moment.
 // Noise spreads eigenvalues, so the estimates are closer together than the values. Among all estimators that keep the
 // eigenvectors this one has the smallest squared error (Bun, Allez, Bouchaud and Potters 2016, for additive noise): an
 // eigenvalue g becomes g - sigma^2 sum_j 1/(g - g_j) with the sum over the other eigenvalues g_j, where sigma^2 is the
 // variance of the noise in a diagonal entry. The function 1/x in the sum is smoothed over about the distance between
 // neighbouring eigenvalues of the noise.
-func seen(values []float64, sigma float64) []float64 {
+func denoised(values []float64, sigma float64) []float64 {
 	square, width := sigma*sigma, sigma*math.Sqrt2
 	edge := width * math.Sqrt(float64(len(values)))
 	out := make([]float64, len(values))

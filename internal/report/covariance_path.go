@@ -13,7 +13,7 @@ type path struct {
 
 // adjoint returns, for each step t, the change of the run's result if the iterate w_{t+1} changes by 1. Iterates and
 // result are coordinates along an eigenvector in which the preconditioned loss has the curvature a.
-func (l *law) adjoint(a float64) []float64 {
+func (l *trace) adjoint(a float64) []float64 {
 	T := len(l.Noise)
 	moves := make([]float64, T)
 	// y_t = w_t + beta_t (w_t - w_{t-1}) and w_{t+1} = (1 - eta a) y_t. next is the change of the result for a change
@@ -38,9 +38,9 @@ func (l *law) adjoint(a float64) []float64 {
 // curvature a: the step size times a, at most 1. The product exceeds 1 for a run that smooths the loss, and
 // smooths it less from step to step. The first steps of such a run are longer than the final curvature a
 // allows. They did not go past the minimum, because the smoothed loss had less curvature.
-func (l *law) stepped(t int, a float64) float64 { return min(entry(l.StepSizes, t)*a, 1) }
+func (l *trace) stepped(t int, a float64) float64 { return min(entry(l.StepSizes, t)*a, 1) }
 
-// entry returns the value for step t of a column of the law (the description of a run, with a column for each property
+// entry returns the value for step t of a column of the trace (the description of a run, with a column for each property
 // of its steps). A column with one entry has this value for all steps, and an empty column the value 0.
 func entry(column []float64, t int) float64 {
 	switch {
@@ -57,7 +57,7 @@ func entry(column []float64, t int) float64 {
 // respond returns two numbers about the result of a preconditioned run along an eigenvector of the preconditioned
 // loss with curvature a: the standard deviation of the noise, and the share of the way from the start to the
 // minimum that the run covered (0 is the start, 1 the minimum).
-func (l *law) respond(a float64) (noise, share float64) {
+func (l *trace) respond(a float64) (noise, share float64) {
 	moves, kept := l.adjoint(a), 0. // kept: the change of the result for a change of the estimate of step t by 1
 	for t := len(moves) - 1; t >= 0; t-- {
 		kept = entry(l.StepSizes, t)*moves[t] + entry(l.Keep, t+1)*kept
@@ -69,7 +69,7 @@ func (l *law) respond(a float64) (noise, share float64) {
 
 // slope returns the derivative at the curvature a of f, the share of the way to the minimum that a run covers, by a
 // difference quotient. f is a polynomial with moderate coefficients if the steps are stable.
-func (l *law) slope(a float64) float64 {
+func (l *trace) slope(a float64) float64 {
 	const h = 1e-5
 	_, above := l.respond(a + h)
 	_, below := l.respond(max(a-h, 0))

@@ -16,10 +16,10 @@ import (
 
 // plainFit simulates a run of the bowl whose steps are taken in no metric. Each estimate keeps the given share of the noise
 // of the one before it. The run releases the curvature at its result, with noise of deviation sigma.
-func (w *bowl) plainFit(r *rand.Rand, keep, sigma float64) ([]float64, *law) {
+func (w *bowl) plainFit(r *rand.Rand, keep, sigma float64) ([]float64, *trace) {
 	d := w.second.SymmetricDim()
 	const steps = 60
-	l := law{StepSizes: []float64{1.5}, Weights: make([]float64, steps+1), WeightNoise: 1}
+	l := trace{StepSizes: []float64{1.5}, Weights: make([]float64, steps+1), WeightNoise: 1}
 	at, last, off, slope := mat.NewVecDense(d, nil), mat.NewVecDense(d, nil), mat.NewVecDense(d, nil), mat.NewVecDense(d, nil)
 	noise, sum := make([]float64, d), make([]float64, d)
 	for t := range steps {
@@ -115,7 +115,7 @@ func TestReleasedCurvatureTakesThePlaceOfTheRest(t *testing.T) {
 	w := newBowl(t, 0)
 	weights, right := w.fit(rand.New(rand.NewPCG(3, 3)))
 	d := w.schema.Dim()
-	explained := func(loss, weight string, change func(l *law)) explanation {
+	explained := func(loss, weight string, change func(l *trace)) explanation {
 		t.Helper()
 		target := w.schema.Target()
 		target.Weight = weight
@@ -130,7 +130,7 @@ func TestReleasedCurvatureTakesThePlaceOfTheRest(t *testing.T) {
 		e, _ := (&Fit{Model: m, plan: runrecord.Run{Trace: (*runrecord.Trace)(&l)}}).explained(runNoise{convex: true})
 		return e
 	}
-	want := explained("squared(2)", "", func(*law) {})
+	want := explained("squared(2)", "", func(*trace) {})
 	about, err := (*moment)(right.Moment).symmetric()
 	if err != nil {
 		t.Fatal(err)
@@ -141,12 +141,12 @@ func TestReleasedCurvatureTakesThePlaceOfTheRest(t *testing.T) {
 	var h []float64
 	h = append(h, mat.DenseCopyOf(inference.Between(metric, w.second)).RawMatrix().Data...)
 	shared := 1 / w.schema.Scale()
-	level := func(v float64) func(l *law) {
-		return func(l *law) { l.Level, l.LevelSigma = v*shared*shared, .01*shared*shared }
+	level := func(v float64) func(l *trace) {
+		return func(l *trace) { l.Level, l.LevelSigma = v*shared*shared, .01*shared*shared }
 	}
 	for name, got := range map[string]explanation{
 		"absolute": explained("absolute", "", level(1)),
-		"weighted": explained("weighted(squared(2),row)", "v", func(l *law) { l.Curvature = runrecord.NewMoment(h, d, .001, 0) }),
+		"weighted": explained("weighted(squared(2),row)", "v", func(l *trace) { l.Curvature = runrecord.NewMoment(h, d, .001, 0) }),
 	} {
 		if got.how != estimated {
 			t.Fatalf("%s: %v, %s", name, got.how, got.why)
@@ -162,9 +162,9 @@ func TestReleasedCurvatureTakesThePlaceOfTheRest(t *testing.T) {
 	}
 	for name, got := range map[string]explanation{
 		"the noise hides the released curvature":                                    explained("absolute", "", level(.015)),
-		"the density of targets at a quantile below .2 or above .8 is not released": explained("pinball(0.81)", "", func(*law) {}),
+		"the density of targets at a quantile below .2 or above .8 is not released": explained("pinball(0.81)", "", func(*trace) {}),
 		"how curved this loss is for these rows is not known from the releases: the mean weight of the rows is not released": explained(
-			"weighted(squared(2),row)", "v", func(*law) {}),
+			"weighted(squared(2),row)", "v", func(*trace) {}),
 	} {
 		if got.how != unstated || got.why != name {
 			t.Errorf("%v, %s: must be %s", got.how, got.why, name)
@@ -177,7 +177,7 @@ func TestReleasedCurvatureTakesThePlaceOfTheRest(t *testing.T) {
 func TestCurvatureTellsTheRows(t *testing.T) {
 	h := []float64{.3, .1, .1, .5}
 	released := runrecord.NewMoment(h, 2, .004, 0)
-	m, level, err := (&law{Curvature: released}).rowMoment(.5)
+	m, level, err := (&trace{Curvature: released}).rowMoment(.5)
 	if err != nil || !near(level, 2, 1e-2) || m.Sigma != .004/level || m.Step != released.Step/level {
 		t.Fatalf("%v: %+v at the level %v", err, m, level)
 	}
@@ -186,7 +186,7 @@ func TestCurvatureTellsTheRows(t *testing.T) {
 		t.Errorf("%v: %v", err, got)
 	}
 	released.Sigma = .26
-	if _, _, err := (&law{Curvature: released}).rowMoment(.5); err == nil {
+	if _, _, err := (&trace{Curvature: released}).rowMoment(.5); err == nil {
 		t.Error("the noise hides the curvature of the intercept")
 	}
 }

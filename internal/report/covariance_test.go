@@ -24,7 +24,7 @@ type bowl struct {
 	schema            *dataset.Schema
 	second            *mat.SymDense // second moment of the rows
 	best              *mat.VecDense
-	law               law
+	law               trace
 	sigma, ridge, reg float64
 }
 
@@ -54,7 +54,7 @@ func newBowl(t *testing.T, reg float64) *bowl {
 	}
 	const steps = 12
 	w.ridge = w.sigma*math.Sqrt(2*float64(d)) + reg
-	w.law = law{StepSizes: []float64{1}, Weights: make([]float64, steps+1)}
+	w.law = trace{StepSizes: []float64{1}, Weights: make([]float64, steps+1)}
 	for t := range steps {
 		w.law.Noise = append(w.law.Noise, .01+.001*float64(t%3))
 		w.law.Momentum = append(w.law.Momentum, float64(t)/float64(t+3))
@@ -67,7 +67,7 @@ func newBowl(t *testing.T, reg float64) *bowl {
 
 // fit simulates a run and returns its weights and its law, the description of its steps and noise
 // that its certificate would state.
-func (w *bowl) fit(r *rand.Rand) ([]float64, *law) {
+func (w *bowl) fit(r *rand.Rand) ([]float64, *trace) {
 	d := w.second.SymmetricDim()
 	g := mat.NewSymDense(d, nil)
 	step := 0x1p-14
@@ -117,7 +117,7 @@ func (w *bowl) fit(r *rand.Rand) ([]float64, *law) {
 
 // fitted returns a Fit with these weights and this law (the description of the run's steps and
 // noise), as if it had been read from a folder.
-func (w *bowl) fitted(t *testing.T, weights []float64, l *law) *Fit {
+func (w *bowl) fitted(t *testing.T, weights []float64, l *trace) *Fit {
 	t.Helper()
 	f := folder{schema: dataset.Definition{Columns: w.schema.Columns(), Target: w.schema.Target(),
 		Interactions: w.schema.Interactions()}, loss: "squared(2)", software: "test", budget: budget(t, account.ReplaceOne),
@@ -145,10 +145,7 @@ func TestCovarianceIsTheSpread(t *testing.T) {
 		w := newBowl(t, reg)
 		r := rand.New(rand.NewPCG(2, uint64(1000*reg)))
 		const runs = 300
-		looked := 25
-		if testing.Short() {
-			looked = 5
-		}
+		const looked = 6 // of which the stated covariance is the mean: each takes as long as a hundred runs
 		var names []string
 		var values [][]float64
 		var stated [][]float64
@@ -215,23 +212,23 @@ func TestCovarianceIsNotStated(t *testing.T) {
 		t.Errorf("a threshold beside the weights of rows: %v", err)
 	}
 	for name, c := range map[string]struct {
-		change func(l *law, m *moment)
+		change func(l *trace, m *moment)
 		why    string
 	}{
-		"an earlier version":  {func(l *law, m *moment) { l.Moment = nil }, "earlier version"},
-		"too many features":   {func(l *law, m *moment) { m.Rows = nil }, "does not hold the second moment"},
-		"a row short":         {func(l *law, m *moment) { m.Rows = m.Rows[1:] }, "has 5 rows for 6"},
-		"an entry short":      {func(l *law, m *moment) { m.Rows[1] = "1 2" }, "row 2 of the second moment has 2 entries"},
-		"no number":           {func(l *law, m *moment) { m.Rows[5] = "x" }, "is no whole number"},
-		"a huge entry":        {func(l *law, m *moment) { m.Rows[5] = "9000000000000000000" }, "out of all proportion"},
-		"a huge step":         {func(l *law, m *moment) { m.Step = math.Inf(1) }, "out of all proportion"},
-		"steps without end":   {func(l *law, m *moment) { l.StepSizes = []float64{1e300} }, "out of all proportion"},
-		"no noise":            {func(l *law, m *moment) { m.Sigma = 0 }, "out of all proportion"},
-		"other features":      {func(l *law, m *moment) { m.Features = 5 }, "other features"},
-		"chosen":              {func(l *law, m *moment) { l.Chosen = 3 }, "looking at noisy numbers"},
-		"mixed":               {func(l *law, m *moment) { l.Keep = []float64{.5} }, "mixed"},
-		"short columns":       {func(l *law, m *moment) { l.Weights = l.Weights[1:] }, "different lengths"},
-		"no slopes were seen": {func(l *law, m *moment) { m.Slope = 0 }, "how curved"},
+		"an earlier version":  {func(l *trace, m *moment) { l.Moment = nil }, "earlier version"},
+		"too many features":   {func(l *trace, m *moment) { m.Rows = nil }, "does not hold the second moment"},
+		"a row short":         {func(l *trace, m *moment) { m.Rows = m.Rows[1:] }, "has 5 rows for 6"},
+		"an entry short":      {func(l *trace, m *moment) { m.Rows[1] = "1 2" }, "row 2 of the second moment has 2 entries"},
+		"no number":           {func(l *trace, m *moment) { m.Rows[5] = "x" }, "is no whole number"},
+		"a huge entry":        {func(l *trace, m *moment) { m.Rows[5] = "9000000000000000000" }, "out of all proportion"},
+		"a huge step":         {func(l *trace, m *moment) { m.Step = math.Inf(1) }, "out of all proportion"},
+		"steps without end":   {func(l *trace, m *moment) { l.StepSizes = []float64{1e300} }, "out of all proportion"},
+		"no noise":            {func(l *trace, m *moment) { m.Sigma = 0 }, "out of all proportion"},
+		"other features":      {func(l *trace, m *moment) { m.Features = 5 }, "other features"},
+		"chosen":              {func(l *trace, m *moment) { l.Chosen = 3 }, "looking at noisy numbers"},
+		"mixed":               {func(l *trace, m *moment) { l.Keep = []float64{.5} }, "mixed"},
+		"short columns":       {func(l *trace, m *moment) { l.Weights = l.Weights[1:] }, "different lengths"},
+		"no slopes were seen": {func(l *trace, m *moment) { m.Slope = 0 }, "how curved"},
 	} {
 		l, m := *right, moment(*right.Moment)
 		m.Rows = slices.Clone(m.Rows)
@@ -371,7 +368,7 @@ func TestSeenCurvature(t *testing.T) {
 		1e-6: here.At,
 		10:   func(i, j int) float64 { return mean * rows.At(i, j) },
 	} {
-		l := law{Curvature: runrecord.NewMoment(seen.RawSymmetric().Data, d, 1e-6, 0)}
+		l := trace{Curvature: runrecord.NewMoment(seen.RawSymmetric().Data, d, 1e-6, 0)}
 		l.Curvature.Sigma = sigma
 		level, apart, err := l.seenCurvature(of, rows)
 		if err != nil || math.Abs(level-mean) > 1e-4 {
@@ -389,7 +386,7 @@ func TestSeenCurvature(t *testing.T) {
 			t.Error("noise that is no number is taken")
 		}
 	}
-	if level, apart, err := new(law).seenCurvature(of, rows); level != 0 || apart != nil || err != nil {
+	if level, apart, err := new(trace).seenCurvature(of, rows); level != 0 || apart != nil || err != nil {
 		t.Error(level, apart, err)
 	}
 }

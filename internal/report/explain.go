@@ -114,10 +114,18 @@ func (f *Fit) explained(n runNoise) (e explanation, ok bool) {
 			e.hashed = append(e.hashed, c.Name)
 		}
 	}
+	first := 0
+	if k > 1 && f.Model.Inference() != nil {
+		first = 1 // each class is compared with the first one, whose weights are 0
+	}
 	for _, t := range s.Terms(rates(f.Model)) {
-		for i := range k {
+		for i := first; i < k; i++ {
 			c := newCoefficient(t, columns[t.Column])
-			if k > 1 {
+			if first > 0 {
+				c.class, c.parts = classes[i], vector.Map(c.parts, func(p dataset.Part) dataset.Part {
+					return dataset.Part{Feature: i*d + p.Feature, Factor: p.Factor}
+				})
+			} else if k > 1 {
 				c.class, c.parts = classes[i], centred(c.parts, i, k, d)
 			}
 			c.effect += partsOf(c.parts, w)
@@ -490,7 +498,7 @@ func (f *Fit) covariance(lift lifted) (*covariance, error) {
 	if x, ok := structureOf(s); ok && lift.size == 0 {
 		known = &x
 	}
-	return (*law)(l).covariance(f.Model, weights, start, shared, f.meanLoss(), known)
+	return (*trace)(l).covariance(f.Model, weights, start, shared, f.meanLoss(), known)
 }
 
 // meanLoss returns the released mean loss of the fit. It returns 0 if the mean loss was not released or is

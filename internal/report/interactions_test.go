@@ -143,7 +143,7 @@ func TestInteractionsInNumbers(t *testing.T) {
 		t.Fatal("no section")
 	}
 	text := string(s.Parts[0].(Note))
-	if said := f.additive(); !strings.Contains(said, " with 8 weights that have no reading") {
+	if said := f.additive(); !strings.Contains(said, " with 8 weights that cannot be interpreted") {
 		t.Error(said)
 	}
 	for _, want := range []string{"Its second moment differs from the released one by " + digits(math.Sqrt(distance), 3) +

@@ -143,7 +143,7 @@ const usualApart, leastVaried = .5, .2
 // seenCurvature returns the mean second derivative of the loss over the rows of the given second moment, from the curvature
 // at the result that the run released, and what the curvature in the weights has beyond that mean times the second moment.
 // The difference is shrunk, by as much as noise hides a usual one. Both are 0 and nil if no curvature was released.
-func (l *law) seenCurvature(r *released, rows *mat.SymDense) (level float64, apart *mat.SymDense, err error) {
+func (l *trace) seenCurvature(r *eigenMoment, rows *mat.SymDense) (level float64, apart *mat.SymDense, err error) {
 	if l.Curvature == nil {
 		return 0, nil, nil
 	}

@@ -71,9 +71,9 @@ func TestSignalToTheLetter(t *testing.T) {
 		t.Error(got)
 	}
 	bars := f.losses()
-	for i, want := range []Bar{{Value: .8, Interval: Interval{.8 - .0196, .8 + .0196}},
-		{Value: .6, Interval: Interval{.6 - 1.96*.03, .6 + 1.96*.03}}} {
-		if b := bars.Items[i]; !near(b.Value, want.Value, 1e-9) || !near(b.Interval.Low, want.Interval.Low, 1e-9) ||
+	for i, want := range []Bar{{Name: "best constant", Value: .8, Interval: Interval{.8 - .0196, .8 + .0196}, Faint: true},
+		{Name: "this model", Value: .6, Interval: Interval{.6 - 1.96*.03, .6 + 1.96*.03}}} {
+		if b := bars.Items[i]; b.Name != want.Name || b.Faint != want.Faint || !near(b.Value, want.Value, 1e-9) || !near(b.Interval.Low, want.Interval.Low, 1e-9) ||
 			!near(b.Interval.High, want.Interval.High, 1e-9) {
 			t.Errorf("%+v: must be %+v", b, want)
 		}

@@ -215,6 +215,20 @@ func TestNumbersStandRight(t *testing.T) {
 	}
 }
 
+// TestHeatByTheLargestCell tests the colours of a heat map: their strength is .1, and .55 times the share of the cell of the
+// largest absolute value, which is of a negative one here; cells that noise hides have none.
+func TestHeatByTheLargestCell(t *testing.T) {
+	text := string(Heat{Title: "t", Rows: []string{"a"}, Columns: []string{"p", "q", "r", "s"}, Cells: [][]HeatCell{{{Value: -2, Text: "-2"},
+		{Value: 1, Text: "1"}, {Value: .5, Text: ".5", Faint: true}, {Value: 0, Text: "0"}}}}.draw("id"))
+	var got []string
+	for _, m := range regexp.MustCompile(`class="fill(\d)" fill-opacity="([0-9.]+)"`).FindAllStringSubmatch(text, -1) {
+		got = append(got, m[1]+" "+m[2])
+	}
+	if want := []string{"1 0.65", "0 0.38", "0 0.1"}; !slices.Equal(got, want) {
+		t.Errorf("%q: must be %q", got, want)
+	}
+}
+
 // TestClipIsStatedToTheLetter tests the sentence about the clip of gradients: with what it holds back at the result, where
 // that was released, and otherwise only for the Huber loss that it is left out.
 func TestClipIsStatedToTheLetter(t *testing.T) {

@@ -17,7 +17,7 @@ type runNoise struct {
 	convex bool
 }
 
-// noise derives the noise of the fit from its law, the public description of its steps and
+// noise derives the noise of the fit from its trace, the public description of its steps and
 // releases.
 func (f *Fit) noise() runNoise {
 	n, err := derive(f.plan.Trace)
@@ -188,8 +188,8 @@ type noise struct {
 	loose string
 }
 
-// derive computes the noise of a run from its law l, the public description of its steps and releases. It
-// returns an error with the reason if the law does not determine the noise.
+// derive computes the noise of a run from its trace l, the public description of its steps and releases. It
+// returns an error with the reason if the trace does not determine the noise.
 func derive(l *runrecord.Trace) (noise, error) {
 	if l == nil {
 		return noise{}, errors.New("the certificate does not state how releases became steps")

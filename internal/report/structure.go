@@ -279,60 +279,75 @@ func (x structure) impose(g *mat.SymDense, sigma float64) {
 		x.shrinkNumbers(g, sigma)
 	}
 	for range structureRounds {
-		for _, group := range x.groups {
-			for j := group.First; j < group.First+group.Width; j++ {
-				for k := j + 1; k < group.First+group.Width; k++ {
-					g.SetSym(j, k, 0)
-				}
-			}
-		}
-		for _, pair := range x.numbers {
-			g.SetSym(pair[0], pair[1], 0)
-		}
-		for _, pair := range x.apart {
-			g.SetSym(pair[0], pair[1], 0)
-		}
+		x.separate(g)
 		for _, a := range x.flat {
 			a.flatten(g)
 		}
-		for j, level := range x.levels {
-			if !level {
-				continue
-			}
-			// G_jj and G_j0 are both set to their mean, or to 0 if it is negative. G_j0 counts twice in the
-			// mean, since the matrix contains it twice.
-			v := max((g.At(j, j)+2*g.At(j, last))/3, 0)
-			if absent[j] {
-				v = 0
-			}
-			for k := range d {
-				least := -v
-				if x.levels[k] {
-					least = 0
-				}
-				g.SetSym(j, k, min(max(g.At(j, k), least), v))
-			}
-			g.SetSym(j, last, v)
-			g.SetSym(j, j, v)
-		}
+		x.bound(g, absent)
 		g.SetSym(last, last, x.shared*x.shared)
 		for _, group := range x.groups {
-			for k := range d {
-				if k >= group.First && k < group.First+group.Width {
-					continue // the sum over the levels is G_kk, which has been set equal to G_k0
-				}
-				sum, entries := -g.At(last, k), float64(group.Width)
-				for j := group.First; j < group.First+group.Width; j++ {
-					sum += g.At(j, k)
-				}
-				if k != last {
-					entries++
-					g.SetSym(last, k, g.At(last, k)+sum/entries)
-				}
-				for j := group.First; j < group.First+group.Width; j++ {
-					g.SetSym(j, k, g.At(j, k)-sum/entries)
-				}
+			addUp(g, group.First, group.First+group.Width)
+		}
+	}
+}
+
+// separate sets the entries of pairs of features to 0 of which no row has both.
+func (x structure) separate(g *mat.SymDense) {
+	for _, group := range x.groups {
+		for j := group.First; j < group.First+group.Width; j++ {
+			for k := j + 1; k < group.First+group.Width; k++ {
+				g.SetSym(j, k, 0)
 			}
+		}
+	}
+	for _, pair := range slices.Concat(x.numbers, x.apart) {
+		g.SetSym(pair[0], pair[1], 0)
+	}
+}
+
+// bound sets G_jj and G_j0 of each level j to their mean, or to 0 if it is negative or the level is absent, and clamps
+// the other entries of the level to it. G_j0 counts twice in the mean, since the matrix contains it twice.
+func (x structure) bound(g *mat.SymDense, absent []bool) {
+	d := g.SymmetricDim()
+	last := d - 1
+	for j, level := range x.levels {
+		if !level {
+			continue
+		}
+		v := max((g.At(j, j)+2*g.At(j, last))/3, 0)
+		if absent[j] {
+			v = 0
+		}
+		for k := range d {
+			least := -v
+			if x.levels[k] {
+				least = 0
+			}
+			g.SetSym(j, k, min(max(g.At(j, k), least), v))
+		}
+		g.SetSym(j, last, v)
+		g.SetSym(j, j, v)
+	}
+}
+
+// addUp changes the entries of a group's levels, from first up to end, with each other feature so that they add up to
+// that feature's entry with the intercept.
+func addUp(g *mat.SymDense, first, end int) {
+	last := g.SymmetricDim() - 1
+	for k := range last + 1 {
+		if k >= first && k < end {
+			continue // the sum over the levels is G_kk, which has been set equal to G_k0
+		}
+		sum, entries := -g.At(last, k), float64(end-first)
+		for j := first; j < end; j++ {
+			sum += g.At(j, k)
+		}
+		if k != last {
+			entries++
+			g.SetSym(last, k, g.At(last, k)+sum/entries)
+		}
+		for j := first; j < end; j++ {
+			g.SetSym(j, k, g.At(j, k)-sum/entries)
 		}
 	}
 }

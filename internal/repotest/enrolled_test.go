@@ -130,7 +130,8 @@ func TestCommandsAreTried(t *testing.T) {
 		all.WriteString(read(t, path))
 	}
 	tests := testsBelow(t, "cmd/stillpoint")
-	for _, name := range found(t, "cmd/stillpoint/main.go", "(?m)^\t\\w+ +(\\w+)Command +`cmd:", 15) {
+	for _, name := range found(t, "cmd/stillpoint/main.go", "(?m)^\t(\\w+) +\\w+Command +`cmd:", 15) {
+		name = strings.ToLower(name)
 		if !strings.Contains(all.String(), "stillpoint "+name) && !strings.Contains(tests, `"`+name+`"`) {
 			t.Errorf("stillpoint %s: neither a script nor a test runs it", name)
 		}

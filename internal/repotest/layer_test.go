@@ -49,7 +49,7 @@ var layers = map[string]struct {
 	"internal/budgetstore/postgres": {local: []string{"budget", "internal/budgetstore/sqlstore"},
 		others: []string{"github.com/jackc/pgx/v5"}},
 	"budget/stores":       {local: []string{"budget", "internal/budgetstore/sqlite", "internal/budgetstore/postgres"}},
-	"query":               {local: []string{"account", "internal/simd"}},
+	"query":               {local: []string{"account", "internal/codec", "internal/simd"}},
 	"internal/cellstatus": {},
 	"internal/decimal":    {},
 	"internal/autobounds": {},
@@ -78,7 +78,7 @@ var layers = map[string]struct {
 	"curator/internal/row/rowtest": {local: []string{"curator/internal/row"}},
 	"curator/internal/engine": {local: []string{"loss", "query", "internal/targetpair", "internal/simd", "curator/internal/row"},
 		others: []string{"golang.org/x/sys/cpu"}, barred: randomness},
-	"curator/internal/wire": {local: []string{"loss", "query", "curator/internal/coin", "curator/internal/engine",
+	"curator/internal/wire": {local: []string{"internal/codec", "loss", "query", "curator/internal/coin", "curator/internal/engine",
 		"curator/internal/row"},
 		barred: randomness},
 	"curator/internal/engine/enginetest": {local: []string{"internal/targetpair", "curator/internal/engine",
@@ -95,6 +95,7 @@ var layers = map[string]struct {
 	"internal/mutualtls":  {}, // the only package with crypto/tls (docs/explanation/decisions/0039)
 	"internal/repromath":  {others: []string{"golang.org/x/sys/cpu"}},
 	"internal/simd":       {others: []string{"golang.org/x/sys/cpu"}},
+	"internal/codec":      {},
 	"internal/order":      {},
 	"internal/vector":     {},
 	"internal/durable":    {},
@@ -106,10 +107,6 @@ var layers = map[string]struct {
 	"internal/parquet": {others: []string{"github.com/klauspost/compress",
 		"github.com/andybalholm/brotli", "github.com/pierrec/lz4/v4"}},
 	"stationarity": {local: []string{"internal/vector", "loss"},
-		others: []string{"gonum.org/v1/gonum"}},
-	"internal/audit": {local: []string{"account/mechanism", "internal/vector", "account", "loss", "internal/spline", "internal/targetpair", "query",
-		"dataset", "optimize",
-		"curator/simulate", "internal/train"},
 		others: []string{"gonum.org/v1/gonum"}},
 	"internal/report": {local: []string{"internal/vector", "account/mechanism", "internal/targetpair", "internal/describe", "internal/spline", "internal/synthetic", "internal/inference", "internal/regularfile", "account",
 		"model", "certificate", "dataset", "internal/runrecord", "internal/ledgerfile", "internal/safetext"},
@@ -135,7 +132,7 @@ var layers = map[string]struct {
 	"export": {local: []string{"internal/vector", "loss", "dataset", "model", "internal/safetext",
 		"internal/effects", "internal/repromath", "internal/spline", "internal/targetpair"}},
 	"cmd/stillpoint": {local: []string{"internal/vector", "account/mechanism", "", "internal/columnname", "internal/fitting", "internal/means", "internal/yamltext", "internal/inference", "internal/regularfile",
-		"export", "internal/crashsafe", "budget", "budget/stores", "internal/train", "internal/runfolder", "internal/audit",
+		"export", "internal/crashsafe", "budget", "budget/stores", "internal/train", "internal/runfolder",
 		"internal/rehearsal", "internal/report", "model",
 		"certificate", "dataset", "account", "internal/table", "internal/safetext", "internal/sshsig", "internal/inspect"},
 		others: []string{"github.com/alecthomas/kong", "golang.org/x/term"}},
@@ -223,8 +220,7 @@ var testLocal = map[string][]string{
 	"internal/repotest": {"account/mechanism", "dataset", "internal/repotest/face", "internal/repotest/size",
 		"internal/train"},
 	"internal/durable": {"internal/durable/durabletest"},
-	"internal/train":   {"curator/simulate", "internal/train/trialtest"},
-	"internal/audit":   {"internal/audit/testdata/naive", "internal/train/trialtest", "internal/testloss", "optimize/firstorder"},
+	"internal/train":   {"curator/simulate", "internal/train/trialtest", "optimizetest"},
 }
 
 var testOthers = []string{
@@ -248,7 +244,7 @@ var pure = []string{
 var confined = map[string][]string{
 	"account": nil, "internal/inference": nil, "model/contrast": nil, "internal/runrecord": nil, "loss": nil, "internal/testloss": nil,
 	"convex": nil, "query": nil,
-	"internal/vector": nil, "internal/targetpair": nil, "internal/repromath": nil, "internal/simd": nil,
+	"internal/codec": nil, "internal/vector": nil, "internal/targetpair": nil, "internal/repromath": nil, "internal/simd": nil,
 	"optimize": {"math/rand/v2"},
 }
 
@@ -275,7 +271,6 @@ var inspectors = map[string][]string{
 	"curator/simulate":                   {"runtime"},
 	"curator/internal/engine":            {"golang.org/x/sys/cpu"}, // which instructions the processor has
 	"curator/internal/row":               {"golang.org/x/sys/cpu"}, // which instructions the processor has
-	"internal/audit":                     {"reflect"},              // simulated sessions only
 	"internal/repromath":                 {"golang.org/x/sys/cpu"}, // which instructions the processor has
 	"internal/simd":                      {"golang.org/x/sys/cpu"}, // which instructions the processor has
 	"curator/internal/engine/enginetest": {"runtime/debug"},        // how often tests collect garbage
@@ -602,12 +597,11 @@ func TestLayersRefuse(t *testing.T) {
 	}
 }
 
-// TestSimulationStaysOut: only audits, rehearsals of plans and tests may import simulated sessions.
+// TestSimulationStaysOut: only rehearsals of plans, tests and the laboratory may import simulated sessions.
 func TestSimulationStaysOut(t *testing.T) {
 	t.Chdir(root)
 	for name, p := range sources(t) {
-		if name != "internal/audit" && name != "internal/rehearsal" &&
-			slices.Contains(p.imports, module+"/curator/simulate") {
+		if name != "internal/rehearsal" && slices.Contains(p.imports, module+"/curator/simulate") {
 			t.Errorf("%s imports curator/simulate", name)
 		}
 	}

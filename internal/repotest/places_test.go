@@ -50,7 +50,7 @@ func TestOutputRulesAreEverywhere(t *testing.T) {
 	list := found(t, "optimize/output.go", `outputNames = \[\.\.\.\]string\{"", (.*)\}`, 1)[0]
 	for _, name := range strings.Split(list, ", ") {
 		if name != `"tail-average"` {
-			contains(t, "internal/audit/subject_train_test.go", `"output": `+name)
+			contains(t, "lab/audit/subject_train_test.go", `"output": `+name)
 			if name != `"last"` {
 				contains(t, "cmd/stillpoint/noise_test.go", `"output": `+name)
 			}

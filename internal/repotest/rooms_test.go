@@ -11,7 +11,7 @@ import (
 // TestRoomsAreApart: CONTRIBUTING.md's table of folders must list each top-level folder with Go code once, and
 // apart from internal those packages below it that a fit does not need.
 // The folders in the row of a fit must be those that the root package reaches by its imports, tests apart.
-// The row of commands must have all other folders that the commands reach, without audits. No
+// The row of commands must have all other folders that the commands reach, without rehearsals. No
 // folder outside the row of tests may import a folder of that row.
 func TestRoomsAreApart(t *testing.T) {
 	t.Chdir(root)
@@ -29,7 +29,7 @@ func TestRoomsAreApart(t *testing.T) {
 		t.Errorf("the root package reaches %q: the table says %q", got, rows[0])
 	}
 	for _, from := range slices.Concat(rows[0], rows[1]) {
-		if from == "cmd" { // it also offers audits
+		if from == "cmd" { // it also rehearses plans
 			continue
 		}
 		for name := range all {
@@ -39,7 +39,7 @@ func TestRoomsAreApart(t *testing.T) {
 			}
 			for _, to := range folders(reached(all, name)) {
 				if slices.Contains(rows[2], to) || slices.Contains(rows[3], to) {
-					t.Errorf("%s reaches %s, which is for audits or tests", name, to)
+					t.Errorf("%s reaches %s, which is for rehearsals or tests", name, to)
 				}
 			}
 		}

@@ -15,7 +15,7 @@ func TestJournalOfAnotherFitIsRefused(t *testing.T) {
 		Schedule: steps}
 	same := train.Header{Fit: 3, Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6},
 		Schedule: steps}
-	if err := (&told{head: &same}).belongs(entry); err != nil {
+	if err := (&journalContent{head: &same}).belongs(entry); err != nil {
 		t.Errorf("its own: %v", err)
 	}
 	for name, change := range map[string]func(*train.Header){
@@ -37,7 +37,7 @@ func TestJournalOfAnotherFitIsRefused(t *testing.T) {
 	} {
 		h := same
 		change(&h)
-		if (&told{head: &h}).belongs(entry) == nil {
+		if (&journalContent{head: &h}).belongs(entry) == nil {
 			t.Errorf("%s: taken for its own", name)
 		}
 	}

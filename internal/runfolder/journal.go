@@ -92,7 +92,7 @@ type journal struct {
 	// every is true if each event must be on stable storage before the algorithm gets its answer. The journal then has
 	// all charges even if the machine stops. It is true for fits that are charged to a store of budgets.
 	every bool
-	form  form
+	form  lineFormat
 	// lines is the number of whole lines, and size the number of their bytes. torn is the number of bytes
 	// after them that a failed write may have left. reserved is the length of the file in bytes.
 	lines                int
@@ -119,7 +119,7 @@ func (f *folder) newJournal(h train.Header) (*journal, error) {
 		here := f.here(file)
 		h.Place = &here
 	}
-	j := &journal{file: file, form: form{numbered: true}, now: time.Now, every: h.Budget != nil}
+	j := &journal{file: file, form: lineFormat{numbered: true}, now: time.Now, every: h.Budget != nil}
 	j.began = j.now()
 	j.checked = j.began
 	err = j.add(record{Head: &h})
@@ -242,7 +242,7 @@ func (j *journal) sync() error {
 
 func (j *journal) close() { _ = j.file.Close() }
 
-// form is the format of a journal's lines. A numbered line begins with its number, counted from 1, and a
+// lineFormat is the format of a journal's lines. A numbered line begins with its number, counted from 1, and a
 // checksum over this number and the record:
 //
 //	{"line":7,"sum":"0123456789abcdef","event":{...}}
@@ -250,7 +250,7 @@ func (j *journal) close() { _ = j.file.Close() }
 // The checksum of every line but the first also covers the checksum of the first line, so a line of another
 // journal is never accepted as a line of this one. A line of a journal of version 1 has neither number nor
 // checksum: it is the record's JSON text.
-type form struct {
+type lineFormat struct {
 	numbered bool
 	// salt is the checksum of the journal's first line. It is empty until the first line has been read or
 	// written.
@@ -266,7 +266,7 @@ const (
 
 // lineSum returns the checksum of a journal's line: the first 16 hexadecimal digits of a SHA-256 over the
 // salt, the line's number, and the line's text after the checksum.
-func (f *form) lineSum(number int, rest []byte) string {
+func (f *lineFormat) lineSum(number int, rest []byte) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "stillpoint journal\n%s\n%d\n", f.salt, number)
 	h.Write(rest)
@@ -275,7 +275,7 @@ func (f *form) lineSum(number int, rest []byte) string {
 
 // write returns a record as a line of the journal with the given number. The line ends in a
 // newline.
-func (f *form) write(number int, r record) ([]byte, error) {
+func (f *lineFormat) write(number int, r record) ([]byte, error) {
 	text, err := json.Marshal(r)
 	if err != nil || !f.numbered {
 		return append(text, '\n'), err
@@ -292,7 +292,7 @@ var errLine = errors.New("its number or checksum is not that of its text")
 
 // read parses a line of the journal, given without its newline. It returns the line's record and number. The
 // number is 0 in journals without line numbers. A malformed line or a wrong checksum is an error.
-func (f *form) read(line []byte) (number int, r record, err error) {
+func (f *lineFormat) read(line []byte) (number int, r record, err error) {
 	if !f.numbered {
 		r, err = parseRecord(line)
 		return 0, r, err

@@ -20,8 +20,8 @@ import (
 // and steps with an iterate of many weights.
 const mostLine = 64 << 20
 
-// told is the content of a run's journal, as far as it was read.
-type told struct {
+// journalContent is the content of a run's journal, as far as it was read.
+type journalContent struct {
 	head *train.Header
 	// parameters is the number of weights that the run trains (train.Header.Parameters).
 	parameters int
@@ -30,12 +30,13 @@ type told struct {
 	step       int // number of the step after which weights is the iterate
 	weights    []float64
 	base       *optimize.Base
+	ranked     bool // the schema was refined
 	simpler    bool // a simpler family took the place of the head's when the base rate was released
 	measured   *optimize.Measured
 	compared   *optimize.Compared
 	ready      *ready
 
-	form form
+	form lineFormat
 	// lines is the number of lines that were read, and size the number of their bytes. unended is true if the
 	// last line lacks its newline. rest is the number of bytes of an incomplete line after them, which a
 	// killed process left and which is ignored.
@@ -51,10 +52,10 @@ type told struct {
 // proves reports whether the journal has every event whose answer the algorithm got. Only then may a store of
 // budgets be told the run's charge from this journal. Journals of version 1 prove nothing: they have neither
 // checksums nor an end by which a cut could be detected.
-func (t *told) proves() bool { return t.form.numbered && t.damaged == 0 }
+func (t *journalContent) proves() bool { return t.form.numbered && t.damaged == 0 }
 
 // tells reads the journal of a fit. It returns fs.ErrNotExist if the fit has no journal.
-func (f *folder) tells() (*told, error) {
+func (f *folder) tells() (*journalContent, error) {
 	file, err := f.disk.Open(f.journalFile())
 	if err != nil {
 		return nil, err
@@ -77,8 +78,8 @@ func (f *folder) tells() (*told, error) {
 // bytes other than zeros after zeros, or a file that ends without zeros because it was cut off. After the
 // line that says that the fit's files are ready, an end without zeros is no damage. In a journal of version
 // 1, which has no checksums, damage is not detected.
-func readJournal(r io.Reader, most int) (*told, error) {
-	t := new(told)
+func readJournal(r io.Reader, most int) (*journalContent, error) {
+	t := new(journalContent)
 	lines := bufio.NewReaderSize(r, 1<<16)
 	for {
 		line, end, err := readLine(lines, most)
@@ -106,7 +107,7 @@ func readJournal(r io.Reader, most int) (*told, error) {
 
 // read parses the next line of the journal, given without its newline, and adds its record to t. It returns
 // an error if the line is malformed, has a wrong number, or does not follow from the lines before it.
-func (t *told) read(line []byte) error {
+func (t *journalContent) read(line []byte) error {
 	if t.head == nil {
 		t.form.numbered = bytes.HasPrefix(line, []byte(lineOpen))
 	}
@@ -129,7 +130,7 @@ func (t *told) read(line []byte) error {
 // first line of this text, and end the way in which it ends. If a killed process can have left the text, or
 // the journal is of version 1, judge sets t.rest. Otherwise it sets t.damaged and searches the rest of the
 // text for the line that says that the files are ready.
-func (t *told) judge(line []byte, end lineEnd, rest *bufio.Reader, most int) (err error) {
+func (t *journalContent) judge(line []byte, end lineEnd, rest *bufio.Reader, most int) (err error) {
 	if !t.form.numbered || t.torn(line, end) {
 		t.rest = int64(len(line))
 		return nil
@@ -149,7 +150,7 @@ func (t *told) judge(line []byte, end lineEnd, rest *bufio.Reader, most int) (er
 // torn reports whether a killed process can have left the text after the whole lines. It returns true if line
 // can be the beginning of the next line and only zeros follow it. It also returns true if there is no text
 // and the journal says that the files are ready.
-func (t *told) torn(line []byte, end lineEnd) bool {
+func (t *journalContent) torn(line []byte, end lineEnd) bool {
 	if end == missing && len(line) == 0 {
 		return t.ready != nil
 	}
@@ -226,7 +227,7 @@ func onlyZeros(text []byte) bool { return len(bytes.Trim(text, "\x00")) == 0 }
 var errOrder = errors.New("does not follow")
 
 // take adds the record r to t. It returns an error if the record does not follow from the records before it.
-func (t *told) take(r record) error {
+func (t *journalContent) take(r record) error {
 	members := 0
 	for _, given := range []bool{r.Head != nil, r.Event != nil, r.Step != nil, r.Found != nil, r.Begun != nil, r.Measured != nil,
 		r.Compared != nil, r.Refined != nil, r.Ready != nil} {
@@ -276,6 +277,9 @@ func (t *told) take(r record) error {
 		t.base, t.head.Plan = &r.Begun.Base, r.Begun.Plan
 		if r.Begun.Family != nil {
 			t.head.Family, t.head.Features, t.simpler = r.Begun.Family, "", true
+			if r.Begun.Family.Name == train.Lines && !t.ranked {
+				t.head.Ranks = nil // none are released: runs of two classes begin before (earlier versions, after them)
+			}
 		}
 	case r.Measured != nil:
 		t.measured = r.Measured
@@ -292,7 +296,7 @@ func (t *told) take(r record) error {
 			r.Refined.Dim() != t.head.Schema.Dim()) {
 			return errOrder
 		}
-		t.head.Schema = r.Refined
+		t.head.Schema, t.ranked = r.Refined, true
 		n, err := t.head.Parameters()
 		t.parameters = n
 		return err
@@ -304,7 +308,7 @@ func (t *told) take(r record) error {
 
 // found takes the effects that the first stage of a fit found: the steps that follow train weights of their
 // features, too. Until the first of them the weights are those of the first stage.
-func (t *told) found(e dataset.Effects) error {
+func (t *journalContent) found(e dataset.Effects) error {
 	h, err := t.head.Found(e)
 	if err != nil {
 		return err
@@ -336,7 +340,7 @@ func check(h *train.Header) error {
 
 // resume opens the journal for writing after the lines that were read into t. The next line that is written
 // overwrites the text after these lines.
-func (f *folder) resume(t *told) (*journal, error) {
+func (f *folder) resume(t *journalContent) (*journal, error) {
 	file, err := f.disk.Update(f.journalFile())
 	if err != nil {
 		return nil, err
@@ -349,7 +353,7 @@ func (f *folder) resume(t *told) (*journal, error) {
 	return j, nil
 }
 
-func (j *journal) goOn(t *told) error {
+func (j *journal) goOn(t *journalContent) error {
 	if !t.form.numbered || t.damaged > 0 {
 		return j.file.Truncate(t.size)
 	}

@@ -308,7 +308,7 @@ func FuzzJournal(f *testing.F) {
 	const begin = `{"head":{"journal":1,"software":"test","fit":1,"relation":"replace-one","epsilon":1,"delta":1e-6,"records":3,"loss":"logistic","regularizer":"none","schema":{"columns":[{"name":"a","number":[0,1]}],"target":{"column":"y","classes":["0","1"]},"missing":[]},"plan":{}}}`
 	f.Add(begin + "\n" + line + "\n" + `{"step":{"number":1,"norm":1,"w":[1,2]}}` + "\n")
 	f.Add(begin + "\n" + `{"ready":{"certificate":"x"}}` + "\n")
-	numbered := form{numbered: true}
+	numbered := lineFormat{numbered: true}
 	var text []byte
 	for i, line := range []string{strings.Replace(begin, `"journal":1`, `"journal":2`, 1), line} {
 		r, err := parseRecord([]byte(line))

@@ -152,7 +152,7 @@ func (f *folder) enter() (entries []Entry, left []intent, err error) {
 // final names, and sets r. It writes the fit's end to the ledger, unless the ledger has it (ended) or a store
 // of budgets keeps the whole charge (r.unproven).
 func (f *folder) recover(
-	ctx context.Context, t *told, r *Recovered, ended bool, entries []Entry, left []intent, open train.Stores,
+	ctx context.Context, t *journalContent, r *Recovered, ended bool, entries []Entry, left []intent, open train.Stores,
 ) (err error) {
 	if r.Budget, err = account.NewBudget(f.entry.Epsilon, f.entry.Delta, f.entry.Relation); err != nil {
 		return err
@@ -249,7 +249,7 @@ func (f *folder) last(entries []Entry) (ended bool) {
 
 // belongs returns an error if the journal's head and the reservation e differ in the fit's number, relation,
 // epsilon, delta, schedule or run in a store. The journal is then of another fit.
-func (t *told) belongs(e Entry) error {
+func (t *journalContent) belongs(e Entry) error {
 	h, run := t.head, ""
 	if h.Budget != nil {
 		run = h.Budget.Run
@@ -263,7 +263,7 @@ func (t *told) belongs(e Entry) error {
 
 // save gives the model and the certificate of the journal's fit their final names, and sets r. If the journal
 // t does not say that the files are ready, or they are missing, save makes them from t first.
-func (f *folder) save(ctx context.Context, t *told, r *Recovered) (ready, error) {
+func (f *folder) save(ctx context.Context, t *journalContent, r *Recovered) (ready, error) {
 	r.Steps = t.head.Plan.Steps
 	done := t.ready
 	if done == nil || !f.has(*done) {
@@ -311,7 +311,7 @@ func (f *folder) has(r ready) bool {
 // journal that says that they are ready. If a store of budgets was charged and the journal does not prove the
 // charge, remake does not change the journal. If the folder has the files of an earlier fit and overwriting
 // is not allowed, remake returns an error.
-func (f *folder) remake(ctx context.Context, t *told) (*ready, error) {
+func (f *folder) remake(ctx context.Context, t *journalContent) (*ready, error) {
 	text, cert, err := t.files(ctx)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -351,7 +351,7 @@ func (f *folder) remake(ctx context.Context, t *told) (*ready, error) {
 }
 
 // files makes the model and the certificate of a fit from its journal and returns their bytes.
-func (t *told) files(ctx context.Context) (model []byte, cert *certificate.Certificate, err error) {
+func (t *journalContent) files(ctx context.Context) (model []byte, cert *certificate.Certificate, err error) {
 	h, note := *t.head, recoveredNote
 	if t.stored() && t.damaged > 0 {
 		note += fmt.Sprintf(" Line %d of the journal was damaged or cut off after it was written: "+
@@ -382,4 +382,4 @@ func (t *told) files(ctx context.Context) (model []byte, cert *certificate.Certi
 }
 
 // stored reports whether the journal's run was also charged to a store of budgets.
-func (t *told) stored() bool { return t.head.Budget != nil }
+func (t *journalContent) stored() bool { return t.head.Budget != nil }

@@ -33,7 +33,7 @@ func TestRecoveredSimplerFamily(t *testing.T) {
 		t.Fatal(err)
 	}
 	bent := func(s *dataset.Schema) bool { return slices.ContainsFunc(s.Hats(), dataset.Hats.Curve) }
-	if f.Family.Name != "lines" || bent(f.Model.Schema()) || f.Ranks == nil {
+	if f.Family.Name != "lines" || bent(f.Model.Schema()) || f.Ranks != nil {
 		t.Fatalf("%+v, ranks %v", f.Family, f.Ranks)
 	}
 	recovered, journal := 0, ""
@@ -52,7 +52,8 @@ func TestRecoveredSimplerFamily(t *testing.T) {
 			t.Fatal(err)
 		}
 		cert, _ := left.Text(diskOut + "/" + CertificateFile)
-		if bent(m.Schema()) || len(m.Weights()) != f.Model.Schema().Dim() || !strings.Contains(cert, f.Family.Why) {
+		if bent(m.Schema()) || len(m.Weights()) != f.Model.Schema().Dim() || !strings.Contains(cert, f.Family.Why) ||
+			strings.Contains(cert, `"ranks"`) {
 			t.Fatalf("after %d operations: %d weights, and the certificate says %s", n, len(m.Weights()), cert)
 		}
 	}
@@ -68,6 +69,20 @@ func TestRecoveredSimplerFamily(t *testing.T) {
 		Columns: []dataset.Column{{Name: "height", Kind: dataset.Number, High: 2}}, Target: told.head.Schema.Target()})
 	if err != nil {
 		t.Fatal(err)
+	}
+	// Journals of earlier versions have the knots by ranks before the base rate.
+	early, err := readJournal(strings.NewReader(first+"\n"), mostLine)
+	if err != nil || len(early.head.Ranks) == 0 {
+		t.Fatalf("%v, %v", err, early)
+	}
+	for _, r := range []record{{Refined: early.head.Schema}, {Begun: &train.Begun{Base: *told.base, Family: told.head.Family}},
+		{Refined: told.head.Schema}} {
+		if err := early.take(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(early.head.Ranks) == 0 || len(told.head.Ranks) > 0 {
+		t.Errorf("ranks before the base rate: %v, none: %v", early.head.Ranks, told.head.Ranks)
 	}
 	for _, begun := range []bool{true, false} {
 		start, err := readJournal(strings.NewReader(first+"\n"), mostLine)

@@ -194,6 +194,9 @@ func (c *Config) begun(ctx context.Context, p *prepared, r *recorder, f *Fitted,
 		c, h.Schema = c.of(planned.Schema), planned.Schema
 	}
 	planned.Schema = h.Schema // its knots may follow from released ranks
+	if planned.Ranks == nil {
+		h.Ranks = nil
+	}
 	h.Plan, p.planned, p.plan, f.Planned, f.Base = planned.Summary, planned, planned.Plan, planned, &base
 	if err := r.write(func(l Log) error { return l.Begun(begun) }); err != nil || !straight {
 		return c, err

@@ -65,3 +65,23 @@ func TestFitsBeginAtTheBaseRate(t *testing.T) {
 		}
 	}
 }
+
+// TestWhyNothingIsCompared tests what a plan says where it makes no comparison with the best constant: why, if the budget is
+// too small for one, and nothing if none is wanted, whatever share of the budget the base rate gets.
+func TestWhyNothingIsCompared(t *testing.T) {
+	const small = "at this budget the noise of a comparison would be as large as the difference that it measures"
+	for _, base := range []string{"", "base: 0.05, ", "base: off, "} {
+		for _, c := range []struct {
+			rows         int
+			compare, why string
+		}{{200, "", small}, {200, "compare: off, ", ""}, {20_000, "", ""}, {20_000, "compare: off, ", ""}, {200, "compare: 0.1, ", ""}} {
+			p, err := config(t, c.rows, "replace-one}", "replace-one}\ntrain: {"+base+c.compare+"algorithm: gd, steps: 2}").Plan(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.NotCompared != c.why || c.why != "" && p.Compare != nil {
+				t.Errorf("%d rows, %s%s: %q: must be %q", c.rows, base, c.compare, p.NotCompared, c.why)
+			}
+		}
+	}
+}

@@ -75,8 +75,6 @@ type Config struct {
 	chosen  Family
 	settled bool
 	counted int
-	// spent is what a fit has spent on ranks of curves that its model lacks, in units of mu^2 (see simpler).
-	spent float64
 
 	// describes is true if the configuration is that of a description, which has no model. described names the
 	// description from which bounds of columns came; nil if there is none.

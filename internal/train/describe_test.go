@@ -311,6 +311,9 @@ func TestDescriptionTravels(t *testing.T) {
 	if err != nil || string(again)+"\n" != string(out.Text) {
 		t.Errorf("%v: the description is another one after reading", err)
 	}
+	if !out.Certificate.Complete() {
+		t.Error("the certificate says that releases of the description are lacking")
+	}
 }
 
 // TestBoundsOfADescription: a fit that names a description has its bounds where it states none, and keeps those that

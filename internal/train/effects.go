@@ -210,7 +210,7 @@ func (c *Config) stages(ctx context.Context, p optimize.Problem, e FeatureEffect
 	optimize.Plan, error) {
 	t := c.Train
 	t.Algorithm = "preconditioned"
-	a, err := t.settle()
+	a, err := t.algorithm()
 	if err != nil {
 		return nil, nil, err
 	}

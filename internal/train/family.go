@@ -173,13 +173,13 @@ func definition(s *dataset.Schema, columns []dataset.Column, t dataset.Target) d
 // the kind of target. They were chosen on half of the tables of lab/results/families.md and confirmed on the others, with 25 for effects of numbers,
 // but a fit below optimize.SmallSize is refused.
 var leastSizes = map[string]map[string]float64{
-	Curves:       {"numbers": 40, "classes": 40, "counts": 500},
+	Curves:       {"numbers": 40, "classes": 40, "counts": 175},
 	Interactions: {"numbers": optimize.SmallSize, "classes": 230, "counts": 470},
 }
 
-// rareCurves, rareGrowth and rareEffects are for two classes of which one is rare: for the ratio r of the size M to N,
-// curves have at least the size rareCurves r^-rareGrowth, and effects rareEffects, whatever the ratio.
-const rareCurves, rareGrowth, rareEffects = 27, 1.5, 160
+// rareGrowth and rareEffects are for two classes of which one is rare: for the ratio r of the size M to N, the least size
+// of curves grows as r^-rareGrowth, and effects have at least the size rareEffects, whatever the ratio.
+const rareGrowth, rareEffects = .5, 160
 
 // leastCurvesOfMany is the least size of curves of three or more classes: below it lines were better on the one such
 // table.
@@ -193,7 +193,7 @@ func leastSize(family string, l loss.Loss, ratio float64) float64 {
 	case family == Curves && loss.RowLoss(l).Target() == loss.Classes:
 		return leastCurvesOfMany
 	case family == Curves && twoClasses(l):
-		return max(least, rareCurves*math.Pow(ratio, -rareGrowth))
+		return least * math.Pow(ratio, -rareGrowth)
 	case family == Interactions && twoClasses(l):
 		return max(rareEffects, least*ratio)
 	default:
@@ -257,8 +257,8 @@ func (c *Config) choose(budget account.Budget, records int) (*Config, error) {
 }
 
 // simpler returns the configuration of the next simpler family, which a fit of two classes takes at no cost if its size N,
-// times ratio at the released base rate, is too small; nil if the family stays. ranks is the plan's release of ranks.
-func (c *Config) simpler(N, ratio float64, ranks *Ranks, l loss.Loss) (*Config, error) {
+// times ratio at the released base rate, is too small; nil if the family stays. Ranks are released later (BeginsEarly).
+func (c *Config) simpler(N, ratio float64, l loss.Loss) (*Config, error) {
 	f, size, least := c.chosen, N*ratio, leastSize(c.chosen.Name, l, ratio)
 	if !f.Chosen || f.Name == Lines || !twoClasses(l) || size >= least {
 		return nil, nil
@@ -275,14 +275,17 @@ func (c *Config) simpler(N, ratio float64, ranks *Ranks, l loss.Loss) (*Config, 
 			return nil, err
 		}
 		r.chosen.Name, r.curves, r.Train.Ranks = Lines, nil, Off
-		if ranks != nil {
-			r.spent = ranks.Charge
-		}
 	}
 	r.Model.Family = r.chosen.Name
 	r.chosen.Simpler = fmt.Sprintf("not %s: effective size %.3g at the released base rate is below %.3g", f.Name, size, least)
 	r.chosen.Why = r.chosen.Simpler + "; before that release: " + f.Why
 	return &r, nil
+}
+
+// BeginsEarly reports whether the base rate is released before the ranks of curves, and not after them: of two classes,
+// since their released share may take the place of curves (see simpler), and then no budget is spent on ranks.
+func (p Planned) BeginsEarly(l loss.Loss) bool {
+	return p.Base != nil && p.Ranks != nil && twoClasses(l)
 }
 
 // Straightens reports whether the plan is for rows without the curves of the schema now (see simpler).
@@ -316,8 +319,7 @@ func (c *Config) conditions(name string, p Planned, l loss.Loss, of func(family 
 		return fmt.Sprintf("; %s if a class has a released share below %.2g%%", family, 50*(1-math.Sqrt(1-ratio)))
 	}
 	curved := func(p Planned) float64 {
-		N := p.Summary.Effective
-		return max(leastSize(Curves, l, 1)/N, math.Pow(rareCurves/N, 1/(1+rareGrowth)))
+		return math.Pow(leastSize(Curves, l, 1)/p.Summary.Effective, 1/(1+rareGrowth))
 	}
 	if name == Curves {
 		return below(Lines, curved(p))
@@ -350,7 +352,7 @@ func (c *Config) try(name string, budget account.Budget, records int) (*Config, 
 	if name == Curves && !slices.ContainsFunc(r.Schema.Hats(), dataset.Hats.Curve) {
 		return r, Planned{}, "the table is too small for a curve at this budget", nil
 	}
-	_, p, _, err := r.settle(context.Background(), budget, float64(records), 0)
+	_, p, _, err := r.planFor(context.Background(), budget, float64(records), 0)
 	if err == nil {
 		err = p.Useless()
 	}
@@ -423,9 +425,9 @@ var measuredGains = map[string]map[string][]gain{
 		Interactions: {{400, 1.00}, {200, 0.99}, {100, 0.97}, {60, 0.93}, {25, 0.69}},
 	},
 	"counts": {
-		Lines:        {{800, 0.95}, {200, 0.79}, {60, 0.33}},
-		Curves:       {{400, 0.91}, {200, 0.67}, {100, 0.75}, {60, 0.67}, {25, 0.36}},
-		Interactions: {{200, 0.79}, {60, 0.76}, {25, 0.46}},
+		Lines:        {{800, 0.79}, {400, 0.66}, {200, 0.78}, {100, 0.63}, {60, 0.42}},
+		Curves:       {{800, 0.98}, {400, 0.96}, {200, 0.79}, {100, 0.81}, {60, 0.62}, {25, 0.35}},
+		Interactions: {{800, 1.00}, {200, 0.93}, {100, 0.86}, {60, 0.69}, {25, 0.41}},
 	},
 }
 

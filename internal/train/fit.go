@@ -130,7 +130,7 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	// for the stated number of records or, if none is stated, for 2^20 records.
 	const enough = 1 << 20
 	likely := cmp.Or(max(declared, float64(c.Privacy.Records)), enough)
-	_, first, l, err := c.settle(ctx, budget, likely, 0)
+	_, first, l, err := c.planFor(ctx, budget, likely, 0)
 	if err == nil {
 		err = first.Useless()
 	}
@@ -161,7 +161,7 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	if err != nil {
 		return nil, err
 	}
-	plan, planned, _, err := c.settle(ctx, budget, records, seed)
+	plan, planned, _, err := c.planFor(ctx, budget, records, seed)
 	if err == nil {
 		err = planned.Useless()
 	}
@@ -319,15 +319,24 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	oracle := &recorder{session: session, log: log, store: store}
 	var result optimize.Result
 	var runErr error
-	if planned.Ranks != nil {
+	begin := func() {
+		if runErr == nil && planned.Base != nil {
+			c, runErr = c.begun(ctx, p, oracle, fitted, &h)
+			planned, r.Run.Plan, r.Run.Base = p.planned, p.planned.Summary, fitted.Base
+		}
+	}
+	early := planned.BeginsEarly(p.loss)
+	if early {
+		begin()
+	}
+	if runErr == nil && planned.Ranks != nil {
 		c, h, runErr = c.ranked(ctx, oracle, fitted, h, p.loss)
 	}
 	if runErr == nil && planned.Hazards != nil {
 		c, h, runErr = c.hazarded(ctx, oracle, p, fitted, h)
 	}
-	if runErr == nil && planned.Base != nil {
-		c, runErr = c.begun(ctx, p, oracle, fitted, &h)
-		planned, r.Run.Plan, r.Run.Base = p.planned, p.planned.Summary, fitted.Base
+	if !early {
+		begin()
 	}
 	if runErr == nil {
 		result, h.Schema, runErr = c.run(ctx, p, oracle, fitted.watch(oracle, o.Step))

@@ -101,95 +101,140 @@ func (c *Config) hazarded(ctx context.Context, r *recorder, p *prepared, f *Fitt
 // of the rows about which the oracle is to answer from then on.
 func (c *Config) released(ctx context.Context, o optimize.Oracle, h Hazards, p optimize.Problem, l loss.Loss,
 	refine func(*dataset.Schema) error) (*dataset.Schema, error) {
-	rate, k := h.marginal, c.cells()
-	rate.Charge /= float64(k)
-	link := c.Schema.Target().Grouped
-	if link == targetpair.Logit {
-		rate.Loss = withOdds(l, dataset.Target{Event: "one interval at a time", Cuts: []float64{1}})
+	r := &hazardRelease{Config: c, Hazards: h, oracle: o, problem: p, loss: l, refine: refine, link: c.Schema.Target().Grouped}
+	schema, err := r.ofAll(ctx)
+	if err != nil || h.Pilot == 0 {
+		return schema, err
 	}
-	events, observed := make([]float64, k), make([]float64, k)
-	sigma, all := 0., 0.
-	err := c.each(refine, func(j int) error {
-		of, err := rate.Ask(ctx, o, p)
-		if err == nil {
-			events[j], observed[j], sigma = of.Sums[0], of.Sums[1], of.Sigma
-			all += of.Sums[0]
-			if d := events[j]; link == cloglog && d > 0 { // of d + o at risk d have the event: the hazard is ln(1 + d/o)
-				observed[j] = d / math.Log1p(d/max(observed[j], sigma, 1/p.Records))
-			}
+	fits := r.pilotFits()
+	for range int(fits) {
+		w, err := r.pilot(ctx, h.Pilot/fits)
+		if err != nil || w == nil {
+			return schema, err
 		}
+		if schema, err = r.ofBaseline(ctx, w, h.baseline/(fits*float64(c.cells()))); err != nil {
+			return nil, err
+		}
+	}
+	return schema, nil
+}
+
+// hazardRelease is the release of a baseline hazard by its plan.
+type hazardRelease struct {
+	*Config
+	Hazards
+	oracle  optimize.Oracle
+	problem optimize.Problem
+	loss    loss.Loss
+	refine  func(*dataset.Schema) error
+	link    string
+	// events and observed are the released means of the events and of the observed share of each interval, whose noise
+	// has the standard deviation sigma. all is the sum of events. hazards are the latest estimates.
+	events, observed, hazards []float64
+	sigma, all                float64
+}
+
+// ofAll releases the hazard of all records together.
+func (r *hazardRelease) ofAll(ctx context.Context) (*dataset.Schema, error) {
+	rate, k := r.marginal, r.cells()
+	rate.Charge /= float64(k)
+	if r.link == targetpair.Logit {
+		rate.Loss = withOdds(r.loss, dataset.Target{Event: "one interval at a time", Cuts: []float64{1}})
+	}
+	r.events, r.observed = make([]float64, k), make([]float64, k)
+	err := r.each(r.refine, func(j int) error {
+		of, err := rate.Ask(ctx, r.oracle, r.problem)
+		if err != nil {
+			return err
+		}
+		r.events[j], r.observed[j], r.sigma = of.Sums[0], of.Sums[1], of.Sigma
+		r.all += of.Sums[0]
+		if d := r.events[j]; r.link == cloglog && d > 0 { // of d + o at risk d have the event: the hazard is ln(1 + d/o)
+			r.observed[j] = d / math.Log1p(d/max(r.observed[j], r.sigma, 1/r.problem.Records))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r.estimate(r.events, r.observed, r.sigma)
+}
+
+// estimate estimates the hazards from means of events and of the time at risk, and refines the rows to their schema.
+func (r *hazardRelease) estimate(events, risked []float64, sigma float64) (*dataset.Schema, error) {
+	r.hazards = r.increments(events, risked, sigma)
+	schema, err := withHazards(r.Schema, r.hazards, r.errors(r.problem, events, risked, sigma))
+	if err == nil {
+		err = r.refine(schema)
+	}
+	return schema, err
+}
+
+// pilotFits returns the number of pilot fits, 1 or 2.
+func (r *hazardRelease) pilotFits() float64 {
+	steepest := 0.
+	for j, e := range r.events {
+		steepest = max(steepest, e/max(r.observed[j], r.sigma))
+	}
+	if r.all > manyEvents && steepest < mostHazard {
+		return 2
+	}
+	return 1
+}
+
+// pilot returns the weights of a fit that is charged a number of mu^2; nil if the released numbers allow none.
+func (r *hazardRelease) pilot(ctx context.Context, charge float64) ([]float64, error) {
+	rate, share := r.marginal, min(max(r.all, r.sigma), 1)
+	rate.Loss = r.loss
+	base, ok := rate.AtRate(share / min(max(vector.Dot(r.hazards, r.observed), r.sigma), 1))
+	if !ok {
+		return nil, nil
+	}
+	base.Curvature = share
+	p := r.problem
+	p.Mu = math.Sqrt(charge)
+	plan, _, err := r.Train.Plan(ctx, rate.Begin(p, base))
+	if err != nil {
+		return nil, nil // it is planned from public and released numbers
+	}
+	found, err := plan.Run(ctx, r.oracle, func(optimize.Step) {})
+	return found.W, err
+}
+
+// ofBaseline releases the expected number of events of each interval at the weights w of a pilot fit, each number for
+// the charge, and with them the baseline hazard.
+func (r *hazardRelease) ofBaseline(ctx context.Context, w []float64, charge float64) (*dataset.Schema, error) {
+	events, risked, noise := slices.Clone(r.events), slices.Clone(r.observed), r.sigma
+	err := r.each(r.refine, func(j int) error {
+		at := slices.Clone(w)
+		at[len(at)-1] += math.Log(r.hazards[j]) / r.marginal.Intercept
+		expected, s, err := r.expected(ctx, r.oracle, r.problem, at, charge, r.marginal.Intercept)
+		noise = max(noise, s)
+		events[j], risked[j] = r.ratio(j, expected, s)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	hazards := c.increments(events, observed, sigma)
-	schema, err := withHazards(c.Schema, hazards, c.errors(p, events, observed, sigma))
-	if err == nil {
-		err = refine(schema)
-	}
-	rounds, steepest := 1., 0.
-	for j, e := range events {
-		steepest = max(steepest, e/max(observed[j], sigma))
-	}
-	if all > manyEvents && steepest < mostHazard {
-		rounds = 2
-	}
-	rate.Loss = l
-	for range int(rounds) {
-		if err != nil || h.Pilot == 0 {
-			return schema, err
-		}
-		time := vector.Dot(hazards, observed)
-		share := min(max(all, sigma), 1)
-		base, ok := rate.AtRate(share / min(max(time, sigma), 1))
-		if !ok {
-			return schema, nil
-		}
-		base.Curvature = share
-		pilot := p
-		pilot.Mu = math.Sqrt(h.Pilot / rounds)
-		plan, _, err := c.Train.Plan(ctx, rate.Begin(pilot, base))
-		if err != nil {
-			return schema, nil // it is planned from public and released numbers
-		}
-		found, err := plan.Run(ctx, o, func(optimize.Step) {})
-		if err != nil {
-			return nil, err
-		}
-		happened, risked, noise := slices.Clone(events), slices.Clone(observed), sigma
-		err = c.each(refine, func(j int) error {
-			w := slices.Clone(found.W)
-			w[len(w)-1] += math.Log(hazards[j]) / rate.Intercept
-			expected, s, err := c.expected(ctx, o, p, w, h.baseline/(rounds*float64(k)), rate.Intercept)
-			switch noise = max(noise, s); link {
-			case targetpair.Logit: // the odds change by the ratio of the odds of events and expected events
-				least := max(s, 1/p.Records)
-				expected = max(expected+events[j], least)
-				risked[j] *= expected / (max(events[j]+observed[j]-expected, least) * hazards[j])
-			case cloglog: // the sum of the curvature and the slope of an event
-				if u := min(events[j]/observed[j], 2); u > 1e-6 {
-					missed := u / math.Expm1(u)
-					happened[j] *= missed * (missed + u)
-				}
-				fallthrough
-			default:
-				risked[j] = expected / hazards[j]
-			}
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		hazards = c.increments(happened, risked, noise)
-		if schema, err = withHazards(c.Schema, hazards, c.errors(p, happened, risked, noise)); err == nil {
-			err = refine(schema)
-		}
-		if err != nil {
-			return nil, err
+	return r.estimate(events, risked, noise)
+}
+
+// ratio returns two numbers whose ratio is the baseline hazard of interval j: of events and of the time at risk. The
+// model expects a number of events in the interval, released with noise of standard deviation s.
+func (r *hazardRelease) ratio(j int, expected, s float64) (events, risked float64) {
+	events, risked = r.events[j], r.observed[j]
+	switch r.link {
+	case targetpair.Logit: // the odds change by the ratio of the odds of events and expected events
+		least := max(s, 1/r.problem.Records)
+		expected = max(expected+events, least)
+		return events, risked * (expected / (max(events+risked-expected, least) * r.hazards[j]))
+	case cloglog: // the sum of the curvature and the slope of an event
+		if u := min(events/risked, 2); u > 1e-6 {
+			missed := u / math.Expm1(u)
+			events *= missed * (missed + u)
 		}
 	}
-	return schema, nil
+	return events, expected / r.hazards[j]
 }
 
 // manyEvents is the share of records with an event above which the budget of the pilot fit is divided between two.

@@ -64,8 +64,8 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 	case c.Schema.Target().Weight != "" && c.Schema.Unit().Column != "":
 		return none, errors.New("inference: schema.target.weight: must be left out beside schema.unit: intervals with " +
 			"weights are validated for records of one row")
-	case c.Schema.Target().Weight != "" && query.Margins(loss.RowLoss(l), 0) == query.Scored:
-		return none, errors.New("inference: schema.target.weight: must be left out with ordered classes: their intervals " +
+	case c.Schema.Target().Weight != "" && loss.RowLoss(l).Target() == loss.Classes:
+		return none, errors.New("inference: schema.target.weight: must be left out with several classes: their intervals " +
 			"with weights are not validated")
 	case c.Schema.Norm() != 0:
 		return none,
@@ -75,7 +75,7 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 	if err != nil {
 		return none, err
 	}
-	if (curvature == onestep.Relative || curvature == onestep.Ordered) && c.Train.Base == Off && !c.Model.Start.Given() {
+	if slices.Contains([]onestep.Curvature{onestep.Relative, onestep.Ordered, onestep.Softmax}, curvature) && c.Train.Base == Off && !c.Model.Start.Given() {
 		return none, fmt.Errorf("inference: train.base: must be a share of the budget with loss %s: the estimate begins "+
 			"at the base rate", l.Name())
 	}
@@ -115,8 +115,8 @@ const (
 	timesNumbers = "(" + hazardClip + ",1.52587890625e-05)"
 )
 
-// curvatureOf returns the form of the second derivative of a loss in the score: Logistic, Flat (constant), Exponential
-// or Relative. The algorithm optimize/onestep needs it for confidence intervals. For a loss whose intervals
+// curvatureOf returns the form of the second derivative of a loss in the score: Logistic, Flat (constant), Exponential,
+// Relative, Ordered or Softmax. The algorithm optimize/onestep needs it for confidence intervals. For a loss whose intervals
 // have not been validated (lab/results/inference.md) curvatureOf returns an error.
 func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 	row := loss.RowLoss(l)
@@ -150,10 +150,13 @@ func curvatureOf(l loss.Loss) (onestep.Curvature, error) {
 		return onestep.Ordered, nil
 	}
 	const losses = "must be logistic, squared(clip), huber(delta), poisson(clip), poisson-rate(clip,least), gamma(clip), " +
-		"negbinomial(theta,clip), that of a time to an event or ordered"
-	if row.Target() == loss.Classes {
-		return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s; for several classes, fit logistic to "+
-			"each class and a reference class (docs/how-to/classes.md)", row.Name(), losses)
+		"negbinomial(theta,clip), that of a time to an event, ordered or softmax"
+	if loss.Count(row) > 1 {
+		if _, several := l.(loss.Units); several {
+			return 0, fmt.Errorf("inference: schema.unit: must be left out with loss %s: fit logistic to each class and a reference "+
+				"class (docs/how-to/classes.md)", row.Name())
+		}
+		return onestep.Softmax, nil
 	}
 	return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s", row.Name(), losses)
 }
@@ -276,7 +279,7 @@ func expected(a onestep.Intervals, p optimize.Problem, share float64, times bool
 	}
 	if a.Known.Curvature == 0 && a.Known.Events == 0 {
 		switch a.Curvature {
-		case onestep.Logistic:
+		case onestep.Logistic, onestep.Softmax:
 			e.Assumed = "equally common classes"
 		case onestep.Exponential:
 			e.Assumed = "a mean count of a third of the largest"
@@ -371,7 +374,12 @@ func inferenceWarnings(s *dataset.Schema, f *inference.Fit) (list []Warning) {
 			Text: "no coefficient is identified at this budget: the released curvature is not told from its noise, and no " +
 				"interval is stated; more records, a larger epsilon or fewer columns help"})
 	}
-	dropped := slices.DeleteFunc(slices.Clone(f.Dropped), s.IsOther)
+	var dropped []int
+	for _, j := range f.Dropped {
+		if j %= s.Dim(); !s.IsOther(j) && !slices.Contains(dropped, j) { // once for all classes
+			dropped = append(dropped, j)
+		}
+	}
 	if len(dropped) > 0 {
 		list = append(list, warn(WarnFormula, "intervals are for a SHORTER formula than was asked for: %d columns that "+
 			"the noise hides are left out, or are levels that count as the reference level (first %.80q); the intervals do "+

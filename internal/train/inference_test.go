@@ -85,22 +85,16 @@ func TestInferenceRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for name, taken := range map[string]bool{"ordered(4)": true, "units(ordered(4),2)": false} {
+	for name, want := range map[string]onestep.Curvature{"ordered(4)": onestep.Ordered, "units(ordered(4),2)": 0,
+		"softmax(4)": onestep.Softmax, "units(softmax(4),2)": 0} {
 		l, err := loss.Parse(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := curvatureOf(l); taken != (err == nil && got == onestep.Ordered) ||
-			err != nil && !strings.Contains(err.Error(), "schema.unit: must be left out with loss ordered(4)") {
+		if got, err := curvatureOf(l); got != want || (want == 0) != (err != nil) ||
+			err != nil && !strings.Contains(err.Error(), "schema.unit: must be left out with loss "+loss.RowLoss(l).Name()) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
-	}
-	softmax, err := loss.Softmax(3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := curvatureOf(softmax); err == nil || !strings.Contains(err.Error(), "fit logistic to each class and a reference class") {
-		t.Errorf("several classes: %v", err)
 	}
 	hashed := config(t, 200, "note: ignore", "note: {hash: 8}", "model: {loss: logistic}",
 		"model: {loss: logistic}\ninference: {level: 0.9}")
@@ -344,7 +338,7 @@ func TestExpectedIsOfTheWholeBudget(t *testing.T) {
 // derivative must depend on the margin as its onestep.Curvature (logistic, flat or exponential) says.
 func TestIntervalsAreEverywhere(t *testing.T) {
 	designs, page := read(t, "../../lab/results/inference_test.go")+read(t, "../../lab/coverage/design_costs.go")+
-		read(t, "../../lab/results/ordered.py"), read(t, "../../docs/reference/configuration.md")
+		read(t, "../../lab/results/ordered.py")+read(t, "../../lab/coverage/design_classes.go"), read(t, "../../docs/reference/configuration.md")
 	_, page, _ = strings.Cut(page, "\n# inference: ")
 	page, _, _ = strings.Cut(page, "\n")
 	_, refused := curvatureOf(loss.Tanh())
@@ -366,7 +360,7 @@ func TestIntervalsAreEverywhere(t *testing.T) {
 			continue
 		}
 		count++
-		if !regexp.MustCompile(`(?:loss: +|Loss, times.Cuts = |skewed\(.*, |exposed\(|"loss": )"(?:units\()?` + name + `[(,"]`).MatchString(designs) {
+		if !regexp.MustCompile(`(?:[lL]oss: +|Loss, times.Cuts = |skewed\(.*, |exposed\(|"loss": )"(?:units\()?` + name + `[(,"]`).MatchString(designs) {
 			t.Errorf("%s: no design of lab/results or lab/coverage has this loss: its coverage is not simulated", name)
 		}
 		of := name
@@ -383,7 +377,7 @@ func TestIntervalsAreEverywhere(t *testing.T) {
 		if !named.MatchString(refused.Error()) {
 			t.Errorf("%s: the error for other losses does not name it: %v", name, refused)
 		}
-		if curvature == onestep.Ordered { // its ratio is that of the fitted probabilities
+		if curvature == onestep.Ordered || curvature == onestep.Softmax { // its ratio is that of the fitted probabilities
 			continue
 		}
 		const z, h = .1, 1e-5

@@ -34,7 +34,7 @@ func TestEveryPlanAtEverySize(t *testing.T) {
 		for _, settings := range []Settings{{}, {"theorem": true}, {"theorem": true, "oracle": "multi-pass"},
 			{"oracle": "multi-pass"}, {"oracle": "single-pass"}, {"theorem": true, "oracle": "single-pass"},
 			{"inner": "phased-sgd"}} {
-			if _, err := (Train{Algorithm: name, Settings: settings}).settle(); err != nil {
+			if _, err := (Train{Algorithm: name, Settings: settings}).algorithm(); err != nil {
 				continue
 			}
 			if samples(name) && testing.Short() {

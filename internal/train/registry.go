@@ -123,7 +123,7 @@ const selected = "selected"
 // Plan makes the plan of the configured algorithm for the problem p. If the algorithm is auto, Plan also returns the
 // plans of all algorithms that were compared, the chosen one first; otherwise the list is nil.
 func (t Train) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, []choose.Candidate, error) {
-	a, err := t.settle()
+	a, err := t.algorithm()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -138,10 +138,16 @@ func (t Train) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, []c
 	return plan, nil, err
 }
 
-// settle turns the configured name and settings into the algorithm, a value of its own type with
-// all settings set. It returns an error for an unknown algorithm, and for a setting that the
-// algorithm does not have or whose value is invalid.
-func (t Train) settle() (optimize.Algorithm, error) {
+// auto returns the algorithm if the configuration names auto, or none.
+func (t Train) auto() (choose.Auto, error) {
+	a, err := t.algorithm()
+	auto, _ := a.(choose.Auto)
+	return auto, err
+}
+
+// algorithm returns the algorithm of the configured name, with all settings set. It returns an error for an unknown
+// name, and for a setting that the algorithm does not have or whose value is invalid.
+func (t Train) algorithm() (optimize.Algorithm, error) {
 	t.Algorithm = cmp.Or(t.Algorithm, algorithms[0].name)
 	i := slices.IndexFunc(algorithms, func(a algorithm) bool { return a.name == t.Algorithm })
 	if i < 0 {

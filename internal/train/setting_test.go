@@ -211,7 +211,7 @@ func TestSettingsAreReadStrictly(t *testing.T) {
 	if err := yaml.Unmarshal([]byte("{algorithm: recursive, lambda: 1e-3, rounds: 3, inner: phased-sgd, cohorts: disjoint, theorem: true}"), &c); err != nil {
 		t.Fatal(err)
 	}
-	got, err := c.settle()
+	got, err := c.algorithm()
 	if want := (recursive.Recursive{Lambda: 1e-3, Rounds: 3, Inner: recursive.PhasedSGD, Cohorts: recursive.Disjoint,
 		Theorem: true}); err != nil || got != optimize.Algorithm(want) {
 		t.Errorf("%+v, %v: want %+v", got, err, want)
@@ -245,7 +245,7 @@ func TestExplicitZero(t *testing.T) {
 				if a.name == selected {
 					c = Train{Algorithm: "gd", Settings: Settings{key: zero, "output": selected}}
 				}
-				_, err := c.settle()
+				_, err := c.algorithm()
 				written := (&Train{}).Set(map[string]any{key: zero})
 				for _, err := range []error{err, written} {
 					if inWords(f.Type) == "name" && err == written && err == nil {

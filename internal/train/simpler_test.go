@@ -11,6 +11,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
+	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // rare returns a table as people, in which one row in every is sick, whatever the age.
@@ -29,7 +30,7 @@ func rare(n, every int) string {
 
 // TestFamilyFollowsTheBaseRate: a fit of two classes whose released share is small takes the family for its effective
 // size there, in one step or in two, and its model, its plan and its certificate are of that family. It spends its budget,
-// and no more. A family that the configuration names stays, and so does that of a common class.
+// and no more, and releases ranks if its model has curves whose knots follow from them. A family that the configuration names stays, and so does that of a common class.
 func TestFamilyFollowsTheBaseRate(t *testing.T) {
 	for _, test := range []struct {
 		records, every int
@@ -69,6 +70,15 @@ func TestFamilyFollowsTheBaseRate(t *testing.T) {
 		if err := json.Unmarshal(f.Certificate.Algorithm().Plan, &run); err != nil {
 			t.Fatal(err)
 		}
+		asked := 0
+		for _, e := range f.Ledger.Events() {
+			if e.Question == query.RowMean.String() && math.Abs(e.Charge/f.Budget.Charge()-DefaultRanks) < 1e-6 {
+				asked++
+			}
+		}
+		if want := test.ranks && test.want != Lines; (asked == 1) != want || (run.Ranks != nil) != want || (f.Ranks != nil) != want {
+			t.Errorf("%+v: %d releases of ranks, the certificate says %v, the fit %v", test, asked, run.Ranks, f.Ranks)
+		}
 		if run.Family.Name != test.want || strings.Contains(run.Family.Why, "at the released base rate is below") != (test.want != test.begins) {
 			t.Errorf("%+v: the certificate says %+v", test, run.Family)
 		}
@@ -95,9 +105,9 @@ func TestConditionsOfFamilies(t *testing.T) {
 			&percent); err != nil || (p.signal() < 50) != (records == 1000) {
 			t.Fatalf("%q: %v, size %v", p.Family.Why, err, p.signal())
 		}
-		// Of a class of share s a record counts 4 s (1-s). The size must be at least 40, and 27 over its power 1.5.
+		// Of a class of share s a record counts 4 s (1-s). The size must be at least 40 over its root.
 		ratio := func(s float64) float64 { return 4 * s * (1 - s) }
-		least := func(s float64) float64 { return max(40, 27/math.Pow(ratio(s), 1.5)) }
+		least := func(s float64) float64 { return 40 / math.Sqrt(ratio(s)) }
 		low, high := 0., .5
 		for range 60 {
 			if s := (low + high) / 2; p.Summary.Effective*ratio(s) < least(s) {
@@ -148,7 +158,7 @@ func TestKeptFamilies(t *testing.T) {
 		if kept {
 			of = c.Kept()
 		}
-		less, err := of.simpler(1, .01, nil, l)
+		less, err := of.simpler(1, .01, l)
 		if err != nil || (less == nil) != kept || of.chosen.Name != Curves {
 			t.Errorf("kept %v: %s, a simpler family %v, %v", kept, of.chosen.Name, less != nil, err)
 		}
@@ -164,7 +174,7 @@ func TestConditionsAreThoseOfTheFit(t *testing.T) {
 		number  string
 		curves  bool
 	}{
-		{50_000, "", true}, {400_000, "", false}, {50_000, ", curve: none", false},
+		{50_000, "", true}, {400_000, "", true}, {20_000_000, "", false}, {50_000, ", curve: none", false},
 	} {
 		c := config(t, 3, "model: {loss: logistic}", "model: {loss: logistic, family: auto}", "[0, 100]", "[0, 100]"+test.number,
 			"replace-one", fmt.Sprintf("replace-one, records: %d", test.records))
@@ -183,7 +193,7 @@ func TestConditionsAreThoseOfTheFit(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, ratio := range []float64{160 / p.Summary.Effective,
-				max(40/q.Summary.Effective, math.Pow(27/q.Summary.Effective, 1/2.5))} {
+				math.Pow(40/q.Summary.Effective, 1/1.5)} {
 				want := fmt.Sprintf("%s if a class has a released share below %.2g%%", []string{Curves, Lines}[i],
 					50*(1-math.Sqrt(1-ratio)))
 				if parts[i] != want {

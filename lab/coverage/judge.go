@@ -154,7 +154,7 @@ func (j *Judged) truths(list []model.Coefficient, at map[string]*Term) map[strin
 	of.without = nil
 	for _, k := range list {
 		if at[k.Term] != nil && k.State == "not in the formula" {
-			of.without = append(of.without, k.Term)
+			of.without = append(of.without, strings.TrimSpace(k.Term[strings.LastIndex(k.Term, ": ")+1:]))
 		}
 	}
 	if of.without == nil {

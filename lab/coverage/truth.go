@@ -11,7 +11,7 @@ import (
 
 // fit computes the coefficients of the rows without privacy, by Newton's method on indicators and the table's own
 // numbers. It shares no code with the product. The result has an entry for each class and term; of several classes,
-// the coefficients are those against the mean of the classes.
+// the coefficients are those against the mean of the classes or, with intervals, against the first class.
 func (d Design) fit(of []row) map[string]float64 {
 	k := 1 // number of margins; of several classes the first has the margin 0
 	if len(d.Classes) > 2 {
@@ -125,7 +125,9 @@ func (d Design) fit(of []row) map[string]float64 {
 			of, sum = append(of, v), sum+v
 		}
 		for m, v := range of {
-			if k > 1 {
+			if d.Intervals && k > 1 && m == 0 {
+				continue
+			} else if k > 1 && !d.Intervals {
 				v -= sum / float64(k+1)
 			}
 			out[d.class(m)+name] = v

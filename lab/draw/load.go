@@ -17,6 +17,12 @@ import (
 // modulePath is the path of the product's module.
 const modulePath = "github.com/stillpoint-dp/stillpoint"
 
+// laboratory is the folder of a module of its own. Its packages judge defects of the product, and have none drawn.
+const laboratory = "lab/"
+
+// patterns are those of the packages in which defects are drawn, and those of the laboratory that judge them.
+var patterns = []string{"./...", "./lab/audit"}
+
 // source is the parsed and checked source of the product, without its tests.
 type source struct {
 	root     string
@@ -48,6 +54,15 @@ func load(root string, patterns ...string) (*source, error) {
 		if len(p.Errors) > 0 {
 			return nil, p.Errors[0]
 		}
+		for path := range p.Imports {
+			if strings.HasPrefix(path, modulePath) {
+				s.importer[folder(path)] = append(s.importer[folder(path)], folder(p.PkgPath))
+			}
+		}
+		if strings.HasPrefix(folder(p.PkgPath), laboratory) {
+			continue
+		}
+		s.packages = append(s.packages, p)
 		for _, name := range p.GoFiles {
 			file, err := filepath.Rel(root, name)
 			if err != nil {
@@ -57,20 +72,14 @@ func load(root string, patterns ...string) (*source, error) {
 				return nil, err
 			}
 		}
-		for path := range p.Imports {
-			if strings.HasPrefix(path, modulePath) {
-				s.importer[folder(path)] = append(s.importer[folder(path)], folder(p.PkgPath))
-			}
-		}
 	}
-	if len(list) == 0 {
+	if len(s.packages) == 0 {
 		return nil, errors.New("no package")
 	}
-	slices.SortFunc(list, func(a, b *packages.Package) int { return strings.Compare(a.PkgPath, b.PkgPath) })
+	slices.SortFunc(s.packages, func(a, b *packages.Package) int { return strings.Compare(a.PkgPath, b.PkgPath) })
 	for _, users := range s.importer {
 		slices.Sort(users)
 	}
-	s.packages = list
 	return s, nil
 }
 

@@ -113,7 +113,7 @@ func (f flags) run() error {
 	if err := os.MkdirAll(f.scratch, 0o777); err != nil {
 		return err
 	}
-	s, err := load(".", "./...")
+	s, err := load(".", patterns...)
 	if err != nil {
 		return err
 	}

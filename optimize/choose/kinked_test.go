@@ -51,5 +51,13 @@ func TestLossesThatJump(t *testing.T) {
 		if !(s.Predicted > 0 && s.Predicted < 100) {
 			t.Errorf("%s: predicted %v", c.loss, s.Predicted)
 		}
+		list, err := choose.Auto{}.Candidates(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if why := (choose.Auto{}).Why(list); c.is != "" != (why == "the loss has slopes that jump, and of the algorithms for such it "+
+			"was measured to be the better at this number of records") {
+			t.Errorf("%s, %v records: %s", c.loss, c.records, why)
+		}
 	}
 }

@@ -115,7 +115,7 @@ func (c Proximal) around(ctx context.Context, p optimize.Problem, outer *proxima
 	plan.Settled, err = optimize.Settle(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
-			Algorithm: "proximal-point", Citation: "proximal point method (Menart et al. 2024, Algorithm 2) over " + s.Citation,
+			Algorithm: proximalName, Citation: "proximal point method (Menart et al. 2024, Algorithm 2) over " + s.Citation,
 			Steps: steps, StepSize: s.StepSize, Passes: passes, Output: "of the last round: " + s.Output,
 			Charges: fmt.Sprintf("%d rounds, of which the last has %d steps and %.3g of the budget; L~ = %.3g; %s; a round: %s",
 				outer.rounds, outer.last, float64(outer.last)*outer.lastCharge/p.Charge(), outer.lambda, words(known), s.Charges),

@@ -89,53 +89,38 @@ type proximalPlan struct {
 	smallest bool
 }
 
+// proximalName is the name of the algorithm.
+const proximalName = "proximal-point"
+
 // Plan returns the plan of Proximal for the problem p, with the default rule's value for each setting that is zero.
 // Plan returns an error if p is not valid, a setting is out of range, or the KL condition's exponent kappa is below 2.
 func (c Proximal) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	const name = "proximal-point"
 	known, err := condition(c.KL, p)
+	if err == nil {
+		err = c.check(known)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if known.Kappa < 2 {
-		return nil, fmt.Errorf("optimize: %s: kappa = %v: must be at least 2 (kl-spider takes less)", name, known.Kappa)
-	}
-	if c.Rounds < 0 || c.Rounds > optimize.MostSteps {
-		return nil, fmt.Errorf("optimize: %s: rounds = %d: must be between 1 and %d, or left out for the rule's number",
-			name, c.Rounds,
-			optimize.MostSteps)
-	}
-	if err := optimize.CheckSteps(name, c.Steps); err != nil {
-		return nil, err
-	}
-	if int(c.Inner) >= len(inners) || c.Inner != 0 && (c.Theorem || c.Output.Or(optimize.Average) != optimize.Average) {
-		return nil, fmt.Errorf("optimize: %s: inner = %v: must be one of %v, and strongly-convex with theorem or another output",
-			name, c.Inner, inners)
-	}
 	plan, output := &proximalPlan{}, "the last round's weighted average"
-	switch c.Output.Or(optimize.Average) {
-	case optimize.Average:
-	case optimize.Smallest:
+	if c.Output == optimize.Smallest {
 		plan.smallest, output = true, "smallest, among the points of all rounds"
-	default:
-		return nil, fmt.Errorf("optimize: %s: output = %v: must be %v or %v", name, c.Output, optimize.Average,
-			optimize.Smallest)
 	}
-	if err := c.settle(name, p, known, plan); err != nil {
+	if err := c.settle(p, known, plan); err != nil {
 		return nil, err
 	}
-	T := (plan.rounds-1)*plan.steps + plan.last
 	plan.divide(p)
 	if c.Inner != 0 {
 		return c.around(ctx, p, plan, known)
 	}
+	T := (plan.rounds-1)*plan.steps + plan.last
 	plan.Settled, err = optimize.Settle(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
-			Algorithm: name,
+			Algorithm: proximalName,
 			Citation:  "proximal point method (Menart et al. 2024, Algorithm 2) over noisy gradient descent (Algorithm 4)",
 			Steps:     T,
 			StepSize:  plan.step.eta(1),
@@ -154,16 +139,43 @@ func (c Proximal) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, 
 	plan.Expect(plan.forecast(p, known))
 	if c.Theorem {
 		plan.Promises("Theorem 2 (Menart et al. 2024)", optimize.OfExcess, p.Constants.InitialGap,
-			func(p optimize.Problem) float64 {
-				var other proximalPlan
-				if err := c.settle(name, p, known, &other); err != nil {
-					return math.Inf(1)
-				}
-				T := float64(other.rounds)
-				return known.Excess(p.Constants.Lipschitz * math.Sqrt(T*stronglyConvexLog(p, T)) * math.Sqrt2 / p.Effective())
-			})
+			func(p optimize.Problem) float64 { return c.promise(p, known) })
 	}
 	return plan, nil
+}
+
+// check returns an error if a setting is out of range, or does not go with another or with the KL condition.
+func (c Proximal) check(known optimize.KL) error {
+	output := c.Output.Or(optimize.Average)
+	switch {
+	case known.Kappa < 2:
+		return fmt.Errorf("optimize: %s: kappa = %v: must be at least 2 (kl-spider takes less)", proximalName, known.Kappa)
+	case c.Rounds < 0 || c.Rounds > optimize.MostSteps:
+		return fmt.Errorf("optimize: %s: rounds = %d: must be between 1 and %d, or left out for the rule's number", proximalName,
+			c.Rounds, optimize.MostSteps)
+	}
+	if err := optimize.CheckSteps(proximalName, c.Steps); err != nil {
+		return err
+	}
+	switch {
+	case int(c.Inner) >= len(inners) || c.Inner != 0 && (c.Theorem || output != optimize.Average):
+		return fmt.Errorf("optimize: %s: inner = %v: must be one of %v, and strongly-convex with theorem or another output",
+			proximalName, c.Inner, inners)
+	case output != optimize.Average && output != optimize.Smallest:
+		return fmt.Errorf("optimize: %s: output = %v: must be %v or %v", proximalName, c.Output, optimize.Average,
+			optimize.Smallest)
+	}
+	return nil
+}
+
+// promise returns the bound of Theorem 2 of Menart et al. 2024 on the excess risk.
+func (c Proximal) promise(p optimize.Problem, known optimize.KL) float64 {
+	var plan proximalPlan
+	if err := c.settle(p, known, &plan); err != nil {
+		return math.Inf(1)
+	}
+	T := float64(plan.rounds)
+	return known.Excess(p.Constants.Lipschitz * math.Sqrt(T*stronglyConvexLog(p, T)) * math.Sqrt2 / p.Effective())
 }
 
 // forecast returns the rate of Theorem 2 of Menart et al. 2024 without its logarithms. The gradient norm is the noise
@@ -177,30 +189,30 @@ func (r *proximalPlan) forecast(p optimize.Problem, known optimize.KL) (f optimi
 
 // settle sets the plan's L~, number of rounds, numbers of steps, and step sizes. It returns an error if a setting is
 // out of range or the rounds together have more than optimize.MostSteps steps.
-func (c Proximal) settle(name string, p optimize.Problem, known optimize.KL, plan *proximalPlan) error {
+func (c Proximal) settle(p optimize.Problem, known optimize.KL, plan *proximalPlan) error {
 	plan.rounds, plan.steps = c.Rounds, c.Steps
 	by := c.byTheorem
 	if !c.Theorem {
 		by = c.byRule
 	}
-	if err := by(name, p, known, plan); err != nil {
+	if err := by(p, known, plan); err != nil {
 		return err
 	}
 	if T := float64(plan.rounds-1)*float64(plan.steps) + float64(plan.last); T > optimize.MostSteps {
-		return fmt.Errorf("optimize: %s: %d rounds of %d steps: must be at most %d steps altogether", name, plan.rounds,
-			plan.steps, optimize.MostSteps)
+		return fmt.Errorf("optimize: %s: %d rounds of %d steps: must be at most %d steps altogether", proximalName,
+			plan.rounds, plan.steps, optimize.MostSteps)
 	}
 	return nil
 }
 
 // byTheorem sets the values of Theorem 2 of Menart et al. 2024.
-func (c Proximal) byTheorem(name string, p optimize.Problem, known optimize.KL, plan *proximalPlan) (err error) {
+func (c Proximal) byTheorem(p optimize.Problem, known optimize.KL, plan *proximalPlan) (err error) {
 	if c.StepScale != 0 {
 		return fmt.Errorf("optimize: %s: step scale = %v: must be 0 with the theorem, whose steps have no other length",
-			name, c.StepScale)
+			proximalName, c.StepScale)
 	}
 	plan.lambda = c.Lambda
-	err = optimize.Fill(name, optimize.Setting{Name: "lambda", Value: &plan.lambda,
+	err = optimize.Fill(proximalName, optimize.Setting{Name: "lambda", Value: &plan.lambda,
 		Rule: max(-convexity(p), 1/(4*known.Gamma*known.Gamma))})
 	if err != nil {
 		return err
@@ -229,9 +241,9 @@ func (c Proximal) byTheorem(name string, p optimize.Problem, known optimize.KL, 
 // falls by L~ ||w_t - w_{t-1}||^2 = ||grad F(w_t)||^2/(4 L~) or more, since F_t(w_t) is at most F_t(w_{t-1}), and
 // ||grad F(w_t)||^2 is at least the excess risk at w_t over gamma^2. A convex F falls by twice as much. Then F0 falls
 // to what the noise of the whole budget leaves in log(F0/(gamma r)^2)/log(1 + 1/(2 gamma^2 L~)) rounds.
-func (c Proximal) byRule(name string, p optimize.Problem, known optimize.KL, plan *proximalPlan) error {
+func (c Proximal) byRule(p optimize.Problem, known optimize.KL, plan *proximalPlan) error {
 	h := c.StepScale
-	if err := optimize.Fill(name, optimize.Setting{Name: "step scale", Value: &h, Rule: p.StepScale()}); err != nil {
+	if err := optimize.Fill(proximalName, optimize.Setting{Name: "step scale", Value: &h, Rule: p.StepScale()}); err != nil {
 		return err
 	}
 	rule := min(-convexity(p), p.Smoothness()/(2*fewestInner)) / h
@@ -239,7 +251,7 @@ func (c Proximal) byRule(name string, p optimize.Problem, known optimize.KL, pla
 		rule = 1 / (4 * known.Gamma * known.Gamma)
 	}
 	plan.lambda = c.Lambda
-	if err := optimize.Fill(name, optimize.Setting{Name: "lambda", Value: &plan.lambda, Rule: rule}); err != nil {
+	if err := optimize.Fill(proximalName, optimize.Setting{Name: "lambda", Value: &plan.lambda, Rule: rule}); err != nil {
 		return err
 	}
 	plan.step = harmonic{lambda: plan.lambda,

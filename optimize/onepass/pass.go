@@ -35,36 +35,36 @@ func within(p optimize.Problem, eta, square float64) float64 {
 }
 
 // sum returns the sum of the squared errors of the released mean vectors of all cohorts.
-func (s scatter) sum(sizes []float64) (sum float64) {
+func (s meanError) sum(sizes []float64) (sum float64) {
 	for _, size := range sizes {
 		sum += s.of(size)
 	}
 	return sum
 }
 
-// scatter computes the expected squared error, summed over the d coordinates, of the released mean vector of a cohort.
+// meanError computes the expected squared error, summed over the d coordinates, of the released mean vector of a cohort.
 // The error is the distance from the mean over the distribution of the records. Each record's vector lies within
 // distance 1 of a public centre. Noise adds d (neighbours/size)^2/charge to the squared error, where neighbours is 2
 // under replace-one and 1 under add-or-remove. The random choice of the cohort's records adds at most 1/size.
-type scatter struct {
+type meanError struct {
 	dim, neighbours, charge float64
 }
 
-func (s scatter) of(size float64) float64 {
+func (s meanError) of(size float64) float64 {
 	noise := s.neighbours / size
 	return s.dim*noise*noise/s.charge + 1/size
 }
 
 // variance returns the error variance per coordinate of the released mean vector of a cohort of the given size,
 // separately for noise and sampling, if each record's vector is within the given radius of a public centre.
-func (s scatter) variance(radius, size float64) optimize.Variance {
+func (s meanError) variance(radius, size float64) optimize.Variance {
 	noise := s.neighbours / size
 	square := radius * radius / s.dim
 	return optimize.Variance{Noise: square * s.dim * noise * noise / s.charge, Sampling: square / size}
 }
 
-func newScatter(p optimize.Problem) scatter {
-	return scatter{dim: float64(p.Dim()), neighbours: p.Neighbours(), charge: p.Charge()}
+func newScatter(p optimize.Problem) meanError {
+	return meanError{dim: float64(p.Dim()), neighbours: p.Neighbours(), charge: p.Charge()}
 }
 
 // cohortSizes divides the records among the steps. The size of the cohort of step t, counted from 1, is

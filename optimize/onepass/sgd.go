@@ -50,7 +50,7 @@ type SGD struct {
 type sgdPlan struct {
 	optimize.Settled
 	sizes   []float64
-	scatter scatter
+	scatter meanError
 }
 
 // Plan returns the plan of SGD for the problem p, with the rule's value for each zero setting. Plan

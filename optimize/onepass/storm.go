@@ -56,7 +56,7 @@ type STORM struct {
 type stormPlan struct {
 	optimize.Settled
 	sizes   []float64
-	scatter scatter
+	scatter meanError
 	ball    optimize.DifferenceBall
 }
 

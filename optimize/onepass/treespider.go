@@ -105,7 +105,7 @@ type treePlan struct {
 	// proved means that accuracy has the value alpha~ for which Theorem 4 of Arora et al. 2023 is proved. A
 	// leaf is returned if its estimate has a norm of at most 2 accuracy.
 	proved  bool
-	scatter scatter
+	scatter meanError
 	ball    optimize.DifferenceBall
 }
 

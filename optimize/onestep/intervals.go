@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -30,6 +32,9 @@ const (
 	// begins at the released base rate. Its coefficients are those of the row and the gaps between thresholds, in which the loss is
 	// convex.
 	Ordered
+	// Softmax is for several classes without an order. Its coefficients are those of each class against the first, and the
+	// third derivative is that of the probabilities at the mean margins ([inference.Fit.OfClasses]).
+	Softmax
 )
 
 // Intervals is the estimate of a generalised linear model with confidence intervals. The method is
@@ -193,6 +198,10 @@ func (c Intervals) Foresee(p optimize.Problem, n, mu float64) (total, sampling f
 	case Ordered:
 		// The information of a record is (1 - sum of the cubes of the shares)/3.
 		square, curvature = usualOfOrdered/n, usualOfOrdered
+	case Softmax:
+		// Of equally common classes the curvature is 1/K along each difference of margins, and that of two classes is sqrt 2 long.
+		classes := float64(p.Shape.Margins)
+		square, curvature = 1/(classes*n), 1/(classes*math.Sqrt2)
 	case Flat:
 		curvature = p.DataSmoothness() // the second derivative of the square is the same everywhere
 	case Exponential:
@@ -217,7 +226,7 @@ func (c Intervals) Size(p optimize.Problem, n, mu float64) float64 {
 	if c.Unweighted {
 		usual *= min(1, betaTrusted*k/c.farthest())
 	}
-	return n * mu * min(1, usual/usualCurvature) / math.Pow(k, 1.5)
+	return n * mu * min(1, usual/usualCurvature) / math.Sqrt(c.blocks(p)) / math.Pow(k, 1.5)
 }
 
 // steps returns the number of steps of the fit. Losses with a logarithmic link have a second derivative far below its
@@ -269,7 +278,7 @@ func (c Intervals) check(p optimize.Problem) error {
 	switch {
 	case c.Curvature == Ordered && p.Beyond == nil && p.Beside > 0 && p.Dim() == c.Features+p.Beside:
 		return nil // before the base rate is released
-	case !(p.RankOne && p.Shape.Margins == 1 || p.Grouped && p.Dim() == c.Features || p.Beyond != nil):
+	case !(p.RankOne && (p.Shape.Margins == 1 || c.Curvature == Softmax) || p.Grouped && p.Dim() == c.Features || p.Beyond != nil):
 		return errors.New("optimize: intervals: loss: must be that of a generalised linear model with one margin")
 	case p.Set != nil:
 		return errors.New("optimize: intervals: a set of parameters: must be none: an estimate on its boundary has no " +
@@ -278,8 +287,9 @@ func (c Intervals) check(p optimize.Problem) error {
 		return errors.New("optimize: intervals: a regularizer: must be none: it moves the coefficients towards 0")
 	case p.Smoothing.On():
 		return errors.New("optimize: intervals: a smoothing: must be none")
-	case c.Features != p.Dim()-p.Beside:
-		return fmt.Errorf("optimize: intervals: %d features: must be as many as the model's weights, %d", c.Features, p.Dim())
+	case c.Features*p.Shape.Margins != p.Dim()-p.Beside:
+		return fmt.Errorf("optimize: intervals: %d features: must be as many as the model's weights, %d", c.Features,
+			p.Dim()/p.Shape.Margins)
 	case p.Dim() > query.MaxPairs:
 		return fmt.Errorf("optimize: intervals: %d features: must be at most %d, of whose pairs there is a sum each",
 			c.Features, query.MaxPairs)
@@ -302,6 +312,11 @@ func (c Intervals) usual(p optimize.Problem) float64 {
 		return 1 / p.DataSmoothness()
 	case Ordered:
 		return usualOfOrdered / mostOfOrdered
+	case Softmax:
+		if p.Base == nil {
+			return min(usualCurvature, nearBase/(float64(p.Shape.Margins)*p.DataSmoothness()))
+		}
+		return min(usualCurvature, nearBase*leastSpread(p.Base.Margins)/p.DataSmoothness())
 	}
 	at := c.Known.Curvature
 	if p.Base != nil && p.Base.Curvature > 0 {
@@ -311,4 +326,27 @@ func (c Intervals) usual(p optimize.Problem) float64 {
 		return min(usualCurvature, nearBase*at/p.DataSmoothness())
 	}
 	return usualCurvature
+}
+
+// leastSpread returns the smallest eigenvalue but 0 of diag(p) - p p' for the probabilities p of the margins z, which is that of
+// the differences of classes.
+func leastSpread(z []float64) float64 {
+	k, top, sum := len(z), slices.Max(z), 0.
+	p := make([]float64, k)
+	for j, v := range z {
+		p[j] = math.Exp(v - top)
+		sum += p[j]
+	}
+	m := mat.NewSymDense(k, nil)
+	for i := range k {
+		for j := range i {
+			m.SetSym(i, j, -p[i]*p[j]/(sum*sum))
+		}
+		m.SetSym(i, i, p[i]/sum*(1-p[i]/sum))
+	}
+	var e mat.EigenSym
+	if !e.Factorize(m, false) {
+		return 0
+	}
+	return e.Values(nil)[1]
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
+var errSingular = errors.New("optimize: intervals: the metric is singular")
+
 // Run makes all releases of the plan and returns the estimate with its intervals.
 func (g *plan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	r := &state{plan: g, run: g.Begin(ctx, o, observe), w: g.Problem().StartPoint()}
@@ -31,9 +33,10 @@ type state struct {
 	*plan
 	run         *optimize.Run
 	w           []float64
-	moment      []float64 // released second moment of all features
-	shape       *inference.Shape
-	momentSigma float64 // standard deviation of the noise in a diagonal entry of moment
+	moment      []float64        // released second moment of all features
+	rows        *inference.Shape // of the formula for a row
+	shape       *inference.Shape // rows or, of several classes, that of all coefficients
+	momentSigma float64          // standard deviation of the noise in a diagonal entry of moment
 	metric      query.Metric
 	rate        float64 // mean rate of counts that the first steps find; 0 before these steps and for other targets
 }
@@ -118,7 +121,8 @@ func (r *state) begin() ([]int, error) {
 	}
 	moves := query.WeightedCurvature.Facts().Moves(p.Relation)
 	of := inference.Bounds{
-		MomentSigma: answer.Sigma, Unit: moves / (p.Records * math.Sqrt(r.charge(lastCurvature))), Usual: r.usual(p),
+		MomentSigma: answer.Sigma, Usual: r.usual(p),
+		Unit: moves * math.Sqrt(r.blocks(p)) / (p.Records * math.Sqrt(r.charge(lastCurvature))),
 		Beta: betaTrusted, Rows: r.Rows, Whole: r.Unweighted,
 	}
 	if p.Beyond != nil {
@@ -135,9 +139,20 @@ func (r *state) begin() ([]int, error) {
 			return nil, err
 		}
 	}
-	r.shape, r.momentSigma = shape, of.MomentSigma
+	r.rows, r.shape, r.momentSigma = shape, shape, of.MomentSigma
 	r.metric, err = query.NewMetric(d, shape.Full(d))
+	if r.Curvature == Softmax {
+		r.shape = shape.Classes(p.Shape.Margins, d)
+	}
 	return dropped, err
+}
+
+// blocks returns the number of classes but the reference, or 1 for a loss of one margin.
+func (c Intervals) blocks(p optimize.Problem) float64 {
+	if c.Curvature == Softmax {
+		return float64(p.Shape.Margins - 1)
+	}
+	return 1
 }
 
 // at sets the point of the next releases to the coefficients b.
@@ -230,18 +245,29 @@ func (r *state) start() ([]float64, error) {
 		p.Beyond.Gaps(at)
 		began := mat.NewVecDense(k, r.shape.Reduce(at))
 		if err := began.SolveVec(r.shape.Metric, began); err != nil {
-			return nil, errors.New("optimize: intervals: the metric is singular")
+			return nil, errSingular
 		}
 		return began.RawVector().Data, nil
 	}
 	if r.Curvature != Exponential && p.Base == nil {
 		return b, nil
 	}
+	if r.Curvature == Softmax {
+		every := k / (p.Shape.Margins - 1)
+		for j, z := range p.Base.Margins[1:] {
+			b[(j+1)*every-1] = (z - p.Base.Margins[0]) / r.Intercept
+		}
+		began := mat.NewVecDense(k, nil)
+		if err := began.SolveVec(r.shape.Metric, mat.NewVecDense(k, b)); err != nil {
+			return nil, errSingular
+		}
+		return began.RawVector().Data, nil
+	}
 	constant := mat.NewVecDense(k, nil) // the coefficients that give every row the margin 1
 	unit := mat.NewVecDense(k, nil)
 	unit.SetVec(k-1, 1/r.Intercept)
 	if err := constant.SolveVec(r.shape.Metric, unit); err != nil {
-		return nil, errors.New("optimize: intervals: the metric is singular")
+		return nil, errSingular
 	}
 	if r.Curvature != Exponential {
 		for j := range b {
@@ -293,7 +319,7 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 		query.WeightedCurvatureAt(all, r.w, r.bound(), r.shape.Last, r.metric)); err != nil {
 		return nil, err
 	}
-	described := !r.shape.Whole && r.Curvature != Ordered
+	described := !r.shape.Whole && r.Curvature != Ordered && r.Curvature != Softmax
 	middle := middleShare
 	if !described {
 		middle += weightShare
@@ -312,7 +338,7 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 		return nil, err
 	}
 	for i, c := range fit.Columns {
-		if c.Feature >= r.Features { // thresholds are in order, also about a class without records
+		if c.Feature >= r.Features && r.Curvature == Ordered { // thresholds are in order, also about a class without records
 			fit.Beta[i] = max(fit.Beta[i], optimize.LeastGap)
 		}
 	}
@@ -324,9 +350,12 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 		fit.Left = r.shape.Left(weighted, sigma)
 	}
 	fit.Halfway = next != nil
-	fit.Absorbed = inference.Absorb(mat.NewSymDense(p.Dim(), r.moment), r.shape.Columns, dropped, r.momentSigma)
+	fit.Absorbed = inference.Absorb(mat.NewSymDense(r.metric.Dim(), r.moment), r.rows.Columns, dropped, r.momentSigma)
 	if r.Curvature != Flat {
-		fit.Remainders = e.Allowances(r.shape, r.Intercept, r.curvatureBetween, next)
+		fit.Remainders = e.Allowances(r.rows, r.Intercept, r.curvatureBetween, next)
+	}
+	if r.Curvature == Softmax {
+		fit.OfClasses(e, r.rows, r.margins(), next, r.Features)
 	}
 	return fit, nil
 }
@@ -350,17 +379,24 @@ func (r *state) curvature() float64 {
 	switch r.Curvature {
 	case Exponential, Relative:
 		return 1
-	case Logistic, Ordered:
-		// The intercept's row of the second moment is the mean row times the intercept.
-		var margin float64
-		last := r.Features - 1
-		for j, w := range r.w[:r.Features] {
-			margin += w * r.moment[last*r.Problem().Dim()+j] / r.Intercept
-		}
-		if r.Curvature == Ordered {
-			return r.Problem().Beyond.Bend(r.w, margin)
-		}
-		return math.Abs(math.Tanh(margin / 2))
+	case Logistic:
+		return math.Abs(math.Tanh(r.margins()[0] / 2))
+	case Ordered:
+		return r.Problem().Beyond.Bend(r.w, r.margins()[0])
 	}
 	return 0
+}
+
+// margins returns the margins of the mean row at the present point: for each class, or one.
+func (r *state) margins() (list []float64) {
+	// The intercept's row of the second moment is the mean row times the intercept.
+	mean := r.moment[(r.Features-1)*r.metric.Dim():]
+	for at := 0; at+r.Features <= len(r.w); at += r.Features {
+		var margin float64
+		for j, w := range r.w[at : at+r.Features] {
+			margin += w * mean[j] / r.Intercept
+		}
+		list = append(list, margin)
+	}
+	return list
 }

@@ -212,26 +212,26 @@ type noisyGD struct {
 // the round's records plus the problem's regularizer, and wbar_s is the solution of the earlier round s.
 type objective struct {
 	problem optimize.Problem
-	pull    *pull
+	pull    *quadratic
 	set     convex.Set
 }
 
-// pull is the quadratic sum_s (lambda_s/2) ||w - wbar_s||^2 in the objective of a round, around the
+// quadratic is the sum sum_s (lambda_s/2) ||w - wbar_s||^2 in the objective of a round, around the
 // solutions wbar_s of the earlier rounds. The quadratic is public, and its gradient is added without noise.
-type pull struct {
+type quadratic struct {
 	strength float64   // sum_s lambda_s, the curvature of the quadratic
 	linear   []float64 // sum_s lambda_s wbar_s
 }
 
-func newPull(dim int) *pull { return &pull{linear: make([]float64, dim)} }
+func newPull(dim int) *quadratic { return &quadratic{linear: make([]float64, dim)} }
 
 // add adds (lambda/2) ||w - centre||^2 to the quadratic.
-func (p *pull) add(lambda float64, centre []float64) {
+func (p *quadratic) add(lambda float64, centre []float64) {
 	p.strength += lambda
 	vector.Add(p.linear, lambda, centre)
 }
 
-func (p *pull) addGradient(g, w []float64) {
+func (p *quadratic) addGradient(g, w []float64) {
 	for j := range g {
 		g[j] += p.strength*w[j] - p.linear[j]
 	}

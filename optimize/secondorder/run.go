@@ -12,7 +12,7 @@ import (
 // pass is the state of one run of [Spider].
 type pass struct {
 	*optimize.Run
-	rules
+	settings
 	walk
 	problem optimize.Problem
 	// unused is the number of records that no cohort contains yet. records is the number of all
@@ -56,7 +56,7 @@ type anchor struct {
 // Run runs the algorithm with queries to o and returns one point. If a query fails, the result is the last
 // iterate, marked as not complete, and Run returns an error.
 func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
-	r := &pass{Run: s.Begin(ctx, o, observe), rules: s.rules, walk: s.rules.walk, problem: s.Problem()}
+	r := &pass{Run: s.Begin(ctx, o, observe), settings: s.settings, walk: s.settings.walk, problem: s.Problem()}
 	// zeta, the noise added to Hessian-vector products, comes from public random bits and does not
 	// depend on the records.
 	r.coins = r.problem.PublicCoins(0x5adde, uint64(len(r.W)))
@@ -66,9 +66,9 @@ func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(op
 	fail := func(err error) (optimize.Result, error) {
 		return r.ResultAt(slices.Clone(r.W), false), r.Failed(err)
 	}
-	if r.rules.held > 0 {
+	if r.settings.held > 0 {
 		var err error
-		if r.held, err = r.draw(r.rules.held); err != nil {
+		if r.held, err = r.draw(r.settings.held); err != nil {
 			return fail(err)
 		}
 	}
@@ -76,7 +76,7 @@ func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(op
 		return fail(err)
 	}
 	result := r.ResultAt(r.average.or(r.W), true)
-	if r.rules.held == 0 || len(r.anchors) == 0 {
+	if r.settings.held == 0 || len(r.anchors) == 0 {
 		return result, nil
 	}
 	if err := r.choose(ctx, o, &result); err != nil {
@@ -181,7 +181,7 @@ func (r *pass) draw(size float64) (query.Cohort, error) {
 
 // threshold returns the norm up to which a gradient estimate counts as small, so that an escape may begin.
 // With the settings of Theorem 3.17 (Liu and Talwar 2025) it is the theorem's accuracy alpha. Otherwise it
-// is 1.5 times the root mean square error of the estimate (see [rules.scatter]).
+// is 1.5 times the root mean square error of the estimate (see [settings.scatter]).
 func (r *pass) threshold() float64 {
 	if r.theorem != nil {
 		return r.theorem.alpha
@@ -251,7 +251,7 @@ func (r *pass) product(g, from []float64) (variance float64, err error) {
 		default:
 			term = query.ProductChangeAt(h.cohort, h.at, h.prev, v, lo, hi, r.problem.Constants.HessianLipschitz)
 		}
-		a, err := r.Ask(r.rules.product, term)
+		a, err := r.Ask(r.settings.product, term)
 		if err != nil {
 			return 0, err
 		}

@@ -94,7 +94,7 @@ type Spider struct {
 // spiderPlan is the plan of a [Spider] for one problem. All settings have values.
 type spiderPlan struct {
 	optimize.Settled
-	rules
+	settings
 }
 
 // Plan replaces each zero setting of Spider by its rule's value for the problem p and returns the plan.
@@ -114,7 +114,7 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 	if err != nil {
 		return nil, err
 	}
-	plan := &spiderPlan{rules: r}
+	plan := &spiderPlan{settings: r}
 	T := r.steps()
 	made, err := forecast.Finish(plan, &plan.Settled, optimize.Draft{
 		Problem: p,
@@ -147,8 +147,8 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 	return made, err
 }
 
-// rules contains the values of all settings that a run follows.
-type rules struct {
+// settings contains the values of all settings that a run follows.
+type settings struct {
 	walk walk
 	// gap defines a saddle: a point where the Hessian has an eigenvalue below -gap. eta is the step size
 	// outside escapes, and short the step size in an escape.
@@ -194,9 +194,9 @@ const (
 // settle returns the values of all settings by the practical rule, or by Theorem 3.17 of Liu and
 // Talwar 2025 if c.Theorem is set. escapes says whether the run makes escapes from saddles. settle
 // returns an error if a setting is out of range or there are too few records.
-func (c Spider) settle(p optimize.Problem, escapes bool) (rules, error) {
+func (c Spider) settle(p optimize.Problem, escapes bool) (settings, error) {
 	const name = "second-order"
-	r := rules{factorization: query.Toeplitz, convex: p.Convex()}
+	r := settings{factorization: query.Toeplitz, convex: p.Convex()}
 	records := p.Records
 	if escapes && !c.WithoutSelection {
 		r.held = heldOut * p.Records
@@ -280,7 +280,7 @@ func farthest(p optimize.Problem, rounds int) float64 {
 // share reserves the given charge for Hessian-vector products: it subtracts this charge from the charge of
 // an item, and divides it equally among the products over one cohort. Their largest possible number is
 // gamma steps of each of tau escapes.
-func (r *rules) share(products float64) {
+func (r *settings) share(products float64) {
 	r.item -= products
 	r.product = products / float64(r.walk.gamma*r.walk.tau) * (1 - 0x1p-30)
 }
@@ -297,7 +297,7 @@ func whole(p optimize.Problem, size float64) float64 {
 // batch returns b_t, the number of records for a gradient difference whose contributions are clipped to the given
 // radius. With b_t records the sensitivity of the mean difference is at most the sensitivity of a fresh estimate. With
 // the settings of Theorem 3.17 (Liu and Talwar 2025), batch returns at least the theorem's b_t for the distance moved.
-func (r *rules) batch(p optimize.Problem, radius, distance float64) float64 {
+func (r *settings) batch(p optimize.Problem, radius, distance float64) float64 {
 	size := r.root * radius / p.Constants.Lipschitz
 	if r.theorem != nil {
 		size = max(size, r.theorem.batch(distance))
@@ -307,7 +307,7 @@ func (r *rules) batch(p optimize.Problem, radius, distance float64) float64 {
 
 // prefix returns the declaration of a prefix sum: the number of its items, and the charge and the
 // sensitivity of an item.
-func (r *rules) prefix(p optimize.Problem) query.Prefix {
+func (r *settings) prefix(p optimize.Problem) query.Prefix {
 	return query.Prefix{
 		Factorization: r.factorization, Items: r.walk.items, Charge: r.item,
 		Sensitivity: p.Neighbours() * p.Constants.Lipschitz / r.root * (1 + 0x1p-40),
@@ -316,22 +316,22 @@ func (r *rules) prefix(p optimize.Problem) query.Prefix {
 
 // variance returns the error variance of a gradient estimate per coordinate, as expected for an item
 // in the middle of its prefix sum: the part from noise and the part from the sampling of records.
-func (r *rules) variance(p optimize.Problem) optimize.Variance {
+func (r *settings) variance(p optimize.Problem) optimize.Variance {
 	sigma := r.prefix(p).Sigma((r.walk.items + 1) / 2)
 	G := p.Constants.Lipschitz
 	return optimize.Variance{Noise: sigma * sigma, Sampling: G * G * (1 + pathShare/2) / r.root / float64(p.Dim())}
 }
 
-// scatter returns the root mean square norm of a gradient estimate's error that the rules assume. The error
+// scatter returns the root mean square norm of a gradient estimate's error that the settings assume. The error
 // comes from noise with standard deviation sigma per coordinate and from the random choice of records.
 // drift is the length of the path since the fresh estimate, times the smoothness L1.
-func (r *rules) scatter(p optimize.Problem, sigma, drift float64) float64 {
+func (r *settings) scatter(p optimize.Problem, sigma, drift float64) float64 {
 	G := p.Constants.Lipschitz
 	return math.Sqrt(float64(p.Dim())*sigma*sigma + G*(G+drift)/r.root)
 }
 
 // steps returns the largest number of steps that a run can make.
-func (r *rules) steps() int {
+func (r *settings) steps() int {
 	return min(r.rounds*(r.walk.items+r.walk.tau*r.walk.gamma), optimize.MostSteps)
 }
 
@@ -339,7 +339,7 @@ func (r *rules) steps() int {
 // least the records of a fresh estimate, and differences take the rest if no other sum follows. The products of an
 // escape are about the records of the last fresh estimate. A choice compares the first points of all escapes, the
 // last point and an average.
-func (r *rules) workload(p optimize.Problem) optimize.Workload {
+func (r *settings) workload(p optimize.Problem) optimize.Workload {
 	sums, escapes := float64(r.rounds), float64(r.rounds*r.walk.tau)
 	root, held := r.root/p.Records, r.held/p.Records
 	items := max(sums*float64(r.walk.items-1), 1)
@@ -351,7 +351,7 @@ func (r *rules) workload(p optimize.Problem) optimize.Workload {
 	return w
 }
 
-func (r *rules) words(p optimize.Problem) string {
+func (r *settings) words(p optimize.Problem) string {
 	s := fmt.Sprintf("%.3g of mu^2 to each item of up to %d prefix sums (%v) of up to %d items, their first of %.6g "+
 		"records",
 		r.item/(p.Mu*p.Mu), r.rounds, r.factorization, r.walk.items, r.root)
@@ -377,7 +377,7 @@ func (r *rules) words(p optimize.Problem) string {
 	return s
 }
 
-func (r *rules) output() string {
+func (r *settings) output() string {
 	if r.held > 0 {
 		return "selected by curvature and gradient among anchors, the last point and an average"
 	}

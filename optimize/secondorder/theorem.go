@@ -84,7 +84,7 @@ const mostItems = 1 << 12
 // byTheorem sets the parameters of Theorem 3.17 (Liu and Talwar 2025) for the smallest accuracy alpha
 // that the given number of records allows, found by bisection. It returns an error if no alpha up to
 // 1e6 times the Lipschitz constant is possible, or if the Hessian's Lipschitz constant is unknown.
-func (r *rules) byTheorem(p optimize.Problem, records float64, escapes bool) error {
+func (r *settings) byTheorem(p optimize.Problem, records float64, escapes bool) error {
 	const name = "second-order"
 	if !optimize.Positive(p.Constants.HessianLipschitz) {
 		return fmt.Errorf("optimize: %s: Lipschitz constant of the Hessian = %v: must be finite and > 0 for theorem", name,

@@ -106,6 +106,9 @@ def oracle_terms(m):
         ["tiny", "1.23e-04", "-", "1", ""],
     ]
     assert s.notes == ["coef: log-odds of ill.", "Words.", "Hashed columns have no coefficients: town, job."]
+    ends = [term("zero", 0.0, None), term("bound", -0.001, None), term("below", 0.000999, None)]
+    of_ends = m.summarize("Kind", "ill", REPORT, COEFFICIENTS | {"terms": ends}, SPENT)
+    assert [r[1] for r in of_ends.rows] == ["0.0000", "-0.0010", "9.99e-04"]
     plain = m.summarize("Kind", "ill", REPORT, COEFFICIENTS | {"noise": "estimated", "unit": "euros"}, SPENT)
     assert plain.columns == ["", "coef", "noise sd", "per"]
     classes = [dict(t, **{"class": c}) for t in COEFFICIENTS["terms"][:1] for c in "ab"]

@@ -25,7 +25,9 @@ vcov.dp_fit <- function(object, complete = TRUE, ...) {
   if (!identical(said$noise, "intervals") || is.null(said$covariance)) {
     refuse("vcov: the command states no covariance of the intervals: it is older than this package", "not_stated")
   }
-  at <- match(names, one_name(said$terms$term))
+  own <- said$terms$term
+  if (!is.null(said$terms$class)) own <- paste0(said$terms$class, ": ", own)
+  at <- match(names, one_name(own))
   given <- matrix(as.numeric(said$covariance), nrow(said$terms))[at, at]
   # The command's terms may have another unit (a doubling in place of one unit of log1p): intervals have that of the formula.
   unit <- optional(e$standard_error, n) / sqrt(diag(given))
@@ -37,6 +39,9 @@ vcov.dp_fit <- function(object, complete = TRUE, ...) {
 # The design matrix of the terms for rows, as the command scores them: a number beyond its bounds counts as the bound.
 design <- function(object, newdata) {
   e <- interval_terms(object, "design")
+  if (startsWith(object$loss, "softmax")) {
+    refuse("a fit of several classes has no design of one number a term: dp_contrast() says what follows from it", "not_stated")
+  }
   described <- object$described
   if (length(object$pairs) || !is.null(object$features) || any(vapply(described, function(d) !is.null(d$curve), NA))) {
     refuse("a fit with curves, interactions or effects has no design of one number a term: dp_contrast(), plot_curves() and predict(interval = \"confidence\") say what follows from it",

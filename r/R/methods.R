@@ -28,8 +28,8 @@ noise_text <- function(t) {
   out
 }
 
-# The intercept has one name everywhere.
-one_name <- function(term) ifelse(term %in% c("intercept", "(intercept)"), "(Intercept)", term)
+# The intercept has one name everywhere, also that of a class.
+one_name <- function(term) sub("(^|: )(intercept|[(]intercept[)])$", "\\1(Intercept)", term)
 
 coef.dp_fit <- function(object, complete = TRUE, ...) {
   no_more(...)

@@ -134,18 +134,13 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 	if err := Answers(e.loss, q); err != nil {
 		return Sum{}, err
 	}
-	if m := q.First().Metric(); q.Facts().Weighted && m.Dim() != e.Parameters() {
-		return Sum{}, fmt.Errorf("engine: metric of dimension %d: must have %d, one a feature of a row", m.Dim(),
-			e.Parameters())
+	if err := MetricFits(e.loss, q, e.layout.Dim(), e.Parameters()); err != nil {
+		return Sum{}, err
 	}
 	tiles := e.tiles(members)
 	if q.Facts().Metric {
-		m := q.First().Metric()
-		if err := MetricFits(e.loss, m, e.layout.Dim(), e.Parameters()); err != nil {
-			return Sum{}, err
-		}
 		var err error
-		if tiles.measured, err = e.lengths(ctx, m); err != nil {
+		if tiles.measured, err = e.lengths(ctx, q.First().Metric()); err != nil {
 			return Sum{}, err
 		}
 	}

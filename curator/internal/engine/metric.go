@@ -186,7 +186,7 @@ func exactDot(a, b []float64) float64 {
 // error if a block cannot be read.
 func (r *ruler) measure(ctx context.Context, blocks [][]float32, next *atomic.Int64, reader row.Reader,
 	l *row.Layout) error {
-	f := filled{writer: writer{layout: l}}
+	f := nonzeros{writer: writer{layout: l}}
 	turns := turnsOf(next, len(blocks), reader)
 	for ctx.Err() == nil {
 		i, ok := turns.take()
@@ -207,7 +207,7 @@ func (r *ruler) measure(ctx context.Context, blocks [][]float32, next *atomic.In
 }
 
 // lengths sets dst to the lengths ||R x||, rounded up, of the rows x of a tile.
-func (r *ruler) lengths(dst []float32, f *filled, b row.Block) {
+func (r *ruler) lengths(dst []float32, f *nonzeros, b row.Block) {
 	var squares [tileRows]float64
 	if r.diagonal != nil {
 		f.gather(b)

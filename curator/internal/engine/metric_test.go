@@ -64,7 +64,7 @@ func exactLength(m query.Metric, x []float32) *big.Float {
 }
 
 // numbers returns rows of d numbers as a tile. The rows start at x, stride float32s apart.
-func numbers(t testing.TB, x []float32, stride, d int) (*filled, row.Block) {
+func numbers(t testing.TB, x []float32, stride, d int) (*nonzeros, row.Block) {
 	t.Helper()
 	l, err := row.Dense(d)
 	if err != nil {
@@ -75,7 +75,7 @@ func numbers(t testing.TB, x []float32, stride, d int) (*filled, row.Block) {
 	for i := range n {
 		copy(b.Rows[i*l.Stride():], x[i*stride:][:d])
 	}
-	return &filled{writer: writer{layout: l}}, b
+	return &nonzeros{writer: writer{layout: l}}, b
 }
 
 // TestLengthsAreRoundedUp tests that no length in a metric is below the exact length. No length

@@ -8,9 +8,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// filled lists the nonzero features of a tile's rows. In most tables most features of a row are zero, and
+// nonzeros lists the nonzero features of a tile's rows. In most tables most features of a row are zero, and
 // zeros add nothing to sums of products.
-type filled struct {
+type nonzeros struct {
 	index []int32
 	value []float64
 	// rows is the number of rows. The features of row i that are yet to be processed have the indices
@@ -23,7 +23,7 @@ type filled struct {
 }
 
 // gather lists the nonzero features of the rows of a tile in f, in place of the former list.
-func (f *filled) gather(b row.Block) {
+func (f *nonzeros) gather(b row.Block) {
 	l := f.writer.layout
 	f.index, f.value, f.rows = f.index[:0], f.value[:0], len(b.Targets)
 	for i := range f.rows {
@@ -47,7 +47,7 @@ func (f *filled) gather(b row.Block) {
 
 // gatherCoded adds the nonzero features of one row with one-hot groups or hats (values of curves' basis functions), in
 // the order of features. first is the index of the row's first pair of nonzero hats in edges.
-func gatherCoded[C code](f *filled, l *row.Layout, x []float32, level float32, codes []C, edges row.Edges, first int) {
+func gatherCoded[C code](f *nonzeros, l *row.Layout, x []float32, level float32, codes []C, edges row.Edges, first int) {
 	for _, s := range l.Slots() {
 		switch {
 		case s.Group:
@@ -64,7 +64,7 @@ func gatherCoded[C code](f *filled, l *row.Layout, x []float32, level float32, c
 	}
 }
 
-func (f *filled) add(j int, v float32) {
+func (f *nonzeros) add(j int, v float32) {
 	if v != 0 {
 		f.index = append(f.index, int32(j))
 		f.value = append(f.value, float64(v))
@@ -74,7 +74,7 @@ func (f *filled) add(j int, v float32) {
 // from iterates over the rows whose next nonzero feature is j. For each of them it yields the row's index
 // in the tile and the row's remaining nonzero features, of which j is the first. It also removes feature j
 // from the remaining features. The caller must call from for every feature j, in increasing order of j.
-func (f *filled) from(j int) iter.Seq2[int, run] {
+func (f *nonzeros) from(j int) iter.Seq2[int, run] {
 	return func(yield func(int, run) bool) {
 		for i := range f.rows {
 			at, end := f.next[i], f.end[i]
@@ -98,7 +98,7 @@ type run struct {
 // dense lists the nonzero features of the rows of a tile in f, in place of the former list, and reports whether there
 // are so many of them that a loop over all features is faster than a loop over the listed features. Both loops have the
 // same result to the bit. If it reports true the list may be the former one, since counting is faster than listing.
-func (f *filled) dense(b row.Block) bool {
+func (f *nonzeros) dense(b row.Block) bool {
 	l := f.writer.layout
 	enough := func(n int) bool { return 3*n >= len(b.Targets)*l.Dim() }
 	n := len(b.Targets) * (l.Groups() + l.Edges())
@@ -256,7 +256,7 @@ func newBlock(whole []int, features int) *featureBlock {
 
 // of returns the features of row i of a tile that are not zero and in the block. They are valid until the next call
 // with f.
-func (b *featureBlock) of(f *filled, i int) run {
+func (b *featureBlock) of(f *nonzeros, i int) run {
 	if b == nil {
 		return run{}
 	}
@@ -296,7 +296,7 @@ func lostOf(d int, sum float64) float64 { return 2 * float64(2*d+4) * 0x1p-53 * 
 
 // diagonals adds to dst the squared lengths ||R x||^2 of a tile's rows x, for a matrix R that is zero off its diagonal
 // and a block. Terms are added in the order of the features, as they would be for the full matrix.
-func (r *ruler) diagonals(dst []float64, f *filled) {
+func (r *ruler) diagonals(dst []float64, f *nonzeros) {
 	for i := range dst {
 		in := r.block.of(f, i)
 		for at := f.next[i]; at < f.end[i]; at++ {

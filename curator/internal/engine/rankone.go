@@ -42,7 +42,7 @@ type pass struct {
 	absent float64
 	// filled lists the rows' nonzero features, for sums of products or of squares of features. It is nil if
 	// a record contributes multiples of its row, or numbers.
-	filled  *filled
+	filled  *nonzeros
 	block   *featureBlock // of a query about squares of features, if it has one
 	held    held
 	centred []float32 // rows of a tile minus a public point, for kinds about such rows
@@ -124,7 +124,7 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 		return
 	}
 	if facts.WithinRightAngle() {
-		p.filled = &filled{writer: p.writer}
+		p.filled = &nonzeros{writer: p.writer}
 		whole := terms[0].Whole()
 		p.acc = make([]int64, facts.SumDim(p.layout.Dim())+len(whole)*(len(whole)-1)/2)
 		p.block = newBlock(whole, p.layout.Dim())

@@ -191,15 +191,22 @@ func parted(l loss.Loss) bool {
 	return ok
 }
 
-// MetricFits returns an error unless the metric suits the loss l: it must have one dimension for each feature of a row.
-// For a loss with a score it must have one for each parameter, and zeros between features and other parameters.
-func MetricFits(l loss.Loss, m query.Metric, features, parameters int) error {
-	if !scored(l) {
+// MetricFits returns an error unless the metric of a question, if it has one, suits the loss l: it must have one dimension for
+// each feature of a row, which may be one of several of a record. For a loss with a score it must have one for each parameter,
+// and zeros between features and other parameters.
+func MetricFits(l loss.Loss, q query.Question, features, parameters int) error {
+	f, dim := q.Facts(), q.First().Metric().Dim()
+	switch {
+	case f.Weighted:
+		parameters /= max(loss.Count(l), 1)
+	case f.Metric && !scored(l):
 		parameters = features
+	case !f.Metric:
+		return nil
 	}
-	if m.Dim() != parameters {
+	if dim != parameters {
 		return fmt.Errorf("curator: question: metric of dimension %d: must have %d, one a feature or, for loss %s, a "+
-			"parameter", m.Dim(), parameters, l.Name())
+			"parameter", dim, parameters, l.Name())
 	}
 	return nil
 }

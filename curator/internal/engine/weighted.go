@@ -14,11 +14,14 @@ import (
 // are clipped to the term's limit. A record's contribution is therefore at most as long as the radius of the term's
 // clip ball, whatever the loss writes (docs/explanation/exactness.md, L5b).
 type weightedPass struct {
-	row    loss.RankOne
-	units  loss.Units // the loss of a unit; nil if a record is a row
-	parts  Parted     // the loss of ordered classes, in place of row; nil for others
-	packed targetpair.Rows
-	dim    int
+	row   loss.RankOne
+	units loss.Units // the loss of a unit; nil if a record is a row
+	parts Parted     // the loss of ordered classes, in place of row; nil for others
+	// several is a loss of several margins, in place of row; nil for others.
+	several loss.Margins
+	each    []float64
+	packed  targetpair.Rows
+	dim     int
 	// features is the number of features of a row of ordered classes, whose metric has further dimensions.
 	features int
 	term     *pointedTerm
@@ -52,6 +55,9 @@ func newWeightedPass(l loss.Loss, t *pointedTerm, features int) *weightedPass {
 		most = u.Rows()
 	} else if parts, ok := l.(Parted); ok {
 		p.parts, p.features, most = parts, features, p.dim-features+1
+	} else if p.several, ok = l.(loss.Margins); ok {
+		k := p.several.K()
+		p.each, most = make([]float64, k*k), k*k
 	} else {
 		p.row = l.(loss.RankOne)
 	}
@@ -64,11 +70,14 @@ func newWeightedPass(l loss.Loss, t *pointedTerm, features int) *weightedPass {
 			p.matrix[j*p.dim+k] = float64(float64(v) * m.Step())
 		}
 	}
-	p.sum, p.score = make([]float64, t.Kind().Facts().SumDim(p.dim)), make([]float64, p.dim)
+	p.sum, p.score = make([]float64, t.Kind().Facts().SumDim(len(p.w))), make([]float64, len(p.w))
 	for _, v := range []*[]float64{&p.margin, &p.scalar, &p.target, &p.given, &p.shown, &p.factor} {
 		*v = make([]float64, most)
 	}
 	p.rows = make([]float64, most*p.dim)
+	if p.several != nil {
+		p.rows = p.rows[:p.dim]
+	}
 	return p
 }
 
@@ -92,6 +101,9 @@ func (g *weightedPass) contribution(x []float32, y float64) bool {
 	clear(g.score)
 	if g.parts != nil {
 		return g.ofParts(x, y) && g.finish()
+	}
+	if g.several != nil {
+		return g.ofMargins(x[:g.dim], y) && g.finish()
 	}
 	n, share := 1, 1.
 	g.target[0] = y
@@ -306,6 +318,94 @@ func (g *weightedPass) bent(u float64, curvatures [3]float64, rows [3][]float64)
 	for i, row := range rows {
 		if row != nil {
 			addOuter(g.sum, float64(by*curvatures[i]), row)
+		}
+	}
+	return true
+}
+
+// ofMargins computes the contribution of a record of a loss of several margins. The weighted gradient is u s R x for each
+// entry of the vector of slopes s, whose length is clipped to the term's limit. It returns false if the record is faulty.
+func (g *weightedPass) ofMargins(x []float32, y float64) bool {
+	g.measure(0, x)
+	k, n, z := g.several.K(), 1, g.rows
+	bent := g.term.Kind() == query.WeightedCurvature
+	if bent {
+		n = k // the loss is asked for the products of its Hessian and each unit vector
+	}
+	given, shown, scalar := g.given[:n*k:n*k], g.shown[:n:n], g.scalar[:n*k:n*k]
+	clear(given)
+	clear(g.each)
+	for m := range k {
+		for j, v := range x {
+			given[m] += float64(float64(v) * g.w[m*len(x)+j])
+		}
+		g.each[m*k+m] = 1
+	}
+	for i := range n {
+		copy(given[i*k:], given[:k])
+		shown[i] = y
+	}
+	forget(scalar)
+	if bent {
+		g.several.CurvaturesAlong(scalar, given, g.each, shown)
+		return g.coupled(scalar, z, k)
+	}
+	g.several.Slopes(scalar, given, shown)
+	if !clip(scalar, g.term.Slope()) {
+		return false
+	}
+	for m, s := range scalar {
+		c := float64(s * g.factor[0])
+		for j, v := range z {
+			g.score[m*len(z)+j] = float64(c * v)
+		}
+	}
+	return true
+}
+
+// coupled adds L (x) z z' to the sum, the Kronecker product, for the k x k matrix L = sum_(i<j) c_ij (e_i - e_j)(e_i - e_j)'
+// with c_ij = max(0, -a_ij). L is positive semidefinite whatever a is. It is scaled down where its Frobenius norm is above the
+// term's limit. coupled writes over a, and returns false if a number of it is not finite.
+func (g *weightedPass) coupled(a, z []float64, k int) bool {
+	for i := range k {
+		for j := range k {
+			if !sound(a[i*k+j]) {
+				return false
+			}
+		}
+		a[i*k+i] = 0
+	}
+	for i := range k {
+		for j := i + 1; j < k; j++ {
+			c := max(0, -a[i*k+j])
+			a[i*k+j] = -c
+			a[j*k+i] = -c
+			a[i*k+i] += c
+			a[j*k+j] += c
+		}
+	}
+	n := math.Sqrt(squares(a[:k*k], 0))
+	if !sound(n) {
+		return false
+	}
+	by := 1.
+	if most := g.term.Slope(); n > most {
+		by = most / n
+	}
+	sum, d := g.sum, len(z)
+	for i := range k {
+		for p, first := range z {
+			for j := i; j < k; j++ {
+				from, c := 0, float64(float64(by*a[i*k+j])*float64(first*math.Sqrt2))
+				if j == i {
+					sum[0] = float64(float64(by*a[i*k+i]) * float64(first*first))
+					from, sum = p+1, sum[1:]
+				}
+				for q, v := range z[from:] {
+					sum[q] = float64(c * v)
+				}
+				sum = sum[d-from:]
+			}
 		}
 	}
 	return true

@@ -59,7 +59,7 @@ func newCells(s, width uint) *cells {
 
 // cell draws the number j of the cell of width 2^-s that contains a normal's magnitude, with
 // probability proportional to exp(-(j/2^s)^2/2).
-func (f *flips) cell() uint64 {
+func (f *randomBits) cell() uint64 {
 	c := f.cells
 	u := f.digit()
 	j := int(c.guide[u>>c.drop])
@@ -76,7 +76,7 @@ func (f *flips) cell() uint64 {
 
 // settle draws further digits of the uniform number U, whose first digit is u, until they decide the
 // cell: the smallest j with U < F(j) for the distribution function F of the cells' numbers.
-func (f *flips) settle(u uint64) uint64 {
+func (f *randomBits) settle(u uint64) uint64 {
 	digits, scratch := new(big.Int).SetUint64(u), new(big.Int)
 	for n := f.width; ; {
 		b := f.cells.bounds(n)

@@ -59,7 +59,7 @@ func newCoarse(s, width uint) *cells {
 // enumerate draws once for every script of up to depth digits, as the leaves of a tree. It returns
 // the exact probability of each outcome that a script decides, and the probability of all scripts
 // that decide none. The probabilities are sums of multiples of 2^-(width*depth), exact in float64.
-func enumerate[T comparable](c *cells, depth int, draw func(*flips) T) (mass map[T]float64, undecided float64) {
+func enumerate[T comparable](c *cells, depth int, draw func(*randomBits) T) (mass map[T]float64, undecided float64) {
 	mass = make(map[T]float64)
 	width := c.width
 	after := coin.Simulated(seed(61))
@@ -122,7 +122,7 @@ func (s shape) String() string { return fmt.Sprintf("width %d depth %d", s.width
 func TestOneInExactly(t *testing.T) {
 	for _, s := range []shape{{1, 16}, {2, 8}, {3, 5}} {
 		for _, m := range []uint64{1, 2, 3, 4, 5, 6, 7, 8, 12, 30, 31, 32, 33, 1000, 1 << 40} {
-			mass, undecided := enumerate(coarse(0, s.width), s.depth, func(f *flips) bool { return f.oneIn(m) })
+			mass, undecided := enumerate(coarse(0, s.width), s.depth, func(f *randomBits) bool { return f.oneIn(m) })
 			checkMass(t, fmt.Sprintf("1/%d, %v", m, s), mass[true], undecided, 1/float64(m), 0x1p-14)
 		}
 	}
@@ -130,7 +130,7 @@ func TestOneInExactly(t *testing.T) {
 
 func TestPlaceExactly(t *testing.T) {
 	for _, s := range []shape{{1, 12}, {2, 7}, {3, 5}} {
-		mass, undecided := enumerate(coarse(0, s.width), s.depth, func(f *flips) uint { return f.place() })
+		mass, undecided := enumerate(coarse(0, s.width), s.depth, func(f *randomBits) uint { return f.place() })
 		for i := range uint(10) {
 			if mass[i] != math.Ldexp(1, -int(i)-1) {
 				t.Errorf("%v: place %d has probability %v", s, i, mass[i])
@@ -146,7 +146,7 @@ func TestFewExactly(t *testing.T) {
 	for _, s := range []shape{{1, 8}, {2, 6}, {3, 5}, {5, 4}} {
 		// The second draw follows a draw that leaves few bits, which it discards.
 		for n := range uint(5) {
-			mass, undecided := enumerate(coarse(0, s.width), s.depth, func(f *flips) uint64 {
+			mass, undecided := enumerate(coarse(0, s.width), s.depth, func(f *randomBits) uint64 {
 				f.few(2)
 				return f.few(n)
 			})
@@ -160,7 +160,7 @@ func TestFewExactly(t *testing.T) {
 			}
 		}
 		for _, m := range []uint64{1, 2, 3, 5} {
-			mass, undecided := enumerate(coarse(0, s.width), s.depth, func(f *flips) uint64 { return f.upTo(m, 1) })
+			mass, undecided := enumerate(coarse(0, s.width), s.depth, func(f *randomBits) uint64 { return f.upTo(m, 1) })
 			for v := range 2 * m {
 				checkMass(t, fmt.Sprintf("upTo(%d, 1) = %d, %v", m, v, s), mass[v], undecided, 1/float64(2*m), .5)
 			}
@@ -188,7 +188,7 @@ func TestCellsExactly(t *testing.T) {
 	for _, s := range []uint{0, 1, 2, fineness} {
 		p := shares(s)
 		for _, sh := range []shape{{1, 12}, {2, 6}, {3, 4}, {5, 3}} {
-			mass, undecided := enumerate(coarse(s, sh.width), sh.depth, func(f *flips) uint64 { return f.cell() })
+			mass, undecided := enumerate(coarse(s, sh.width), sh.depth, func(f *randomBits) uint64 { return f.cell() })
 			for j := range uint64(10) {
 				checkMass(t, fmt.Sprintf("cell %d of width 2^-%d, %v", j, s, sh), mass[j], undecided, p[j], .15)
 			}
@@ -244,7 +244,7 @@ func TestRunExactly(t *testing.T) {
 		for s := range uint(2) {
 			for j := range uint64(3) {
 				m := 1 + j>>(2*s)
-				mass, undecided := enumerate(coarse(s, sh.width), sh.depth, func(f *flips) bool {
+				mass, undecided := enumerate(coarse(s, sh.width), sh.depth, func(f *randomBits) bool {
 					x := f.fraction()
 					return f.run(j, m, &x)
 				})
@@ -272,12 +272,12 @@ func TestRunGivenFractionExactly(t *testing.T) {
 		for _, i := range []uint64{0, 1, 3, 6, 7} {
 			e := exponent(c.s, c.j, float64(i)/8)
 			name := fmt.Sprintf("(%d, %d/8) of width 2^-%d", c.j, i, c.s)
-			mass, undecided := enumerate(coarse(c.s, width), depth, func(f *flips) bool {
+			mass, undecided := enumerate(coarse(c.s, width), depth, func(f *randomBits) bool {
 				x := settled(i)
 				return f.run(c.j, c.m, &x)
 			})
 			checkMass(t, "B"+name, mass[true], undecided, math.Exp(-e/float64(c.m)), .3)
-			mass, undecided = enumerate(coarse(c.s, width), depth, func(f *flips) bool {
+			mass, undecided = enumerate(coarse(c.s, width), depth, func(f *randomBits) bool {
 				x := settled(i)
 				return f.accept(c.j, &x)
 			})
@@ -320,7 +320,7 @@ func TestTrialExactly(t *testing.T) {
 	}
 	for _, sh := range []shape{{1, depth}, {2, depth / 2}, {3, depth / 3}} {
 		for s := range uint(2) {
-			mass, undecided := enumerate(coarse(s, sh.width), sh.depth, func(f *flips) outcome {
+			mass, undecided := enumerate(coarse(s, sh.width), sh.depth, func(f *randomBits) outcome {
 				j, x, ok := f.trial()
 				if !ok {
 					return outcome{}
@@ -348,7 +348,7 @@ func TestRoundExactly(t *testing.T) {
 		for n := range uint64(3 << s) {
 			for j := range uint64(64) {
 				for k := range uint(5) {
-					mass, undecided := enumerate(coarse(s, sh.width), 1, func(f *flips) int64 {
+					mass, undecided := enumerate(coarse(s, sh.width), 1, func(f *randomBits) int64 {
 						x := fraction{head: j >> (6 - sh.width)}
 						for i := 2; i <= sh.depth; i++ {
 							x.tail = append(x.tail, j>>(6-uint(i)*sh.width)&(1<<sh.width-1))

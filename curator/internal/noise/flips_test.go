@@ -25,7 +25,7 @@ func TestReciprocals(t *testing.T) {
 	}
 }
 
-// model stores every bit separately. It does bit by bit what flips does with shifts and an end
+// model stores every bit separately. It does bit by bit what randomBits does with shifts and an end
 // mark, and draws words from the same source in the same order.
 type model struct {
 	src   source

@@ -69,10 +69,10 @@ type fraction struct {
 }
 
 // fraction returns a new uniform number in (0, 1), of which only the first digit is drawn.
-func (f *flips) fraction() fraction { return fraction{head: f.digit()} }
+func (f *randomBits) fraction() fraction { return fraction{head: f.digit()} }
 
 // digitOf returns digit i of x, counted from 0.
-func (f *flips) digitOf(x *fraction, i uint) uint64 {
+func (f *randomBits) digitOf(x *fraction, i uint) uint64 {
 	if i == 0 {
 		return x.head
 	}
@@ -84,7 +84,7 @@ func (f *flips) digitOf(x *fraction, i uint) uint64 {
 
 // below returns true with probability x. It returns the bit of x at a random place, which is 1 with
 // probability x (see oneIn). No further uniform number is compared with x.
-func (f *flips) below(x *fraction) bool {
+func (f *randomBits) below(x *fraction) bool {
 	i := f.place()
 	d := x.head
 	if i >= f.width {
@@ -95,7 +95,7 @@ func (f *flips) below(x *fraction) bool {
 }
 
 // leading returns the first n bits of x as an integer, floor(2^n x), for 0 < n <= 64.
-func (f *flips) leading(x *fraction, n uint) uint64 {
+func (f *randomBits) leading(x *fraction, n uint) uint64 {
 	if n <= f.width {
 		return x.head >> (f.width - n)
 	}
@@ -129,7 +129,7 @@ func (f *flips) leading(x *fraction, n uint) uint64 {
 // accept is step N4 of Karney's algorithm N (2016): it returns true with probability exp(-x(2j+x) a), a = 2^-(2s+1). It
 // makes m independent runs, each of which succeeds with probability exp(-p), p = x(2j+x) a/m, and returns true if all
 // succeed. m is the smallest integer with (2j+x) a < m for all x in (0, 1); it is 1 for j below 2^(2s).
-func (f *flips) accept(j uint64, x *fraction) bool {
+func (f *randomBits) accept(j uint64, x *fraction) bool {
 	m := 1 + j>>(2*f.cells.s)
 	for range m {
 		if !f.run(j, m, x) {
@@ -147,7 +147,7 @@ func (f *flips) accept(j uint64, x *fraction) bool {
 //	1 - p + p^2/2! - ... = exp(-p).
 //
 // In this case run returns true.
-func (f *flips) run(j, m uint64, x *fraction) bool {
+func (f *randomBits) run(j, m uint64, x *fraction) bool {
 	i := uint64(1)
 	for f.slope(j, m, x) && f.below(x) && (i == 1 || f.oneIn(i)) {
 		i++
@@ -158,14 +158,14 @@ func (f *flips) run(j, m uint64, x *fraction) bool {
 // slope returns true with probability (2j+x) a/m, a = 2^-(2s+1). It draws a uniform integer below m/a
 // and returns true if the integer is below 2j, or if it is 2j and a Bernoulli draw with probability x
 // is true. It replaces the selector C(2n+2) of Karney (2016).
-func (f *flips) slope(j, m uint64, x *fraction) bool {
+func (f *randomBits) slope(j, m uint64, x *fraction) bool {
 	v := f.upTo(m, 2*f.cells.s+1)
 	return v <= 2*j && (v < 2*j || f.below(x))
 }
 
 // trial makes one attempt at drawing the magnitude (j + x)/2^s of a standard normal, and reports
 // whether the rejection method accepts it.
-func (f *flips) trial() (j uint64, x fraction, ok bool) {
+func (f *randomBits) trial() (j uint64, x fraction, ok bool) {
 	j = f.cell()     // N1, N2
 	x = f.fraction() // N3
 	ok = f.accept(j, &x)
@@ -175,7 +175,7 @@ func (f *flips) trial() (j uint64, x fraction, ok bool) {
 // round rounds an accepted magnitude (j + x)/2^s to the nearest multiple of 2^-k, counted in units of
 // 2^-k, and gives it a random sign, 0 <= k <= MaxBits. The bits of x that the trial has read are used
 // again; further bits of x are drawn.
-func (f *flips) round(j uint64, x *fraction, k uint) int64 {
+func (f *randomBits) round(j uint64, x *fraction, k uint) int64 {
 	var m uint64 // N5: floor((floor(2 M) + 1)/2) for the magnitude M in units of 2^-k
 	if s := f.cells.s; k >= s {
 		m = j<<(k-s) + (f.leading(x, k+1-s)+1)>>1
@@ -187,7 +187,7 @@ func (f *flips) round(j uint64, x *fraction, k uint) int64 {
 }
 
 // normal returns a standard normal times 2^k, rounded to the nearest integer, 0 <= k <= MaxBits.
-func (f *flips) normal(k uint) int64 {
+func (f *randomBits) normal(k uint) int64 {
 	for {
 		if j, x, ok := f.trial(); ok {
 			return f.round(j, &x, k)

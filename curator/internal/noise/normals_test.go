@@ -10,7 +10,7 @@ import (
 
 func seed(b byte) [32]byte { return [32]byte{0: b, 31: 0xa5} }
 
-func sampler(b byte, s, width, ask uint) *flips {
+func sampler(b byte, s, width, ask uint) *randomBits {
 	return newFlips(coin.Simulated(seed(b)), coarse(s, width), ask)
 }
 

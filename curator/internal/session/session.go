@@ -317,10 +317,7 @@ func (s *Session) pointed(q query.Question) error {
 	if q.PointDim() != want {
 		return fmt.Errorf("curator: question: point has %d coordinates: must have %d, one a %s", q.PointDim(), want, each)
 	}
-	if q.Facts().Metric {
-		return engine.MetricFits(s.engine().Loss(), q.First().Metric(), s.Dim(), s.parameters())
-	}
-	return nil
+	return engine.MetricFits(s.engine().Loss(), q, s.Dim(), s.parameters())
 }
 
 // rowsOf returns the row numbers of a cohort. For all records it returns nil. For an empty cohort

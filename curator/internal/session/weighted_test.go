@@ -41,6 +41,9 @@ func weighed(l loss.Loss, t query.Term, x []float32, y float64) []float64 {
 	if parted, ok := l.(engine.Parted); ok {
 		return weighedParts(parted, t, x, y)
 	}
+	if several, ok := l.(loss.Margins); ok {
+		return weighedMargins(several, t, x, y)
+	}
 	d := t.Metric().Dim()
 	score, pairs := make([]float64, d), make([]float64, d*(d+1)/2)
 	for i, x := range xs {
@@ -121,6 +124,52 @@ func weighedParts(l engine.Parted, t query.Term, x []float32, y float64) []float
 		pairs = plus(pairs, short*short*c, svec(1, long))
 	}
 	return plus(make([]float64, len(pairs)), min(1, t.Ball().Radius/max(trace, 1e-300)), pairs)
+}
+
+// weighedMargins is weighed for several margins. The curvature is a sum over pairs of margins of c (e_i - e_j)(e_i - e_j)'
+// and the row's outer product, with c minus the second derivative in both, if that is above 0.
+func weighedMargins(l loss.Margins, t query.Term, x []float32, y float64) []float64 {
+	k, d := l.K(), len(x)
+	long := times(t.Metric(), x)
+	short := min(1, t.Reach()/max(euclid(long), 1e-300))
+	s := slopesAt(l, t.Point(), x, y)
+	if n := euclid(s); t.Kind() != query.WeightedCurvature && (math.IsNaN(n) || math.IsInf(n, 0)) {
+		return nil
+	}
+	s = plus(make([]float64, k), min(1, t.Slope()/max(euclid(s), 1e-300)), s)
+	score := make([]float64, 0, k*d)
+	for _, v := range s {
+		score = append(score, plus(make([]float64, d), v*short*short, long)...)
+	}
+	switch t.Kind() {
+	case query.WeightedGradient:
+		return score
+	case query.ScoreMoment:
+		return svec(1, score)
+	}
+	pairs, square := make([]float64, k*d*(k*d+1)/2), make([]float64, k*k)
+	z := loss.MarginsAt(t.Point(), x)
+	for i := range k {
+		one, column := make([]float64, k), make([]float64, k)
+		one[i] = 1
+		l.CurvaturesAlong(column, z, one, []float64{y})
+		for j, c := range column {
+			if math.IsNaN(c) || math.IsInf(c, 0) {
+				return nil
+			}
+			if c = max(0, -c); j > i && c > 0 {
+				apart := make([]float64, k*d)
+				copy(apart[i*d:], plus(make([]float64, d), short, long))
+				copy(apart[j*d:], plus(make([]float64, d), -short, long))
+				pairs = plus(pairs, c, svec(1, apart))
+				square[i*k+j] -= c
+				square[j*k+i] -= c
+				square[i*k+i] += c
+				square[j*k+j] += c
+			}
+		}
+	}
+	return plus(make([]float64, len(pairs)), min(1, t.Slope()/max(euclid(square), 1e-300)), pairs)
 }
 
 // TestWeightedKindsOfUnits tests units with one row and several, whose rows are weighted as a mean

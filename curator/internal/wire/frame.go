@@ -185,7 +185,7 @@ type link struct {
 	next    uint64
 	waiting map[uint64]chan []byte
 	gone    bool
-	form    *form // what the worker computes features by; nil: as it began
+	form    *rowForm // what the worker computes features by; nil: as it began
 
 	order sync.Mutex // held while a query is sent
 	text  uint64     // the number of the last query that was sent; 0: none
@@ -225,7 +225,7 @@ func (l *link) listen() {
 
 // refined makes the worker compute features in the given form, unless it does so already. Errors are those of ask,
 // or the worker's.
-func (l *link) refined(ctx context.Context, f *form) error {
+func (l *link) refined(ctx context.Context, f *rowForm) error {
 	l.mu.Lock()
 	done := f.configuration == nil || l.form == f
 	l.mu.Unlock()

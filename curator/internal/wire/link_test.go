@@ -81,7 +81,7 @@ func answering(t *testing.T, dim func(configuration string) int64) (*link, <-cha
 func TestRefinedDimension(t *testing.T) {
 	for dim, want := range map[int64]error{3: nil, 4: errDim} {
 		l, told := answering(t, func(string) int64 { return dim })
-		refined := &form{configuration: []byte("{}"), dim: 3}
+		refined := &rowForm{configuration: []byte("{}"), dim: 3}
 		for range 2 {
 			if err := l.refined(context.Background(), refined); err != want {
 				t.Errorf("%d features of 3: %v: must be %v", dim, err, want)
@@ -100,7 +100,7 @@ func TestARefusedFormIsNoAnswer(t *testing.T) {
 		for _, cancelled := range []bool{false, true} {
 			l, _ := answering(t, func(string) int64 { return dim })
 			s := &Shards{config: Config{Patience: time.Minute}, broken: make(chan struct{})}
-			s.form.Store(&form{configuration: []byte("{}"), dim: 3})
+			s.form.Store(&rowForm{configuration: []byte("{}"), dim: 3})
 			p := &part{links: []*link{l}, changed: make(chan struct{})}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -120,7 +120,7 @@ func TestARefusedFormIsNoAnswer(t *testing.T) {
 // TestEveryFormIsTold tests that a worker that has answered about rows of one form is told each form that follows,
 // that of before included, once each.
 func TestEveryFormIsTold(t *testing.T) {
-	forms := []*form{{configuration: []byte("a"), dim: 1}, {configuration: []byte("b"), dim: 2}, {configuration: []byte("a"), dim: 1}}
+	forms := []*rowForm{{configuration: []byte("a"), dim: 1}, {configuration: []byte("b"), dim: 2}, {configuration: []byte("a"), dim: 1}}
 	l, told := answering(t, func(text string) int64 { return int64(text[0]-'a') + 1 })
 	for i, f := range forms {
 		for range 3 { // before each question
@@ -147,7 +147,7 @@ func TestALostWorkerIsToldOnce(t *testing.T) {
 		var told []Event
 		s := &Shards{config: Config{Patience: time.Millisecond, Told: func(e Event) { told = append(told, e) }},
 			broken: make(chan struct{})}
-		s.form.Store(new(form))
+		s.form.Store(new(rowForm))
 		l := newLink(newConn(near))
 		p := &part{number: 4, links: []*link{l}, changed: make(chan struct{})}
 		want := 1
@@ -184,7 +184,7 @@ func TestReadyIsToldFirst(t *testing.T) {
 	near, far := net.Pipe()
 	far.Close()
 	l := newLink(newConn(near))
-	if err := s.add(p, l, holds{rows: 5, dim: 3}); err != nil || len(p.links) != 1 {
+	if err := s.add(p, l, readyMessage{rows: 5, dim: 3}); err != nil || len(p.links) != 1 {
 		t.Fatalf("%d links, %v", len(p.links), err)
 	}
 	s.lose(p, l)

@@ -6,7 +6,25 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/internal/codec"
 )
+
+// sent returns the bytes by which members of n rows are sent.
+func sent(members []int32, n int, ordered bool) []byte {
+	var c codec.Codec
+	codeMembers(&c, &members, n, ordered)
+	return c.B
+}
+
+// received returns the members at the beginning of b, and what follows them.
+func received(b []byte, n int) (members []int32, rest []byte, err error) {
+	c := codec.Codec{B: b, Reads: true}
+	if codeMembers(&c, &members, n, false); c.Bad {
+		return nil, nil, errMessage
+	}
+	return members, c.B, nil
+}
 
 // TestMembersTravel tests that members arrive as they were sent: in their order for a pass and in
 // increasing order for a sum, however many there are and however often a row is repeated.
@@ -28,7 +46,7 @@ func TestMembersTravel(t *testing.T) {
 			}
 			for _, ordered := range []bool{false, true} {
 				was := slices.Clone(members)
-				b := appendMembers(nil, members, n, ordered)
+				b := sent(members, n, ordered)
 				if !slices.Equal(members, was) {
 					t.Fatal("sending changes the members")
 				}
@@ -36,19 +54,19 @@ func TestMembersTravel(t *testing.T) {
 				if !ordered {
 					slices.Sort(want)
 				}
-				got, rest, err := readMembers(append(b, 7), n)
+				got, rest, err := received(append(b, 7), n)
 				if err != nil || got == nil || !slices.Equal(got, want) || !bytes.Equal(rest, []byte{7}) {
 					t.Errorf("%d members of %d rows: %v, %v, %v", count, n, got, rest, err)
 				}
 				for i := range b {
-					if _, _, err := readMembers(b[:i], n); err == nil {
+					if _, _, err := received(b[:i], n); err == nil {
 						t.Errorf("%d members of %d rows: the first %d bytes are read", count, n, i)
 					}
 				}
 			}
 		}
 	}
-	if got, rest, err := readMembers(appendMembers(nil, nil, 9, false), 9); got != nil || len(rest) > 0 || err != nil {
+	if got, rest, err := received(sent(nil, 9, false), 9); got != nil || len(rest) > 0 || err != nil {
 		t.Errorf("all rows: %v, %v, %v", got, rest, err)
 	}
 }
@@ -63,7 +81,7 @@ func TestMembersAreShort(t *testing.T) {
 		for i, p := range r.Perm(n)[:count] {
 			members[i] = int32(p)
 		}
-		if got := len(appendMembers(nil, members, n, false)); got > n/8+8 || got > 2*count+8 {
+		if got := len(sent(members, n, false)); got > n/8+8 || got > 2*count+8 {
 			t.Errorf("%d members of %d rows take %d bytes", count, n, got)
 		}
 	}
@@ -112,7 +130,7 @@ func TestBytesOfSamples(t *testing.T) {
 	const n = 1_000_000
 	r := rand.New(rand.NewPCG(9, 9))
 	for _, q := range []float64{.005, .01, .04, .1, .2, .5} {
-		got, want := len(appendMembers(nil, sampled(r, n, q), n, false)), min(q*n*(1+math.Pow(1-q, 127)), n/8)
+		got, want := len(sent(sampled(r, n, q), n, false)), min(q*n*(1+math.Pow(1-q, 127)), n/8)
 		if math.Abs(float64(got)/want-1) > .02 {
 			t.Errorf("q = %v: %d bytes: must be about %.0f", q, got, want)
 		}
@@ -125,7 +143,7 @@ func BenchmarkMembers(b *testing.B) {
 	members := sampled(rand.New(rand.NewPCG(9, 9)), n, .04)
 	size := 0
 	for b.Loop() {
-		size = len(appendMembers(nil, members, n, false))
+		size = len(sent(members, n, false))
 	}
 	b.ReportMetric(float64(size), "bytes")
 	b.ReportMetric(float64(size)/float64(len(members)), "bytes/member")

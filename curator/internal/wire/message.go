@@ -10,6 +10,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/internal/codec"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -33,27 +34,44 @@ type Digest [32]byte
 // mostPartitions bounds the number of partitions of a table.
 const mostPartitions = 1 << 20
 
-func (h Hello) body() []byte {
-	b := append([]byte("stillpoint shard"), protocol)
-	b = binary.AppendUvarint(b, uint64(h.Partition))
-	b = binary.AppendUvarint(b, uint64(h.Attempt))
-	return append(b, h.Version...)
+// message is a message's body, of which code describes each field in its order.
+type message interface{ code(*codec.Codec) error }
+
+func written(m message) []byte {
+	var c codec.Codec
+	_ = m.code(&c) // only what is read has faults
+	return c.B
 }
 
-func readHello(b []byte) (h Hello, err error) {
-	r := reader{b: b}
-	if string(r.take(16)) != "stillpoint shard" {
-		return h, errMessage
+// read returns the message whose body is b. It returns errMessage if the body is malformed.
+func read[M any, P interface {
+	*M
+	message
+}](b []byte) (m M, err error) {
+	c := codec.Codec{B: b, Reads: true}
+	if err = P(&m).code(&c); err == nil && c.Bad {
+		err = errMessage
 	}
-	if p := r.take(1); len(p) == 1 && p[0] != protocol {
-		return h, errors.New("wire: protocol: must be the same on both sides: use the same version of stillpoint")
+	return m, err
+}
+
+// greeting is the beginning of the message hello.
+const greeting = "stillpoint shard"
+
+func (h Hello) body() []byte { return written(&h) }
+
+func (h *Hello) code(c *codec.Codec) error {
+	begin, version, name := []byte(greeting), byte(protocol), []byte(h.Version)
+	c.Bytes(begin)
+	if c.Byte(&version); string(begin) == greeting && !c.Bad && version != protocol {
+		return errors.New("wire: protocol: must be the same on both sides: use the same version of stillpoint")
 	}
-	h.Partition, h.Attempt = r.count(mostPartitions), r.count(math.MaxInt32)
-	h.Version = string(r.b)
-	if r.bad || len(h.Version) > 200 {
-		return Hello{}, errMessage
-	}
-	return h, nil
+	c.Count(&h.Partition, mostPartitions)
+	c.Count(&h.Attempt, math.MaxInt32)
+	c.Rest(&name)
+	h.Version = string(name)
+	c.Bad = c.Bad || string(begin) != greeting || len(name) > 200
+	return nil
 }
 
 // setup is the body of the message configure, by which a session sends a worker its task.
@@ -63,42 +81,32 @@ type setup struct {
 	blob    []byte
 }
 
-func (s setup) body() []byte {
-	b := binary.AppendUvarint(nil, uint64(s.silence/time.Millisecond))
-	return append(append(b, s.key[:]...), s.blob...)
+func (s setup) body() []byte { return written(&s) }
+
+func (s *setup) code(c *codec.Codec) error {
+	milliseconds := int(s.silence / time.Millisecond)
+	c.Count(&milliseconds, math.MaxInt32)
+	c.Bytes(s.key[:])
+	c.Rest(&s.blob)
+	s.silence = time.Duration(milliseconds) * time.Millisecond
+	c.Bad = c.Bad || milliseconds < 1
+	return nil
 }
 
-func readSetup(b []byte) (s setup, err error) {
-	r := reader{b: b}
-	s.silence = time.Duration(r.count(math.MaxInt32)) * time.Millisecond
-	copy(s.key[:], r.take(32))
-	s.blob = r.b
-	if r.bad || s.silence < time.Millisecond {
-		return setup{}, errMessage
-	}
-	return s, nil
-}
-
-// holds is the body of the message ready, by which a worker reports that it holds its rows.
-type holds struct {
+// readyMessage is the body of the message ready, by which a worker reports that it holds its rows.
+type readyMessage struct {
 	rows, dim int
 	digest    Digest
 }
 
-func (h holds) body() []byte {
-	b := binary.AppendUvarint(nil, uint64(h.rows))
-	b = binary.AppendUvarint(b, uint64(h.dim))
-	return append(b, h.digest[:]...)
-}
+func (h readyMessage) body() []byte { return written(&h) }
 
-func readHolds(b []byte) (h holds, err error) {
-	r := reader{b: b}
-	h.rows, h.dim = r.count(math.MaxInt32), r.count(math.MaxInt32)
-	copy(h.digest[:], r.take(32))
-	if r.bad || len(r.b) > 0 {
-		return holds{}, errMessage
-	}
-	return h, nil
+func (h *readyMessage) code(c *codec.Codec) error {
+	c.Count(&h.rows, math.MaxInt32)
+	c.Count(&h.dim, math.MaxInt32)
+	c.Bytes(h.digest[:])
+	c.End()
+	return nil
 }
 
 // request is the body of the message ask, by which a session sends a query to a worker.
@@ -138,48 +146,40 @@ const (
 // body returns the message's body without the query's number, which the caller puts before it, and without encoded,
 // which comes last. A query that is sent again gets another number.
 func (q request) body(rows int) []byte {
-	b := []byte{q.what}
-	switch q.what {
-	case asksTags:
-		b = binary.AppendUvarint(b, uint64(q.from))
-		return binary.AppendUvarint(b, uint64(q.count))
-	case asksRefined:
-		return b
-	case asksHold, asksMerge, asksGive:
-		b = append(binary.LittleEndian.AppendUint64(b, q.id), q.seed[:]...)
-		if q.what != asksHold {
-			return b
-		}
-	}
-	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(q.scale))
-	return appendMembers(b, q.members, rows, q.what == asksPass)
+	var c codec.Codec
+	q.code(&c, rows)
+	return c.B
 }
 
 func readRequest(b []byte, rows int) (q request, err error) {
-	r := reader{b: b}
-	if what := r.take(1); what != nil {
-		q.what = what[0]
-	}
-	if q.what == asksTags {
-		q.from, q.count = r.count(rows), r.count(rows)
-		if r.bad || len(r.b) > 0 || q.count > rows-q.from {
-			return request{}, errMessage
-		}
-		return q, nil
-	}
-	if q.what >= asksHold && q.what < asksRest {
-		q.id = r.uint64()
-		copy(q.seed[:], r.take(32))
-	}
-	if q.encoded = r.b; !r.bad && (q.what == asksRefined || q.what == asksMerge || q.what == asksGive) {
-		return q, nil
-	}
-	q.scale = math.Float64frombits(r.uint64())
-	if r.bad || q.what >= asksRest {
+	c := codec.Codec{B: b, Reads: true}
+	q.code(&c, rows)
+	if c.Bad || q.what >= asksRest {
 		return request{}, errMessage
 	}
-	q.members, q.encoded, err = readMembers(r.b, rows)
-	return q, err
+	return q, nil
+}
+
+// code describes a request to a worker with some number of rows. encoded is read, and not written.
+func (q *request) code(c *codec.Codec, rows int) {
+	switch c.Byte(&q.what); q.what {
+	case asksTags:
+		c.Count(&q.from, rows)
+		c.Count(&q.count, rows)
+		c.End()
+		c.Bad = c.Bad || q.count > rows-q.from
+		return
+	case asksHold, asksMerge, asksGive:
+		c.Uint64(&q.id)
+		c.Bytes(q.seed[:])
+	}
+	if q.what != asksRefined && q.what != asksMerge && q.what != asksGive {
+		c.Float(&q.scale)
+		codeMembers(c, &q.members, rows, q.what == asksPass)
+	}
+	if c.Reads {
+		q.encoded = c.B
+	}
 }
 
 // answered computes the worker's answer to a request: tags of units, the average of a pass of SGD, or the
@@ -287,39 +287,6 @@ func readNumber(b []byte) (id uint64, rest []byte, err error) {
 	return binary.LittleEndian.Uint64(b), b[8:], nil
 }
 
-// reader reads values from b. bad is true after b was too short or contained too large a number.
-type reader struct {
-	b   []byte
-	bad bool
-}
-
-func (r *reader) take(n int) []byte {
-	if r.bad || n > len(r.b) {
-		r.bad = true
-		return nil
-	}
-	taken := r.b[:n]
-	r.b = r.b[n:]
-	return taken
-}
-
-func (r *reader) uint64() uint64 {
-	if b := r.take(8); b != nil {
-		return binary.LittleEndian.Uint64(b)
-	}
-	return 0
-}
-
-func (r *reader) count(most int) int {
-	v, n := binary.Uvarint(r.b)
-	if r.bad || n <= 0 || v > uint64(most) {
-		r.bad = true
-		return 0
-	}
-	r.b = r.b[n:]
-	return int(v)
-}
-
 // These are the forms in which members, the row numbers of a query, are sent. For sums, which do not depend on the
 // order of members, the form is the shorter of sorted and bitmap. Sorted takes about a byte for each member. The
 // shorter form takes at most a bit for each row if no row is repeated.
@@ -330,42 +297,67 @@ const (
 	bitmap               // a bit for each row, 1 for a member
 )
 
-// appendMembers appends the encoded members, which are row numbers below n, to b. It keeps the order of
-// members if ordered is true. nil members stand for all rows.
-func appendMembers(b []byte, members []int32, n int, ordered bool) []byte {
-	switch {
-	case members == nil:
-		return append(b, everyRow)
-	case ordered:
-		b = binary.AppendUvarint(append(b, inOrder), uint64(len(members)))
-		last := int64(0)
-		for _, m := range members {
-			b = binary.AppendVarint(b, int64(m)-last)
-			last = int64(m)
+// codeMembers writes or reads the members of a query, numbers of rows below n. It keeps the order of members that are
+// written if ordered is true. nil members stand for all rows.
+func codeMembers(c *codec.Codec, members *[]int32, n int, ordered bool) {
+	form, size, start := inOrder, (n+7)/8, len(c.B)
+	var rows []byte
+	distinct := false
+	if *members == nil {
+		form = everyRow
+	} else if !ordered {
+		if rows, distinct = marked(*members, size); distinct && len(*members) >= size {
+			c.B = append(append(c.B, bitmap), rows...)
+			return
 		}
-		return b
+		form, *members = sorted, slices.Sorted(slices.Values(*members))
 	}
-	most := (n + 7) / 8
-	if len(members) >= most {
-		if rows, ok := marked(members, most); ok {
-			return append(append(b, bitmap), rows...)
+	c.Byte(&form)
+	switch form {
+	case everyRow:
+	case bitmap: // is read
+		*members = []int32{}
+		for i, rows := range c.Next(size) {
+			for j := range 8 {
+				if rows>>j&1 == 1 {
+					*members = append(*members, int32(8*i+j))
+				}
+			}
+		}
+		c.Bad = c.Bad || len(*members) > 0 && int((*members)[len(*members)-1]) >= n
+	case inOrder, sorted:
+		codeGaps(c, members, n, form == sorted)
+		if distinct && len(c.B)-start > size {
+			c.B = append(append(c.B[:start], bitmap), rows...)
+		}
+	default:
+		c.Bad = true
+	}
+}
+
+// codeGaps writes or reads the number of members, and each member less the member before it, which rises is true if no
+// member is below.
+func codeGaps(c *codec.Codec, members *[]int32, n int, rises bool) {
+	count, last := len(*members), int64(0)
+	if c.Count(&count, len(c.B)); c.Reads {
+		*members = make([]int32, count)
+	}
+	for i, m := range *members {
+		by := int64(m) - last
+		if up := int(by); rises {
+			c.Count(&up, n)
+			by = int64(up)
+		} else {
+			c.Signed(&by)
+		}
+		if by > int64(n) || by < -int64(n) || last+by < 0 || last+by >= int64(n) || c.Bad {
+			c.Bad = true
+			return
+		}
+		if last += by; c.Reads {
+			(*members)[i] = int32(last)
 		}
 	}
-	start := len(b)
-	members = slices.Clone(members)
-	slices.Sort(members)
-	b = binary.AppendUvarint(append(b, sorted), uint64(len(members)))
-	last := int32(0)
-	for _, m := range members {
-		b = binary.AppendUvarint(b, uint64(m-last))
-		last = m
-	}
-	if len(b)-start > most {
-		if rows, ok := marked(members, most); ok {
-			return append(append(b[:start], bitmap), rows...)
-		}
-	}
-	return b
 }
 
 // marked returns size bytes in which bit m%8 of byte m/8 is 1 for each member m. ok is false if a member is
@@ -380,65 +372,4 @@ func marked(members []int32, size int) (rows []byte, ok bool) {
 		rows[m/8] |= bit
 	}
 	return rows, true
-}
-
-// readMembers decodes the members of a query at the start of b, and returns them with the rest of b. It
-// returns an error if a member is not below n, the number of rows, or if b is malformed.
-func readMembers(b []byte, n int) (members []int32, rest []byte, err error) {
-	if len(b) == 0 {
-		return nil, nil, errMessage
-	}
-	form, b := b[0], b[1:]
-	switch form {
-	case everyRow:
-		return nil, b, nil
-	case bitmap:
-		size := (n + 7) / 8
-		if len(b) < size {
-			return nil, nil, errMessage
-		}
-		members = []int32{}
-		for i, rows := range b[:size] {
-			for j := range 8 {
-				if rows>>j&1 == 1 {
-					members = append(members, int32(8*i+j))
-				}
-			}
-		}
-		if len(members) > 0 && int(members[len(members)-1]) >= n {
-			return nil, nil, errMessage
-		}
-		return members, b[size:], nil
-	case inOrder, sorted:
-	default:
-		return nil, nil, errMessage
-	}
-	count, size := binary.Uvarint(b)
-	if size <= 0 || count > uint64(len(b)) {
-		return nil, nil, errMessage
-	}
-	b = b[size:]
-	members = make([]int32, 0, count)
-	last := int64(0)
-	for range count {
-		var by int64
-		if form == inOrder {
-			by, size = binary.Varint(b)
-		} else {
-			var up uint64
-			if up, size = binary.Uvarint(b); up > uint64(n) {
-				return nil, nil, errMessage
-			}
-			by = int64(up)
-		}
-		if size <= 0 || by > int64(n) || by < -int64(n) {
-			return nil, nil, errMessage
-		}
-		b, last = b[size:], last+by
-		if last < 0 || last >= int64(n) {
-			return nil, nil, errMessage
-		}
-		members = append(members, int32(last))
-	}
-	return members, b, nil
 }

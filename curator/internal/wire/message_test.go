@@ -23,9 +23,9 @@ func key32(first byte) (k [32]byte) {
 
 // decoders read the messages of the protocol as their value or an error. The number of rows is 20.
 var decoders = map[string]func(b []byte) (any, error){
-	"hello":   func(b []byte) (any, error) { return readHello(b) },
-	"setup":   func(b []byte) (any, error) { return readSetup(b) },
-	"holds":   func(b []byte) (any, error) { return readHolds(b) },
+	"hello":   func(b []byte) (any, error) { return read[Hello](b) },
+	"setup":   func(b []byte) (any, error) { return read[setup](b) },
+	"holds":   func(b []byte) (any, error) { return read[readyMessage](b) },
 	"request": func(b []byte) (any, error) { return readRequest(b, 20) },
 	"result":  func(b []byte) (any, error) { return readResult(b, 3) },
 	"text":    func(b []byte) (any, error) { return readResult(b, -1) },
@@ -50,7 +50,7 @@ func TestMessagesTravel(t *testing.T) {
 			{setup{silence: 1500 * time.Millisecond, key: key32(9), blob: []byte{}},
 				setup{silence: 1500 * time.Millisecond, key: key32(9)}.body(), 34},
 		},
-		"holds": {{holds{rows: 300, dim: 7, digest: key32(3)}, holds{rows: 300, dim: 7, digest: key32(3)}.body(), 35}},
+		"holds": {{readyMessage{rows: 300, dim: 7, digest: key32(3)}, readyMessage{rows: 300, dim: 7, digest: key32(3)}.body(), 35}},
 		"request": {
 			{request{what: asksTags, from: 0, count: 20}, request{what: asksTags, from: 0, count: 20}.body(20), 3},
 			{request{what: asksTags, from: 19, count: 1}, request{what: asksTags, from: 19, count: 1}.body(20), 3},
@@ -88,7 +88,7 @@ func TestMessagesTravel(t *testing.T) {
 			}
 		}
 	}
-	if _, err := readHolds(append(holds{rows: 3}.body(), 0)); err != errMessage {
+	if _, err := read[readyMessage](append(readyMessage{rows: 3}.body(), 0)); err != errMessage {
 		t.Errorf("a longer message that rows are held: %v", err)
 	}
 }
@@ -113,8 +113,8 @@ func TestOddMessagesAreRefused(t *testing.T) {
 		{"hello", Hello{Attempt: math.MaxInt32 + 1}.body()},
 		{"setup", setup{silence: time.Millisecond - 1}.body()},
 		{"setup", setup{silence: (math.MaxInt32 + 1) * time.Millisecond}.body()},
-		{"holds", holds{rows: math.MaxInt32 + 1}.body()},
-		{"holds", holds{dim: math.MaxInt32 + 1}.body()},
+		{"holds", readyMessage{rows: math.MaxInt32 + 1}.body()},
+		{"holds", readyMessage{dim: math.MaxInt32 + 1}.body()},
 		{"request", tags(20, 1)}, {"request", tags(0, 21)}, {"request", tags(21, 0)}, {"request", append(tags(0, 1), 0)},
 		{"request", changed(sum, 0, asksRest)},
 		{"request", changed(sum, 9, 9)},
@@ -128,7 +128,7 @@ func TestOddMessagesAreRefused(t *testing.T) {
 			t.Errorf("case %d, %s: %+v, error %v", i, m.kind, got, err)
 		}
 	}
-	if _, err := readHello(changed(Hello{}.body(), 16, protocol+1)); err == nil || err == errMessage {
+	if _, err := read[Hello](changed(Hello{}.body(), 16, protocol+1)); err == nil || err == errMessage {
 		t.Errorf("another version of the protocol: %v", err)
 	}
 	if _, _, err := readNumber(make([]byte, 7)); err != errMessage {

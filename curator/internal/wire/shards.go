@@ -63,7 +63,7 @@ var ErrTwice = errors.New("shards: two partitions hold the same rows in the same
 // may have more. Members are then numbers of the first 2^31 rows, since they are of type int32.
 type Shards struct {
 	config   Config
-	form     atomic.Pointer[form]
+	form     atomic.Pointer[rowForm]
 	length   int
 	parts    []*part
 	accepted sync.WaitGroup
@@ -81,8 +81,8 @@ type Shards struct {
 	tree  uint64     // the number of the last query whose sums workers added up
 }
 
-// form is the form of the rows that workers answer about.
-type form struct {
+// rowForm is the form of the rows that workers answer about.
+type rowForm struct {
 	// configuration is sent to a worker before its first query about rows of this form. It is nil if the
 	// configuration that the worker began with is this form's.
 	configuration []byte
@@ -98,7 +98,7 @@ type part struct {
 	mu sync.Mutex
 	// known is true once holds is set, from the first worker's message ready.
 	known bool
-	holds holds
+	holds readyMessage
 	// links are the partition's ready workers, the first of which is asked. reading is the number of workers that are
 	// reading their rows. changed is closed and replaced when a worker is added or reading changes.
 	links   []*link
@@ -128,7 +128,7 @@ func Gather(ctx context.Context, c Config, accept func(context.Context) (io.Read
 		return nil, err
 	}
 	s := &Shards{config: c, stop: stop, broken: make(chan struct{}), secret: secret}
-	s.form.Store(&form{dim: c.Dim, parameters: parameters})
+	s.form.Store(&rowForm{dim: c.Dim, parameters: parameters})
 	for i := range c.Count {
 		s.parts = append(s.parts, &part{number: i, changed: make(chan struct{})})
 	}
@@ -236,7 +236,7 @@ func (s *Shards) readied(p *part, m *conn) *link {
 		s.fail(fmt.Errorf("shard %d: %s", p.number, body))
 		return nil
 	}
-	h, err := readHolds(body)
+	h, err := read[readyMessage](body)
 	if k != ready || err != nil {
 		return nil
 	}
@@ -286,7 +286,7 @@ func (s *Shards) introduced(m *conn) (*part, error) {
 	if k != hello {
 		return nil, errMessage
 	}
-	h, err := readHello(body)
+	h, err := read[Hello](body)
 	switch {
 	case err != nil:
 		return nil, err
@@ -316,7 +316,7 @@ func (p *part) full() bool {
 // add adds a worker that is ready to its partition. It returns an error if the worker has other
 // features or rows than the partition's first worker, or is not needed. add reports that the
 // partition is ready before a query can reach the worker.
-func (s *Shards) add(p *part, l *link, h holds) error {
+func (s *Shards) add(p *part, l *link, h readyMessage) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -431,7 +431,7 @@ func (s *Shards) Refine(configuration []byte, dim int) error {
 	if err := fits(len(configuration) + 1); err != nil {
 		return err
 	}
-	s.form.Store(&form{configuration, dim, parameters})
+	s.form.Store(&rowForm{configuration, dim, parameters})
 	return nil
 }
 

@@ -52,90 +52,119 @@ func (s *Shards) askTree(ctx context.Context, r request, mine [][]int32, size in
 	s.tree++
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var mu sync.Mutex // guards what follows
-	total, counted := make([]int64, size), 0
-	parts := s.parts           // to be asked
-	var ready, apart []*branch // branches whose sums workers can add, and those that no other worker reaches
-	lost := func(b *branch) {
-		s.lose(b.part, b.by)
-		ready = append(ready, b.merged...)
-		parts = append(parts, b.part)
-	}
-	hold := func(p *part, r request) {
-		if r.what, r.id = asksHold, s.tree; mine != nil {
-			r.members = mine[p.number]
-		}
-		got, err := s.askOne(ctx, p, r, -1)
-		mu.Lock()
-		defer mu.Unlock()
-		switch b := (&branch{part: p, by: got.by, seed: got.seed, address: string(got.text)}); {
-		case err != nil:
-			stop(err)
-		case b.address == "":
-			apart = append(apart, b)
-		default:
-			ready = append(ready, b)
-		}
-	}
-	merge := func(first *branch, others []*branch) {
-		var text []string
-		for _, b := range others {
-			text = append(text, b.address)
-		}
-		r := request{what: asksMerge, id: s.tree, encoded: []byte(strings.Join(text, "\n"))}
-		got, err := first.by.ask(ctx, r, 0, 1)
-		mu.Lock()
-		defer mu.Unlock()
-		switch {
-		case err == errGone:
-			ready = append(ready, others...)
-			lost(first)
-		case err != nil:
-			stop(err)
-		default:
-			n := int(min(uint64(got.sum[0]), uint64(len(others))))
-			first.merged, ready = append(first.merged, others[:n]...), append(ready, first)
-			if n < len(others) { // the first does not reach it
-				apart, ready = append(apart, others[n]), append(ready, others[n+1:]...)
-			}
-		}
-	}
-	for ctx.Err() == nil && len(parts)+len(ready)+len(apart) > 0 {
-		var all sync.WaitGroup
-		switch asked, groups := parts, ready; {
-		case len(asked) > 0:
-			parts = nil
-			for _, p := range asked {
-				all.Go(func() { hold(p, r) })
-			}
-		case len(groups) > 1:
-			ready = nil
-			for g := range slices.Chunk(groups, fan) {
-				all.Go(func() { merge(g[0], g[1:]) })
-			}
-		default:
-			left := append(apart, ready...)
-			b := left[0]
-			apart, ready = left[1:], nil
-			got, err := b.by.ask(ctx, request{what: asksGive, id: s.tree}, 0, size)
-			if err == errGone {
-				lost(b)
-			} else if err != nil {
-				stop(err)
-			} else {
-				add(total, got.sum)
-				counted += b.unpad(total)
-			}
-		}
-		all.Wait()
+	t := &treeSum{Shards: s, request: r, mine: mine, stop: stop, parts: s.parts, total: make([]int64, size)}
+	for ctx.Err() == nil && len(t.parts)+len(t.ready)+len(t.apart) > 0 {
+		t.round(ctx)
 	}
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	if counted != len(s.parts) {
+	if t.counted != len(s.parts) {
 		return nil, errMessage
 	}
-	return total, nil
+	return t.total, nil
+}
+
+// treeSum is the sum of the answers of all shards to one request, which workers add up.
+type treeSum struct {
+	*Shards
+	request request
+	mine    [][]int32 // the members of each partition that the request is about; nil if it is about all
+	stop    context.CancelCauseFunc
+
+	mu      sync.Mutex // guards the fields below
+	total   []int64    // the sum received so far, over a number of partitions
+	counted int
+	parts   []*part   // to be asked
+	ready   []*branch // their sums can be added by workers
+	apart   []*branch // no other worker reaches them
+}
+
+// round asks all partitions that are to be asked. Once none is, it adds up groups of branches, and then receives the sum
+// of one branch.
+func (t *treeSum) round(ctx context.Context) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	switch asked, groups := t.parts, t.ready; {
+	case len(asked) > 0:
+		t.parts = nil
+		for _, p := range asked {
+			all.Go(func() { t.hold(ctx, p) })
+		}
+	case len(groups) > 1:
+		t.ready = nil
+		for g := range slices.Chunk(groups, fan) {
+			all.Go(func() { t.merge(ctx, g[0], g[1:]) })
+		}
+	default:
+		left := append(t.apart, t.ready...)
+		t.apart, t.ready = left[1:], nil
+		t.give(ctx, left[0])
+	}
+}
+
+// hold lets a worker compute the sum over a partition and keep it.
+func (t *treeSum) hold(ctx context.Context, p *part) {
+	r := t.request
+	if r.what, r.id = asksHold, t.tree; t.mine != nil {
+		r.members = t.mine[p.number]
+	}
+	got, err := t.askOne(ctx, p, r, -1)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch b := (&branch{part: p, by: got.by, seed: got.seed, address: string(got.text)}); {
+	case err != nil:
+		t.stop(err)
+	case b.address == "":
+		t.apart = append(t.apart, b)
+	default:
+		t.ready = append(t.ready, b)
+	}
+}
+
+// merge lets the worker of the first branch add the sums of the others to its own.
+func (t *treeSum) merge(ctx context.Context, first *branch, others []*branch) {
+	var text []string
+	for _, b := range others {
+		text = append(text, b.address)
+	}
+	r := request{what: asksMerge, id: t.tree, encoded: []byte(strings.Join(text, "\n"))}
+	got, err := first.by.ask(ctx, r, 0, 1)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case err == errGone:
+		t.ready = append(t.ready, others...)
+		t.lost(first)
+	case err != nil:
+		t.stop(err)
+	default:
+		n := int(min(uint64(got.sum[0]), uint64(len(others))))
+		first.merged, t.ready = append(first.merged, others[:n]...), append(t.ready, first)
+		if n < len(others) { // the first does not reach it
+			t.apart, t.ready = append(t.apart, others[n]), append(t.ready, others[n+1:]...)
+		}
+	}
+}
+
+// give receives the sum of a branch from its worker.
+func (t *treeSum) give(ctx context.Context, b *branch) {
+	switch got, err := b.by.ask(ctx, request{what: asksGive, id: t.tree}, 0, len(t.total)); {
+	case err == errGone:
+		t.lost(b)
+	case err != nil:
+		t.stop(err)
+	default:
+		add(t.total, got.sum)
+		t.counted += b.unpad(t.total)
+	}
+}
+
+// lost divides a branch whose worker is lost into its parts.
+func (t *treeSum) lost(b *branch) {
+	t.lose(b.part, b.by)
+	t.ready = append(t.ready, b.merged...)
+	t.parts = append(t.parts, b.part)
 }
 
 // add adds b to a.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+	"github.com/stillpoint-dp/stillpoint/internal/codec"
 )
 
 var (
@@ -81,7 +82,7 @@ func present(m *conn, h Hello) (setup, error) {
 	case k != configure:
 		return setup{}, errMessage
 	}
-	return readSetup(body)
+	return read[setup](body)
 }
 
 // worker answers the queries of one connection.
@@ -119,7 +120,7 @@ func (w *worker) run(ctx context.Context, s setup, build Build) error {
 			w.conn.close()
 		} else {
 			w.held = h
-			w.conn.send(ready, holds{h.Engine.Len(), h.Engine.Dim(), h.Digest}.body())
+			w.conn.send(ready, readyMessage{h.Engine.Len(), h.Engine.Dim(), h.Digest}.body())
 		}
 		built <- err
 	}()
@@ -174,12 +175,11 @@ func (w *worker) whole(body []byte, err error) ([]byte, error) {
 		return nil, errMessage
 	}
 	if body[0] == asksRest {
-		r := reader{b: body[1:]}
-		n := r.count(len(w.last))
-		if r.bad || len(r.b) == 0 {
+		c, n := codec.Codec{B: body[1:], Reads: true}, 0
+		if c.Count(&n, len(w.last)); c.Bad || len(c.B) == 0 {
 			return nil, errMessage
 		}
-		body = slices.Concat(r.b, w.last[len(w.last)-n:])
+		body = slices.Concat(c.B, w.last[len(w.last)-n:])
 		w.last = body
 	}
 	return body, nil

@@ -26,6 +26,13 @@ func TestScripts(t *testing.T) {
 					ts.Fatalf("%s has %d lines: must be %s", args[0], got, args[1])
 				}
 			},
+			"replace": func(ts *testscript.TestScript, neg bool, args []string) {
+				text := ts.ReadFile(args[0])
+				if strings.Count(text, args[1]) != 1 {
+					ts.Fatalf("%q: must be in %s once", args[1], args[0])
+				}
+				ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], args[2], 1)), 0o666))
+			},
 		},
 	})
 }
@@ -38,6 +45,40 @@ func TestControlCharactersAreEscaped(t *testing.T) {
 	out := lab(t, dir, "experiment", "run", "s.yaml")
 	if strings.Contains(out, "\x1b") || !strings.Contains(out, "[2Jb") {
 		t.Errorf("%q", out)
+	}
+}
+
+// TestAuditsWriteNothing: an audit leaves the files of its folder as they are and adds none, and what it prints of a
+// configuration has no control characters.
+func TestAuditsWriteNothing(t *testing.T) {
+	dir := t.TempDir()
+	const text = `data: absent.csv
+schema: {columns: {"a\e[2Jb": {number: [0, 1]}}, target: {column: y, classes: ["no", "yes"]}}
+model: {loss: logistic}
+privacy: {epsilon: 1, delta: 1e-6, relation: replace-one, records: 500}
+train: {steps: 2, algorithm: gd, compare: off}
+`
+	write(t, filepath.Join(dir, "a.yaml"), text)
+	if out := lab(t, dir, "audit", "a.yaml", "--runs", "0"); strings.Contains(out, "\x1b") {
+		t.Errorf("%q", out)
+	}
+	names, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := os.ReadFile(filepath.Join(dir, "a.yaml")); err != nil || string(kept) != text || len(names) != 1 {
+		t.Errorf("%v, %q, %v", names, kept, err)
+	}
+}
+
+// TestProgressOfAudits: the number of runs done comes before that of all, and two lines are two seconds apart.
+func TestProgressOfAudits(t *testing.T) {
+	var out strings.Builder
+	p := &replayProgress{w: &out}
+	p.show(7, 19)
+	p.show(8, 19) // too soon
+	if out.String() != "run 7 of about 19\n" {
+		t.Errorf("%q", out.String())
 	}
 }
 

@@ -1,4 +1,4 @@
-// Command lab runs the experiments of the laboratory. It protects no records: what it runs on is generated.
+// Command lab runs the experiments and audits of the laboratory. It protects no records: what it runs on is generated.
 package main
 
 import (
@@ -24,6 +24,7 @@ const (
 )
 
 type commands struct {
+	Audit      auditCommand      `cmd:"" help:"Try to break the guarantee of a configuration, on generated tables."`
 	Experiment experimentCommand `cmd:"" help:"Compare algorithms on generated problems."`
 }
 
@@ -45,7 +46,7 @@ func main() {
 func run(ctx context.Context, args []string, c *console) int {
 	exit := -1
 	parser, err := kong.New(new(commands),
-		kong.Name("lab"), kong.Description("Measure optimizers where the answer is known. No record is protected here."),
+		kong.Name("lab"), kong.Description("Measure optimizers and attack guarantees where the answer is known. No record is protected here."),
 		kong.Writers(c.out, c.err), kong.Exit(func(code int) { exit = code }),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(c),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),

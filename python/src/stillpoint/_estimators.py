@@ -395,7 +395,7 @@ class _Estimator(BaseEstimator):
         """
         check_is_fitted(self)
         one = _summary.contrast(self.coefficients_, weights, None if class_ is None else text(class_))
-        return self._with_intervals([one], [weights])[0]
+        return self._with_intervals([one], [weights], class_)[0]
 
     def contrasts(self, column: str, *, reference: Any = None, class_: Any = None) -> dict[str, _summary.Contrast]:
         """How every level of a category differs from one of them, by default the first one listed."""
@@ -403,7 +403,7 @@ class _Estimator(BaseEstimator):
         base = "" if reference is None else text(reference)
         found = _summary.levels(self.coefficients_, column, base, None if class_ is None else text(class_))
         weights = _summary.pairs(self.coefficients_, column, base)
-        return dict(zip(found, self._with_intervals(list(found.values()), list(weights.values()))))
+        return dict(zip(found, self._with_intervals(list(found.values()), list(weights.values()), class_)))
 
     def means(self, population: Any, of: Sequence[str] = ()) -> dict[str, Any]:
         """Adjusted means and average marginal effects over a public population, without a cost of privacy.
@@ -452,11 +452,13 @@ class _Estimator(BaseEstimator):
         return frame
 
     def _with_intervals(
-        self, found: list[_summary.Contrast], weights: list[Mapping[str, float]]
+        self, found: list[_summary.Contrast], weights: list[Mapping[str, float]], class_: Any = None
     ) -> list[_summary.Contrast]:
         """Contrasts with their confidence intervals, of a fit that has them."""
         if self.effects_ is None:
             return found
+        if class_ is not None:
+            weights = [{f"{text(class_)}: {name}": weight for name, weight in of.items()} for of in weights]
         said = _answers.of_bytes(self._model, "contrast", *map(_summary.contrast_text, weights))
         return [_summary.with_interval(c, one) for c, one in zip(found, said["contrasts"])]
 

@@ -305,8 +305,8 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 		"change of products, narrow": {query.ProductChangeAt(on, prev, w, w, lo, hi, .01).Weighted(2)},
 		"curvature along, narrow":    {query.CurvatureAlongAt(on, w, prev, lo/7, hi/7).Weighted(3)},
 	} {
-		_, parted := l.(engine.Parted)
-		if terms[0].Kind().Facts().Weighted && dim != features && !loss.UnitOfMargin(l) && !parted {
+		f := terms[0].Kind().Facts()
+		if f.Weighted && !f.Suits(query.Margins(l, loss.Count(l)), false, loss.UnitOfMargin(l)) {
 			continue
 		}
 		if terms[0].Kind().Facts().Metric && dim%features != 0 && len(of) != dim {

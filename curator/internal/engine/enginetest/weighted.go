@@ -35,6 +35,9 @@ func weighted(l loss.Loss, t query.Term, scale float64, r sample) (v []float64, 
 	if parted, is := l.(engine.Parted); is {
 		return weightedParts(parted, t, scale, r)
 	}
+	if several, is := l.(loss.Margins); is {
+		return weightedMargins(several, t, scale, r)
+	}
 	d := t.Metric().Dim()
 	score, pairs := make([]float64, d), make([]float64, d*(d+1)/2)
 	for i, x := range xs {
@@ -141,6 +144,86 @@ func weightedParts(l engine.Parted, t query.Term, scale float64, r sample) (v []
 	if n, most := math.Sqrt(long(score)), float64(t.Slope()*t.Reach()); n > most {
 		for k, e := range score {
 			score[k] = float64(e * (most / n))
+		}
+	}
+	return finished(t, scale, score, pairs), true
+}
+
+// weightedMargins is weighted for a loss of several margins: the slopes of all margins times the row, or the matrix of
+// second derivatives off the diagonal times the row's outer product.
+func weightedMargins(l loss.Margins, t query.Term, scale float64, r sample) (v []float64, ok bool) {
+	z, root, _ := shortened(t, r.X)
+	k, d, w := l.K(), len(z), t.Point()
+	at := make([]float64, k)
+	for m := range at {
+		for j, x := range r.X {
+			at[m] += float64(float64(x) * w[m*d+j])
+		}
+	}
+	slopes, long, bent := make([]float64, k), 0., t.Kind() == query.WeightedCurvature
+	if !bent {
+		slopes = written(l.Slopes, k, slices.Clone(at), r.Y)
+	}
+	matrix := make([]float64, k*k) // of L, with -c off the diagonal
+	for i := range k {
+		one := make([]float64, k)
+		one[i] = 1
+		column := make([]float64, k)
+		if bent {
+			column = written(func(dst, z, y []float64) { l.CurvaturesAlong(dst, z, one, y) }, k, slices.Clone(at), r.Y)
+		}
+		for j, c := range column {
+			if math.IsNaN(c) || math.IsInf(c, 0) {
+				return nil, false
+			}
+			if j > i {
+				matrix[i*k+j] = -max(0, -c)
+			}
+		}
+	}
+	for i := range k { // the additions of a diagonal entry are in the order of pairs
+		for j := i + 1; j < k; j++ {
+			matrix[j*k+i] = matrix[i*k+j]
+			matrix[i*k+i] -= matrix[i*k+j]
+			matrix[j*k+j] -= matrix[i*k+j]
+		}
+	}
+	for _, s := range slopes {
+		if math.IsNaN(s) || math.IsInf(s, 0) {
+			return nil, false
+		}
+		long += float64(s * s)
+	}
+	short := 1.
+	if n := math.Sqrt(long); n > t.Slope() {
+		short = t.Slope() / n
+	}
+	score, size := make([]float64, k*d), 0.
+	for m, s := range slopes {
+		if short < 1 {
+			s = float64(s * short)
+		}
+		of := float64(s * root)
+		for j, e := range z {
+			score[m*d+j] = float64(of * e)
+		}
+	}
+	for _, c := range matrix {
+		size += float64(c * c)
+	}
+	by := 1.
+	if n := math.Sqrt(size); n > t.Slope() {
+		by = t.Slope() / n
+	}
+	var pairs []float64
+	for p := range k * d {
+		for q := p; q < k*d; q++ {
+			c, first := float64(by*matrix[p/d*k+q/d]), z[p%d]
+			if p == q {
+				pairs = append(pairs, float64(c*float64(first*first)))
+				continue
+			}
+			pairs = append(pairs, float64(float64(c*float64(first*math.Sqrt2))*z[q%d]))
 		}
 	}
 	return finished(t, scale, score, pairs), true

@@ -92,7 +92,7 @@ type Planned struct {
 	costs costs
 	// begin plans the fit again, for the released base rate.
 	begin func(context.Context, Planned, Base) (Planned, error)
-	// left is the problem at which the fit begins at 0, with the budget that the releases beside the algorithm leave.
+	// left is the problem with the budget that the releases beside the algorithm leave. Its fit begins at 0.
 	left optimize.Problem
 }
 
@@ -165,20 +165,18 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 	if err != nil {
 		return Planned{}, err
 	}
-	_, planned, _, err := c.settle(ctx, budget, float64(n), 0)
+	_, planned, _, err := c.planFor(ctx, budget, float64(n), 0)
 	if err == nil && !given.settled {
 		planned.Families = given.compared(budget, n)
 	}
 	if err != nil || planned.Candidates == nil || c.Train.Measure > 0 {
 		return planned, err
 	}
-	// settle leaves out algorithms on Poisson samples if auto may not choose them (see Train.settle). The
-	// list that Plan returns includes them.
-	a, err := c.Train.settle()
+	// The list that Plan returns includes algorithms on Poisson samples, which auto may not choose (see Train.algorithm).
+	auto, err := c.Train.auto()
 	if err != nil {
 		return Planned{}, err
 	}
-	auto := a.(choose.Auto)
 	auto.WithoutSamples = false
 	if planned.Candidates, err = auto.Candidates(ctx, planned.left); err != nil {
 		return planned, err
@@ -277,217 +275,227 @@ func (c *Config) workload(p Planned) optimize.Workload {
 	return work
 }
 
-// settle makes the plan for a public number of records and a public seed. It first reserves the share of the budget for
-// the comparison with the best constant. A plan on Poisson samples needs the whole budget. For such a plan, settle
-// drops the comparison if it is the default, and returns an error if the configuration requests the comparison.
-func (c *Config) settle(ctx context.Context, budget account.Budget, records float64, seed uint64) (optimize.Plan,
+// planFor makes the plan for a public number of records and a public seed.
+func (c *Config) planFor(ctx context.Context, budget account.Budget, records float64, seed uint64) (optimize.Plan,
 	Planned, loss.Loss, error) {
-	base := c
-	effects, err := c.findsAt(sizeOf(budget, records))
-	if err != nil {
-		return nil, Planned{}, nil, err
-	}
-	if effects != nil {
-		schema, err := effects.placeholder(c.Schema)
-		if err != nil {
+	d := &draft{given: c, c: c, Planned: Planned{Records: records, Budget: budget, Seed: seed, Schema: c.Schema}}
+	for _, step := range []func(context.Context) error{d.divide, d.choose, d.check, d.describe} {
+		if err := step(ctx); err != nil {
 			return nil, Planned{}, nil, err
 		}
-		c = c.of(schema)
 	}
-	problem, l, err := c.Problem(budget, records)
-	if err != nil {
-		return nil, Planned{}, nil, err
+	return d.Plan, d.Planned, d.loss, nil
+}
+
+// draft is a plan in the making. Its methods divide, choose, check and describe fill it, in this order.
+type draft struct {
+	// given is the configuration. c is the same configuration, with placeholders for features of effects if it has any.
+	given, c *Config
+	effects  *FeatureEffects // nil without features of effects
+	loss     loss.Loss
+	// whole is the problem with the whole budget. problem has the budget that is left for the algorithm beside the other
+	// releases, and starts where the fit begins.
+	whole, problem optimize.Problem
+	Planned
+}
+
+// divide makes the problem and reserves the shares of the budget for the releases beside the algorithm.
+func (d *draft) divide(context.Context) (err error) {
+	if d.effects, err = d.given.findsAt(sizeOf(d.Budget, d.Records)); err != nil {
+		return err
 	}
-	problem.Seed = seed
-	ranks, left, err := base.ranking(problem, l)
-	if err != nil {
-		return nil, Planned{}, nil, err
-	}
-	if c.spent > 0 {
-		left = c.without(left, c.spent)
-	}
-	hazards, left, err := base.hazards(left, l)
-	if err != nil {
-		return nil, Planned{}, nil, err
-	}
-	rate, left, err := base.baseRate(left, l)
-	if err != nil {
-		return nil, Planned{}, nil, err
-	}
-	compare, left, err := c.comparison(left, l)
-	if err != nil {
-		return nil, Planned{}, nil, err
-	}
-	why := ""
-	if compare == nil && c.Train.Compare == 0 {
-		why = "at this budget the noise of a comparison would be as large as the difference that it measures"
-	}
-	whole := problem
-	problem = left
-	if inner := c.Train.Settings["inner"]; inner == recursive.PhasedSGD.String() {
-		if err := curator.TakesStable(l); err != nil {
-			return nil, Planned{}, nil, fmt.Errorf("train.inner = %s: %w", inner, err)
+	if d.effects != nil {
+		schema, err := d.effects.placeholder(d.given.Schema)
+		if err != nil {
+			return err
 		}
+		d.c = d.given.of(schema)
 	}
-	stated, err := base.stated(l)
-	if err != nil {
-		return nil, Planned{}, nil, err
+	if d.whole, d.loss, err = d.c.Problem(d.Budget, d.Records); err != nil {
+		return err
 	}
-	begins := func(b Base) optimize.Problem {
-		if effects == nil {
-			p := base.rate(l).Begin(left, b)
-			if c.Model.Radius != 0 {
-				p.Set = nil                                                        // the ball is around the start
-				p.Set, _ = convex.NewBall(p.StartPoint(), float64(c.Model.Radius)) // no error: Problem made one
-			}
-			return p
-		}
-		p := left // the second stage starts where the first ends
+	d.whole.Seed = d.Seed
+	if d.Ranks, d.left, err = d.given.ranking(d.whole, d.loss); err != nil {
+		return err
+	}
+	if d.Hazards, d.left, err = d.given.hazards(d.left, d.loss); err != nil {
+		return err
+	}
+	if d.Base, d.left, err = d.given.baseRate(d.left, d.loss); err != nil {
+		return err
+	}
+	if d.Compare, d.left, err = d.c.comparison(d.left, d.loss); d.Compare == nil && d.c.Train.Compare == 0 {
+		d.NotCompared = "at this budget the noise of a comparison would be as large as the difference that it measures"
+	}
+	return err
+}
+
+// startingAt returns the problem left, with the base rate b at the start of the fit.
+func (d *draft) startingAt(b Base) optimize.Problem {
+	if d.effects != nil {
+		p := d.left // the second stage starts where the first ends
 		p.Base = &b
 		return p
 	}
-	if stated != nil {
-		problem = begins(*stated)
-	} else if assumed, ok := base.rate(l).Assumed(); ok && rate != nil {
-		problem = begins(assumed)
+	p := d.given.rate(d.loss).Begin(d.left, b)
+	if radius := float64(d.c.Model.Radius); radius != 0 {
+		p.Set = nil                                       // the ball is around the start
+		p.Set, _ = convex.NewBall(p.StartPoint(), radius) // no error: Problem made one
 	}
-	var first *Stage
-	var plan optimize.Plan
-	var candidates []choose.Candidate
-	if effects != nil {
-		if first, plan, err = base.stages(ctx, problem, *effects, base.rate(l)); err == nil {
-			problem = first.second
-		}
-	} else {
-		plan, candidates, err = c.plan(ctx, problem, l)
-	}
-	if err != nil {
-		return nil, Planned{}, nil, err
-	}
-	// A plan on Poisson samples spends the whole budget.
-	if hazards != nil && plan.Needs().Schedule != nil {
-		return nil, Planned{}, nil, fmt.Errorf("train.algorithm: %s: spends the whole budget on Poisson samples, and "+
-			"leaves none for the baseline hazard of the time to an event: choose another algorithm, such as auto", plan.Summary().Algorithm)
-	}
-	if (compare != nil || ranks != nil || rate != nil) && plan.Needs().Schedule != nil {
-		for _, key := range []string{"ranks", "base", "compare"} {
-			if *c.Train.shared()[key] > 0 {
-				return nil, Planned{}, nil,
-					fmt.Errorf("train.%s: is not possible with %s, whose whole budget is its schedule's", key,
-						plan.Summary().Algorithm)
-			}
-		}
-		if compare != nil {
-			why = "the whole budget is its schedule's"
-		}
-		ranks, rate, compare, problem, left = nil, nil, nil, whole, whole
-		if plan, candidates, err = c.plan(ctx, problem, l); err != nil {
-			return nil, Planned{}, nil, err
+	return p
+}
+
+// choose makes the plan of the algorithm. The fit begins at the stated constant, or as if the base rate that the plan
+// assumes were released.
+func (d *draft) choose(ctx context.Context) (err error) {
+	if inner := d.c.Train.Settings["inner"]; inner == recursive.PhasedSGD.String() {
+		if err := curator.TakesStable(d.loss); err != nil {
+			return fmt.Errorf("train.inner = %s: %w", inner, err)
 		}
 	}
-	o := plan.Summary()
-	if first != nil {
-		o = first.both(o)
+	if d.Start, err = d.given.stated(d.loss); err != nil {
+		return err
 	}
-	if c.Shards != nil && plan.Needs().Stable {
-		return nil, Planned{}, nil,
-			fmt.Errorf("train.algorithm = %s with phased-sgd: is not possible where shards hold the table: each step of a "+
-				"pass depends on the step before it, in another shard", o.Algorithm)
+	d.problem = d.left
+	if d.Start != nil {
+		d.problem = d.startingAt(*d.Start)
+	} else if assumed, ok := d.given.rate(d.loss).Assumed(); ok && d.Base != nil {
+		d.problem = d.startingAt(assumed)
 	}
-	if n := plan.Needs(); records > math.MaxInt32 && (n.Cohorts || n.Schedule != nil) {
-		return nil, Planned{}, nil,
-			fmt.Errorf("train.algorithm = %s: draws among the records: must be one that asks about all of them, such as gd, "+
-				"where a table has more than %d", o.Algorithm, math.MaxInt32)
+	if d.effects == nil {
+		d.Plan, d.Candidates, err = d.c.plan(ctx, d.problem, d.loss)
+	} else if d.First, d.Plan, err = d.given.stages(ctx, d.problem, *d.effects, d.given.rate(d.loss)); err == nil {
+		d.problem = d.First.second
+	}
+	if err != nil || d.Plan.Needs().Schedule == nil {
+		return err
+	}
+	return d.undivide(ctx)
+}
+
+// undivide plans again without the other releases, since a plan on Poisson samples spends the whole budget. It returns
+// an error if the configuration requests one of these releases.
+func (d *draft) undivide(ctx context.Context) (err error) {
+	name := d.Plan.Summary().Algorithm
+	switch {
+	case d.Hazards != nil:
+		return fmt.Errorf("train.algorithm: %s: spends the whole budget on Poisson samples, and leaves none for the "+
+			"baseline hazard of the time to an event: choose another algorithm, such as auto", name)
+	case d.Compare == nil && d.Ranks == nil && d.Base == nil:
+		return nil
+	}
+	for _, key := range []string{"ranks", "base", "compare"} {
+		if *d.c.Train.shared()[key] > 0 {
+			return fmt.Errorf("train.%s: is not possible with %s, whose whole budget is its schedule's", key, name)
+		}
+	}
+	if d.Compare != nil {
+		d.NotCompared = "the whole budget is its schedule's"
+	}
+	d.Ranks, d.Base, d.Compare, d.problem, d.left = nil, nil, nil, d.whole, d.whole
+	d.Plan, d.Candidates, err = d.c.plan(ctx, d.problem, d.loss)
+	return err
+}
+
+// summary returns the summary of the plan, of both stages if it has two.
+func (p Planned) summary() optimize.Summary {
+	if p.First != nil {
+		return p.First.both(p.Plan.Summary())
+	}
+	return p.Plan.Summary()
+}
+
+// check returns an error if the plan does not suit the place of the table or its size, or if its numbers overflow.
+func (d *draft) check(context.Context) error {
+	o, needs := d.summary(), d.Plan.Needs()
+	switch {
+	case d.c.Shards != nil && needs.Stable:
+		return fmt.Errorf("train.algorithm = %s with phased-sgd: is not possible where shards hold the table: each step of "+
+			"a pass depends on the step before it, in another shard", o.Algorithm)
+	case d.Records > math.MaxInt32 && (needs.Cohorts || needs.Schedule != nil):
+		return fmt.Errorf("train.algorithm = %s: draws among the records: must be one that asks about all of them, such as "+
+			"gd, where a table has more than %d", o.Algorithm, math.MaxInt32)
 	}
 	for _, x := range []float64{o.StepSize, o.Effective, o.Floor, o.Predicted} {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return nil, Planned{}, nil,
-				fmt.Errorf("privacy: epsilon = %v, delta = %v: too extreme: the plan's figures leave the range of float64",
-					budget.Epsilon(), budget.Delta())
+			return fmt.Errorf("privacy: epsilon = %v, delta = %v: too extreme: the plan's figures leave the range of float64",
+				d.Budget.Epsilon(), d.Budget.Delta())
 		}
 	}
-	features, err := c.features(l)
-	if err != nil {
-		return nil, Planned{}, nil, err
-	}
-	planned := Planned{
-		LowerBound: problem.LowerBound(), Seed: seed,
-		Records: records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates,
-		Plan:  plan,
-		Ranks: ranks, Hazards: hazards, Base: rate, Start: stated, Compare: compare, NotCompared: why, Schema: base.Schema, Adapted: c.adapted,
-		First: first, Family: c.chosen,
-		Filter: account.Filter(c.Schema.Filter()),
-		Unit:   unitOf(c.Schema, l),
-		chosen: c.Train.Settings["steps"] != nil,
+	return nil
+}
 
-		unmeasured: c.Train.unmeasured(),
-		again: func(records, epsilon float64) (Planned, error) {
-			b, err := account.NewBudget(epsilon, budget.Delta(), budget.Relation())
-			if err != nil {
-				return Planned{}, err
-			}
-			_, planned, _, err := base.settle(ctx, b, records, seed)
-			return planned, err
-		},
+// describe sets the fields of Planned that follow from the plan, the problem and the configuration.
+func (d *draft) describe(ctx context.Context) (err error) {
+	if d.Features, err = d.c.features(d.loss); err != nil {
+		return err
 	}
-	if planned.costs, err = c.costsOf(planned, base.Schema, problem, l); err != nil {
-		return nil, Planned{}, nil, err
+	d.LowerBound, d.Dim = d.problem.LowerBound(), d.problem.Dim()
+	d.Filter, d.Unit = account.Filter(d.c.Schema.Filter()), unitOf(d.c.Schema, d.loss)
+	d.Adapted, d.Family = d.c.adapted, d.c.chosen
+	d.chosen, d.unmeasured = d.c.Train.Settings["steps"] != nil, d.c.Train.unmeasured()
+	d.foresees, d.convex = choose.Foreseen(d.problem), d.problem.Convex()
+	if d.costs, err = d.c.costsOf(d.Planned, d.given.Schema, d.problem, d.loss); err != nil {
+		return err
 	}
-	planned.left, planned.Estimate = left, planned.costs.estimate()
-	planned.left.Seed = 0 // nothing is drawn from it
-	if c.Inference != nil {
-		a, err := c.intervals(l)
+	d.Estimate = d.costs.estimate()
+	if d.c.Inference != nil {
+		a, err := d.c.intervals(d.loss)
 		if err != nil {
-			return nil, Planned{}, nil, err
+			return err
 		}
-		planned.Intervals = expected(a, whole, problem.Mu*problem.Mu/(whole.Mu*whole.Mu), c.Schema.Target().Event != "")
+		d.Intervals = expected(a, d.whole, d.problem.Mu*d.problem.Mu/(d.whole.Mu*d.whole.Mu), d.c.Schema.Target().Event != "")
 	}
-	if candidates != nil {
-		a, err := c.Train.settle()
+	if d.Candidates != nil {
+		auto, err := d.c.Train.auto()
 		if err != nil {
-			return nil, Planned{}, nil, err
+			return err
 		}
-		auto := a.(choose.Auto)
-		planned.Criterion, planned.Why = auto.Goal, auto.Why(candidates)
+		d.Criterion, d.Why = auto.Goal, auto.Why(d.Candidates)
 	}
-	planned.Candidates = shown(problem, planned.Criterion, candidates)
-	planned.Summary = choose.Shown(problem, o)
-	planned.foresees, planned.convex = choose.Foreseen(problem), problem.Convex()
-	if rate == nil {
-		return plan, planned, l, nil
-	}
-	planned.begin = func(ctx context.Context, p Planned, released Base) (Planned, error) {
-		begins := begins(released)
-		less, err := base.simpler(o.Effective, begins.Signal()/begins.Effective(), ranks, l)
+	d.Candidates = shown(d.problem, d.Criterion, d.Candidates)
+	d.Summary = choose.Shown(d.problem, d.summary())
+	d.again = func(records, epsilon float64) (Planned, error) {
+		b, err := account.NewBudget(epsilon, d.Budget.Delta(), d.Budget.Relation())
 		if err != nil {
-			return p, err
+			return Planned{}, err
 		}
-		if less != nil {
-			_, next, _, err := less.settle(ctx, budget, records, seed)
-			if err != nil {
-				return p, err
-			}
-			next.Ranks = p.Ranks
-			return next.Begin(ctx, released)
-		}
-		if effects == nil {
-			var list []choose.Candidate
-			p.Plan, list, err = c.again(ctx, begins, l, plan)
-			p.Candidates = shown(begins, p.Criterion, list)
-		} else {
-			p.First, p.Plan, err = base.stages(ctx, begins, *effects, base.rate(l))
-		}
+		_, planned, _, err := d.given.planFor(ctx, b, records, d.Seed)
+		return planned, err
+	}
+	if d.Base != nil {
+		d.begin = d.planAt
+	}
+	return nil
+}
+
+// planAt returns the plan p, made again for the released base rate: with a simpler family if p's has too little signal.
+func (d *draft) planAt(ctx context.Context, p Planned, released Base) (Planned, error) {
+	problem := d.startingAt(released)
+	less, err := d.given.simpler(d.summary().Effective, problem.Signal()/problem.Effective(), d.loss)
+	if err != nil {
+		return p, err
+	}
+	if less != nil {
+		_, next, _, err := less.planFor(ctx, d.Budget, d.Records, d.Seed)
 		if err != nil {
 			return p, err
 		}
-		if p.costs, err = c.costsOf(p, base.Schema, begins, l); err != nil {
-			return p, err
-		}
-		if p.Summary = p.Plan.Summary(); p.First != nil {
-			p.Summary = p.First.both(p.Summary)
-		}
-		p.Summary = choose.Shown(begins, p.Summary)
-		return p, nil
+		return next.Begin(ctx, released)
 	}
-	return plan, planned, l, nil
+	if d.effects == nil {
+		var list []choose.Candidate
+		p.Plan, list, err = d.c.again(ctx, problem, d.loss, d.Plan)
+		p.Candidates = shown(problem, p.Criterion, list)
+	} else {
+		p.First, p.Plan, err = d.given.stages(ctx, problem, *d.effects, d.given.rate(d.loss))
+	}
+	if err != nil {
+		return p, err
+	}
+	if p.costs, err = d.c.costsOf(p, d.given.Schema, problem, d.loss); err != nil {
+		return p, err
+	}
+	p.Summary = choose.Shown(problem, p.summary())
+	return p, nil
 }

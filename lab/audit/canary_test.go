@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/stillpoint-dp/stillpoint/internal/audit"
+	"github.com/stillpoint-dp/stillpoint/lab/audit"
 )
 
 func pValue(t testing.TB, g audit.Guesses, epsilon, delta float64) float64 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
-	"github.com/stillpoint-dp/stillpoint/internal/audit"
+	"github.com/stillpoint-dp/stillpoint/lab/audit"
 )
 
 // certain is the confidence of the lower bounds on epsilon that tests compare with a claimed

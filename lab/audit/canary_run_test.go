@@ -7,7 +7,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
-	"github.com/stillpoint-dp/stillpoint/internal/audit"
+	"github.com/stillpoint-dp/stillpoint/lab/audit"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
 	"github.com/stillpoint-dp/stillpoint/query"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
-	"github.com/stillpoint-dp/stillpoint/internal/audit/testdata/naive"
+	"github.com/stillpoint-dp/stillpoint/lab/audit/testdata/naive"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 

@@ -238,21 +238,30 @@ func staged(p train.Planned, problem optimize.Problem, schema *dataset.Schema, l
 			now = next
 			return err
 		}
+		p := p
+		begin := func() error {
+			base, err := p.Base.Ask(ctx, o, problem)
+			if err != nil {
+				return err
+			}
+			if p, err = p.Begin(ctx, base); err == nil && p.Straightens(now) {
+				err = refine(p.Schema)
+			}
+			return err
+		}
+		early := p.BeginsEarly(l)
+		if early {
+			if err := begin(); err != nil {
+				return nil, err
+			}
+		}
 		if p.Ranks != nil {
 			if _, err := p.Ranks.Run(ctx, o, now, l, refine); err != nil {
 				return nil, err
 			}
 		}
-		p := p
-		if p.Base != nil {
-			base, err := p.Base.Ask(ctx, o, problem)
-			if err != nil {
-				return nil, err
-			}
-			if p, err = p.Begin(ctx, base); err == nil && p.Straightens(now) {
-				err = refine(p.Schema)
-			}
-			if err != nil {
+		if p.Base != nil && !early {
+			if err := begin(); err != nil {
 				return nil, err
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"testing"
 
-	"github.com/stillpoint-dp/stillpoint/internal/audit"
+	"github.com/stillpoint-dp/stillpoint/lab/audit"
 )
 
 // bigBelow returns P(Bin(n, p) <= k), the probability of at most k successes in n trials, summed

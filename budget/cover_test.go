@@ -1,0 +1,217 @@
+package budget
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+)
+
+// delayed is a store that renews each lease after a time, and keeps them.
+type delayed struct {
+	Store
+	takes  time.Duration
+	leases []Lease
+}
+
+func (s *delayed) Renew(_ context.Context, _ string, _, after Lease) (bool, error) {
+	time.Sleep(s.takes)
+	s.leases = append(s.leases, after)
+	return true, nil
+}
+
+// TestMarksAreRaisedAhead tests when a release raises the mark of its run, to which charge, and whether it waits for the
+// store, which takes 3 s. A block is .16: the charge of 32 replies of .25 s at a rate of .02 a second.
+func TestMarksAreRaisedAhead(t *testing.T) {
+	for name, c := range map[string]struct {
+		mark, charge float64
+		begun        bool
+		change       func(*marks)
+		raised       float64 // the mark that the store is asked for; 0: none
+		waits        bool
+	}{
+		"the first release":              {0, .25, false, nil, .41, true},
+		"a mark that was not confirmed":  {.5, .25, false, nil, .5, true},
+		"far below the mark":             {.5, .25, true, nil, 0, false},
+		"half of the block is left":      {.5, .42, true, nil, 0, false},
+		"less than half is left":         {.5, .43, true, nil, .59, false},
+		"at the mark":                    {.5, .5, true, nil, .66, false},
+		"above the mark":                 {.5, .51, true, nil, .67, true},
+		"at the mark while it is raised": {.5, .5, true, func(m *marks) { m.pending = make(chan struct{}) }, 0, false},
+		"near the limit":                 {.9, .89, true, nil, 1, false},
+		"at the limit":                   {1, .99, true, nil, 0, false},
+		"beyond the limit":               {1, 1.01, true, nil, 0, false},
+		"a slow run":                     {.5, .49, true, func(m *marks) { m.rate = 0 }, 0, false},
+		"a slow run above the mark":      {.5, .51, true, func(m *marks) { m.rate = 0 }, .51, true},
+		"an earlier, larger charge":      {.5, .3, true, func(m *marks) { m.charge = .6 }, 0, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &delayed{takes: 3 * time.Second}
+			m := &marks{store: s, limit: 1, patience: time.Minute, ctx: t.Context(), quit: make(chan struct{}), since: time.Now(),
+				lease: Lease{Charge: c.mark, Events: 2}, begun: c.begun, rate: .02, latency: 250 * time.Millisecond, sum: 1}
+			if c.change != nil {
+				c.change(m)
+			}
+			start := time.Now()
+			if err := m.cover(t.Context(), 7, c.charge); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if waited := time.Since(start); (waited > 0) != c.waits || c.waits && waited != s.takes {
+				t.Errorf("%s: waited %v", name, waited)
+			}
+			time.Sleep(time.Minute)
+			switch {
+			case (len(s.leases) > 0) != (c.raised > 0):
+				t.Errorf("%s: marks %v", name, s.leases)
+			case c.raised > 0 && (math.Abs(s.leases[0].Charge-c.raised) > 1e-12 || s.leases[0].Events != 7):
+				t.Errorf("%s: a mark of %v and %d events: must be %v and 7", name, s.leases[0].Charge, s.leases[0].Events, c.raised)
+			case len(s.leases) == 1 && m.latency != (s.takes+250*time.Millisecond)/2:
+				t.Errorf("%s: a reply takes %v: must be the mean of 3 s and .25 s", name, m.latency)
+			}
+		})
+	}
+}
+
+// TestRateOfChargesByHand tests the rate at which a run charges: since the last measurement, in the time that releases did
+// not wait for the store. It stays where nothing was charged, no time went by or no mark was confirmed.
+func TestRateOfChargesByHand(t *testing.T) {
+	for name, c := range map[string]struct {
+		begun  bool
+		took   time.Duration
+		charge float64
+		want   float64
+	}{
+		"charged":       {true, 10 * time.Second, .5, .3 / 6}, // of 10 s, 4 s were waits
+		"not confirmed": {false, 10 * time.Second, .5, .07},
+		"not charged":   {true, 10 * time.Second, .2, .07},
+		"only waits":    {true, 4 * time.Second, .5, .07},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := &marks{begun: c.begun, since: time.Now(), sum: .2, charge: c.charge, rate: .07, wait: 5 * time.Second, waited: time.Second}
+			time.Sleep(c.took)
+			m.measure()
+			if math.Abs(m.rate-c.want) > 1e-12 || m.sum != c.charge || m.waited != m.wait || !m.since.Equal(time.Now()) {
+				t.Errorf("%s: rate %v: must be %v: %+v", name, m.rate, c.want, m)
+			}
+		})
+	}
+}
+
+// TestStateOfADataset works out the numbers of a dataset from its chain: the epsilon of what was spent is at most the cap's
+// unless the cap is exceeded, and what is open is of runs that have not ended.
+func TestStateOfADataset(t *testing.T) {
+	phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+	epsilon := func(square, delta float64) float64 {
+		mu, low, high := math.Sqrt(square), 0., 50.
+		for range 100 {
+			e := (low + high) / 2
+			if phi(mu/2-e/mu)-math.Exp(e)*phi(-mu/2-e/mu) > delta {
+				low = e
+			} else {
+				high = e
+			}
+		}
+		return high
+	}
+	run := func(id string, charge float64, settled bool) RunState {
+		return RunState{Run: id, Charged: Cost{Charge: charge}, Settled: settled}
+	}
+	for name, c := range map[string]struct {
+		runs                       []RunState
+		epsilon, spent, open, left float64
+		over, want                 float64
+	}{
+		"nothing":        {nil, 3, 0, 0, 1, 0, 0},
+		"all settled":    {[]RunState{run("a", .25, true)}, 3, .25, 0, .75, 0, epsilon(.25, 1e-5)},
+		"one open":       {[]RunState{run("a", .25, true), run("b", .125, false)}, 3, .375, .125, .625, 0, epsilon(.375, 1e-5)},
+		"a smaller cap":  {[]RunState{run("a", .25, true)}, .5, .25, 0, .75, 0, .5},
+		"beyond the cap": {[]RunState{run("a", 1.25, true)}, 3, 1.25, 0, 0, .25, epsilon(1.25, 1e-5)},
+	} {
+		limit := Cap{Guarantee: account.Guarantee{Epsilon: c.epsilon, Delta: 1e-5, Mu: 1, Relation: account.ReplaceOne}}
+		k := &chain{name: "people", cap: limit, began: "then", salt: "salt", head: "h3", number: 3, heads: []string{"h1", "h2", "h3"}, sampled: 4,
+			closed: true, spent: exact(c.spent), runs: c.runs,
+			leases: map[string]Lease{"a": {Charge: 1}, "b": {Charge: .0625, Events: 9}}}
+		d, err := k.dataset()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if d.Spent != c.spent || d.Open != c.open || d.Left != c.left || d.Over != c.over || d.Charge != 1 || math.Abs(d.Epsilon-c.want) > 1e-6*c.want {
+			t.Errorf("%s: %+v: must have epsilon %v", name, d, c.want)
+		}
+		if d.Name != "people" || d.Began != "then" || d.Head != "h3" || d.Rows != 3 || d.Sampled != 4 || !d.Closed || fmt.Sprint(d.heads) != "[h1 h2 h3]" {
+			t.Errorf("%s: %+v", name, d)
+		}
+		for i, r := range d.Runs {
+			if (r.Lease != nil) == r.Settled || r.Lease != nil && r.Lease.Events != 9 || c.runs[i].Lease != nil {
+				t.Errorf("%s: run %s has the lease %+v", name, r.Run, r.Lease)
+			}
+		}
+	}
+}
+
+// TestAFailedMarkEndsARun tests that a run whose mark was refused releases nothing more, covered or not.
+func TestAFailedMarkEndsARun(t *testing.T) {
+	lost := errors.New("another state of the store")
+	m := &marks{limit: 1, lease: Lease{Charge: 1}, begun: true, failed: lost}
+	if err := m.cover(t.Context(), 1, .5); err != lost {
+		t.Errorf("%v: must be %v", err, lost)
+	}
+}
+
+// keyed is a store whose key, marks or chains can fail, and that renews no lease.
+type keyed struct {
+	Store
+	key, mark, view error
+}
+
+func (s keyed) View(context.Context, string, int) (Tail, error)           { return Tail{}, s.view }
+func (s keyed) Renew(context.Context, string, Lease, Lease) (bool, error) { return false, nil }
+func (s keyed) Key(context.Context) (string, error)                       { return "key", s.key }
+func (s keyed) Mark(_ context.Context, _, mark string) ([]string, error) {
+	return []string{"of " + mark}, s.mark
+}
+
+// TestMarksThatFail tests that a table counts as marked only if its key, its fingerprint and its mark are: the list of other
+// datasets of an unmarked table is not empty, but unknown.
+func TestMarksThatFail(t *testing.T) {
+	broken := errors.New("broken")
+	print := func(key string) (string, error) { return "print by " + key, nil }
+	for name, c := range map[string]struct {
+		store  keyed
+		print  func(string) (string, error)
+		fails  bool
+		others string
+	}{
+		"marked":         {keyed{}, print, false, "[of print by key]"},
+		"no key":         {keyed{key: broken}, print, true, "[]"},
+		"no fingerprint": {keyed{}, func(string) (string, error) { return "", broken }, true, "[]"},
+		"no mark":        {keyed{mark: broken}, print, true, "[]"},
+	} {
+		others, err := NewBook(c.store).Mark(t.Context(), "people", c.print)
+		if (err != nil) != c.fails || c.fails && !errors.Is(err, broken) || fmt.Sprint(others) != c.others {
+			t.Errorf("%s: %v, %v", name, others, err)
+		}
+	}
+}
+
+// TestALostLeaseIsAnError tests that a run whose lease the store does not renew releases nothing more, also where the store
+// cannot say why: it has no such dataset, or is out of reach.
+func TestALostLeaseIsAnError(t *testing.T) {
+	for want, store := range map[error]keyed{ErrNoDataset: {}, ErrStore: {view: errors.New("out of reach")}} {
+		b := NewBook(store)
+		if err := b.lost(t.Context(), "people", "r"); !errors.Is(err, want) {
+			t.Errorf("%v: must be %v", err, want)
+		}
+		m := b.keep(t.Context(), "people", Lease{Run: "r"}, 1)
+		if err := m.cover(t.Context(), 1, .5); !errors.Is(err, want) {
+			t.Errorf("a release: %v: must be %v", err, want)
+		}
+		m.stop()
+	}
+}

@@ -1,0 +1,157 @@
+package firstorder
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/convex"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// TestDensityIsPlannedByHand tests for which problems the curvature of a quantile's loss is released: a quarter of the
+// records must be 2.5 deviations of the noise of each of six questions, which share .03 of the steps' charges. That is
+// from 20 sqrt(6/.03) records on if a record is replaced, and from half as many if it is added. Each change below is of one
+// condition alone.
+func TestDensityIsPlannedByHand(t *testing.T) {
+	for name, c := range map[string]struct {
+		tau    float64
+		change func(*optimize.Problem)
+		want   bool
+	}{
+		"enough":               {.5, func(p *optimize.Problem) { p.Records = 283 }, true},
+		"one too few":          {.5, func(p *optimize.Problem) { p.Records = 282 }, false},
+		"one added":            {.5, func(p *optimize.Problem) { p.Records, p.Relation = 142, account.AddOrRemove }, true},
+		"one added too few":    {.5, func(p *optimize.Problem) { p.Records, p.Relation = 141, account.AddOrRemove }, false},
+		"a low quantile":       {.21, func(*optimize.Problem) {}, true},
+		"a lower quantile":     {.19, func(*optimize.Problem) {}, false},
+		"a high quantile":      {.79, func(*optimize.Problem) {}, true},
+		"a higher quantile":    {.81, func(*optimize.Problem) {}, false},
+		"no noise is stated":   {.5, func(p *optimize.Problem) { p.Explained = false }, false},
+		"no kink":              {.5, func(p *optimize.Problem) { p.Kinked = nil }, false},
+		"radii that stay":      {.5, func(p *optimize.Problem) { p.Smoothing.Radius = 2.65 }, false}, // sqrt(5+2) is 2.646
+		"radii that just fall": {.5, func(p *optimize.Problem) { p.Smoothing.Radius = 2.64 }, true},
+		"not convex":           {.5, func(p *optimize.Problem) { p.Constants.Curvature.Lo = -1e-9 }, false},
+		"wide rows":            {.5, func(p *optimize.Problem) { p.Shape.Features, p.Records = 2001, 1e5 }, false},
+		"as wide as pairs are": {.5, func(p *optimize.Problem) { p.Shape.Features, p.Records = 2000, 1e5 }, true},
+	} {
+		l, err := loss.Pinball(c.tau)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := optimize.Problem{Shape: optimize.Vector(5), Constants: l.Constants(), RankOne: true, Kinked: l, Explained: true, Records: 1000,
+			Mu: 1, Relation: account.ReplaceOne, Smoothing: query.Smoothing{Radius: .01, By: query.Ball}}
+		p.Constants.Curvature.Hi = 1
+		c.change(&p)
+		steps := 1.
+		d := newDensity(p, &steps)
+		switch {
+		case (d != nil) != c.want:
+			t.Errorf("%s: released: %v", name, d != nil)
+		case d == nil && steps != 1:
+			t.Errorf("%s: %v of the charges are left without a release", name, steps)
+		case d != nil && (math.Abs(d.charge-.03) > 1e-15 || math.Abs(steps-.97) > 1e-15):
+			t.Errorf("%s: a charge of %v, %v is left", name, d.charge, steps)
+		}
+	}
+}
+
+// TestLeastBatchSolvesItsEquation tests that the least share of a batch makes the variance exactly as many times that with
+// all records as is allowed, by the formula of the comment; that it is one record where that is less, and all where there
+// is no release.
+func TestLeastBatchSolvesItsEquation(t *testing.T) {
+	for _, c := range []struct {
+		relation                      account.Relation
+		records, charge, most, single float64
+	}{
+		{account.ReplaceOne, 1000, .3, 1.5, 0}, {account.AddOrRemove, 1000, .3, 1.5, 0}, {account.ReplaceOne, 1e6, 1e-4, 1.1, 0},
+		{account.AddOrRemove, 1e6, 1e-4, 1.1, 0}, {account.ReplaceOne, 4, 1e-9, 3, .25}, {account.AddOrRemove, 50, 1e-9, 3, .02},
+		{account.ReplaceOne, 1000, 0, 1.5, 1}, {account.ReplaceOne, .5, 1, 5, 1},
+	} {
+		p := optimize.Problem{Shape: optimize.Vector(7), Records: c.records, Relation: c.relation}
+		b := leastBatch(p, c.charge, c.most)
+		if c.single > 0 {
+			if math.Abs(b-c.single) > 1e-12 {
+				t.Errorf("%+v: %v", c, b)
+			}
+			continue
+		}
+		v, price := 2., func(u float64) float64 { return u / math.Asinh(u) }
+		if c.relation == account.AddOrRemove {
+			v, price = 1, func(u float64) float64 { return u / math.Log(1+u) }
+		}
+		if ratio := price(c.charge/(v*v*b*b)) + (1/b-1)*c.records*c.charge/(v*v*7); math.Abs(ratio-c.most) > 1e-6 || !(b > 0 && b < 1) {
+			t.Errorf("%+v: share %v: the variance is %v times that of all records", c, b, ratio)
+		}
+	}
+}
+
+// TestRulesOfCountsByHand tests the curvature of counts at their base rate, and their slopes.
+func TestRulesOfCountsByHand(t *testing.T) {
+	for _, c := range []struct{ margin, curvature, steep, slope float64 }{
+		{-1, .04, 1 / math.E, 2.5 * math.Sqrt(.16)}, {0, .25, 1, 2.5}, {5, .9, 3.5, 2.5},
+	} {
+		p := optimize.Problem{Shape: optimize.Vector(3), Counts: true, Constants: loss.Constants{Lipschitz: 2.5},
+			Base: &optimize.Base{Margins: []float64{c.margin}, Curvature: c.curvature}}
+		if got := steepest(p); math.Abs(got-c.steep) > 1e-12 {
+			t.Errorf("margin %v: curvature %v: must be %v", c.margin, got, c.steep)
+		}
+		if got := usualSlope(p); math.Abs(got-c.slope) > 1e-12 {
+			t.Errorf("mean %v: slope %v: must be %v", c.curvature, got, c.slope)
+		}
+		if p.Counts = false; usualSlope(p) != 2.5 {
+			t.Errorf("slope %v of a loss that is not of counts", usualSlope(p))
+		}
+	}
+}
+
+// TestOwnStepScaleCounts tests that the number of steps follows a step scale that is set, before the usual one.
+func TestOwnStepScaleCounts(t *testing.T) {
+	p := optimize.Problem{Shape: optimize.Vector(4), RankOne: true, Constants: loss.Logistic().Constants(), Records: 5000, Mu: 1,
+		Relation: account.ReplaceOne}
+	usual, own := p.GradientSteps(4, p.StepScale()), p.GradientSteps(4, .5)
+	if usual == own {
+		t.Fatalf("%d steps of any scale: the test shows nothing", own)
+	}
+	for _, c := range []struct {
+		rule interface{ StepRule(optimize.Problem) int }
+		want int
+	}{{SGD{}, usual}, {SGD{StepScale: .5}, own}} {
+		if got := c.rule.StepRule(p); got != c.want {
+			t.Errorf("%+v: %d steps: must be %d", c.rule, got, c.want)
+		}
+	}
+}
+
+// TestPreconditionedRefusesToTheLetter compares the reasons for which the algorithm refuses a problem.
+func TestPreconditionedRefusesToTheLetter(t *testing.T) {
+	ball, err := convex.NewBall(make([]float64, 3), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, p := range map[string]optimize.Problem{
+		"": {Shape: optimize.Vector(2000), RankOne: true},
+		"loss: must be that of a generalised linear model, or of ordered classes, with one row a record": {Shape: optimize.Vector(3)},
+		"1997 features: must be at most 1996 for ordered classes":                                        {Shape: optimize.Vector(2001), Beside: 4},
+		"a set of parameters: must be none, since points are projected on it in the metric of space":     {Shape: optimize.Vector(3), RankOne: true, Set: ball},
+		"2345 features, of which up to 67 are not zero in a row: must be at most 2000, or at most 64 that are not zero": {Shape: optimize.Vector(2345),
+			RankOne: true, Filled: 67},
+	} {
+		if want != "" {
+			want = "optimize: preconditioned: " + want
+		}
+		got := ""
+		if err := (Preconditioned{}).Serves(p); err != nil {
+			got = fmt.Sprint(err)
+		}
+		if got != want {
+			t.Errorf("%q: must be %q", got, want)
+		}
+	}
+	if err := (Preconditioned{}).Serves(optimize.Problem{Shape: optimize.Vector(2345), RankOne: true, Filled: 64}); err != nil {
+		t.Error(err)
+	}
+}
