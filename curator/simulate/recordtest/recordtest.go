@@ -1,4 +1,5 @@
-// Package recordtest (not frozen) records simulated sessions and replays them with the same answers, for audits and tests.
+// Package recordtest (not frozen) records simulated sessions and replays them with the same answers, for audits and
+// tests.
 package recordtest
 
 import (
