@@ -101,10 +101,10 @@ func (f *Fit) additive() string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf(" Part of the score is interactions, which the fit found from the effects of the columns: a "+
-		"function of all columns together, with %d weights that have no reading one by one. Coefficients and curves "+
-		"describe the additive part alone. A column may have an effect in both parts, so a prediction may change by more "+
-		"or by less than its coefficient.", e.Features)
+	return fmt.Sprintf(" A part of the score is interactions of the columns. The fit describes them by a function of all "+
+		"columns together, with %d weights that cannot be interpreted one by one. Coefficients and curves describe the "+
+		"additive part alone. A column may have an effect in both parts, so a prediction may change by more or by less "+
+		"than its coefficient.", e.Features)
 }
 
 // beyond returns the number of coefficients that noise alone does not explain (their method within returns
@@ -135,36 +135,37 @@ func (f *Fit) certainty(e explanation, n runNoise) Part {
 // which errors the standard deviations do not include.
 func (f *Fit) meaning(e explanation, n runNoise) string {
 	how := "Deviations are computed, to first order, from the noise of the releases and from the " +
-		"released second moment of the rows. On tables without part in the rule 86% or more of the coefficients of " +
-		"classes and counts were within two deviations of the fit without privacy, and 83% or more with the Huber loss. " +
-		"Where two columns of correlation .9 had opposite effects and epsilon was .5, 65% were, and the share of the way " +
-		"was stated up to .24 too large."
+		"released second moment of the rows. On tables that had no part in the choice of the rule, 86% or more of the " +
+		"coefficients of classes and counts were within two deviations of the fit without privacy, and 83% or more with " +
+		"the Huber loss. For two columns of correlation .9 with opposite effects at epsilon .5 it was 65%, and the stated " +
+		"share of the way was up to .24 too large."
 	how += f.clipped()
 	if e.how == bounded {
-		how = "Deviations are upper bounds, to first order. They leave out that the rows pull the " +
-			"weights back to the minimum."
+		how = "Deviations are upper bounds, to first order. They ignore that the gradient of the " +
+			"rows moves the weights back to the minimum."
 		if e.why != "" {
 			how += " They are loose: " + e.why + "."
 		}
 		if f.overshoots() {
-			how += " They hold if no step overshoots the minimum by more than its distance from it. " +
+			how += " They hold if no step ends farther from the minimum than it began. " +
 				"The step sizes do not ensure this."
 		}
-		how += " They leave out the rest of the way from the end of the steps to the coefficient without privacy, which may " +
-			"be longer than the deviation. "
+		how += " They leave out the distance from the end of the steps to the coefficient without privacy, which may " +
+			"be larger than the deviation. "
 		if f.thresholds() != nil || f.Model.Schema().Unit().Column != "" {
-			how += "Fits by person or of ordered classes release no second moment of the rows, from which both would follow."
+			how += "Both would follow from the second moment of the rows, which fits by person or of ordered classes do not release."
 		} else {
 			how += "Both are estimated after fits with train: {algorithm: preconditioned}, which release the second moment of " +
 				"the rows."
 		}
 	}
 	if e.list[0].share != nil {
-		how += " They count the expected rest of the way from the end of the steps to the coefficient without privacy."
+		how += " They include the expected distance from the end of the steps to the coefficient without privacy."
 	}
 	if slices.ContainsFunc(e.list, coefficient.part) {
-		how += " Where the rest is not small beside the noise, the noise alone and the share of the way stand beside the " +
-			"deviation. At a share above 100% the steps ended beyond that coefficient. Columns that vary together, small budgets and few rows cause it."
+		how += " If this distance is not small compared with the noise, the noise alone and the share of the way that the " +
+			"steps covered are stated, too. At a share above 100% the steps ended beyond the coefficient without privacy. " +
+			"Columns that vary together, small budgets and few rows cause large distances."
 	}
 	var names []string
 	for _, c := range e.list {
@@ -173,17 +174,17 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 		}
 	}
 	if len(names) > 0 {
-		how += fmt.Sprintf(" Not arrived: %s. The noise hides how many rows tell of these, or of the reference that they are "+
-			"compared with, so that their values are noise.", listed(names, 200))
+		how += fmt.Sprintf(" Not arrived: %s. The noise hides how many rows have these features, or the reference level with "+
+			"which they are compared, so that their values are noise.", listed(names, 200))
 	}
 	if f.Certificate.Algorithm().Name == "dp-sgd" {
-		how += " The randomness of which rows were sampled comes on top."
+		how += " They leave out the randomness of the samples of rows."
 	}
 	if c := f.plan.Compared; c != nil && c.Shrunk > 0 {
-		how += " The model lies between its fit and a constant, and has that share of the fit’s noise and, in the intercept, " +
-			"of the constant’s noise."
+		how += " The model is a weighted mean of the fit and the best constant, and has the weighted noise of the fit and, in " +
+			"the intercept, of the constant."
 	}
-	return how + " They show the privacy noise alone and leave out the sampling error, so they give no confidence " +
+	return how + " Deviations show the privacy noise alone and leave out the sampling error, so they give no confidence " +
 		"interval."
 }
 

@@ -157,7 +157,7 @@ func TestScheduledFit(t *testing.T) {
 	}
 	text, _ := fitPage(t, dir)
 	has(t, text, "a schedule", "Poisson samples", "Noise multiplier", "whether a given person’s row was in the table",
-		"more or less; the number of rows is secret", "subsampled Gaussian releases", "rows were sampled comes on top")
+		"more or less; the number of rows is secret", "subsampled Gaussian releases", "leave out the randomness of the samples")
 	if strings.Contains(text, "running total") {
 		t.Error("a schedule has no running total")
 	}

@@ -333,12 +333,12 @@ func TestBoundsAreOfConvexLosses(t *testing.T) {
 	f := people(t, "p", 50)
 	c, err := read(t, f).Coefficients()
 	if err != nil || c.Noise != NoiseBounded || c.Counted != 4 || c.Terms[0].Deviation == nil ||
-		strings.Contains(c.Meaning, "overshoots the minimum") || !strings.Contains(c.Meaning, "may be longer than the deviation") ||
+		strings.Contains(c.Meaning, "farther from the minimum") || !strings.Contains(c.Meaning, "may be larger than the deviation") ||
 		!strings.Contains(c.Meaning, "train: {algorithm: preconditioned}") {
 		t.Errorf("%+v, %v", c, err)
 	}
 	f.algorithm.Plan = []byte(strings.Replace(string(f.algorithm.Plan), `"step_sizes":[4]`, `"step_sizes":[9]`, 1))
-	if c, err = read(t, f).Coefficients(); err != nil || !strings.Contains(c.Meaning, "overshoots the minimum") {
+	if c, err = read(t, f).Coefficients(); err != nil || !strings.Contains(c.Meaning, "farther from the minimum") {
 		t.Errorf("%+v, %v", c, err)
 	}
 	f.loss = "sigmoid"

@@ -174,9 +174,9 @@ func (o Outlook) Verdict() string {
 	case o.Unmeasured != "":
 		return "unknown: it was measured with the default algorithm alone, and train.algorithm states " + o.Unmeasured
 	case o.Most <= .5:
-		return "will beat a constant prediction, if the columns tell of the target"
+		return "will beat a constant prediction, if the columns predict the target"
 	case o.Lost <= .5:
-		return "will probably beat a constant prediction, if the columns tell of the target"
+		return "will probably beat a constant prediction, if the columns predict the target"
 	case o.Lost <= 1:
 		return "may be no better than a constant prediction"
 	}

@@ -71,7 +71,7 @@ func TestOutlookHalves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const beat = " beat a constant prediction, if the columns tell of the target"
+	const beat = " beat a constant prediction, if the columns predict the target"
 	of := func(size, records float64) Planned {
 		p := Planned{Budget: budget, Records: records}
 		p.Summary.Effective = size
