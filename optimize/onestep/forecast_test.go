@@ -78,6 +78,7 @@ func TestSizeOfClassesByHand(t *testing.T) {
 	near("other shares", c.Size(p, 1e4, .5), 625/math.Sqrt2*.8*.25/.75/.48)
 	p.Base.Margins = []float64{0, math.Log(.01), math.Log(.01)}
 	near("rare classes", c.Size(p, 1e4, .5), 625/math.Sqrt2*.8*(.01/1.02)/.75/.48)
+	p.Base = nil // equal shares
 	noise := 2 * math.Sqrt(10) / (1e4 * .5 * .6)
 	total, sampling := c.Foresee(p, 1e4, .5)
 	near("error", total, math.Sqrt(1./3/1e4+noise*noise)*3*math.Sqrt2)
