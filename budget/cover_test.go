@@ -169,9 +169,10 @@ func TestAFailedMarkEndsARun(t *testing.T) {
 type keyed struct {
 	Store
 	key, mark, view error
+	tail            Tail
 }
 
-func (s keyed) View(context.Context, string, int) (Tail, error)           { return Tail{}, s.view }
+func (s keyed) View(context.Context, string, int) (Tail, error)           { return s.tail, s.view }
 func (s keyed) Renew(context.Context, string, Lease, Lease) (bool, error) { return false, nil }
 func (s keyed) Key(context.Context) (string, error)                       { return "key", s.key }
 func (s keyed) Mark(_ context.Context, _, mark string) ([]string, error) {
@@ -284,6 +285,21 @@ func TestCostsThatCannotBeComputed(t *testing.T) {
 		c.change(&l, &k)
 		if cost, err := l.cost(c.ctx, k); err == nil || cost != (Cost{}) {
 			t.Errorf("%s: %+v, %v", name, cost, err)
+		}
+	}
+}
+
+// TestChainsThatDoNotFollow tests that nothing is said of a dataset whose rows are none, or fewer than its store states: neither
+// its state nor its certificate, which would lack what was lost.
+func TestChainsThatDoNotFollow(t *testing.T) {
+	for name, tail := range map[string]Tail{"a row that is none": {Rows: []Row{{Text: "{}", Hash: "h"}}, Length: 1, Head: "h"},
+		"no rows of one": {Length: 1, Head: "h"}} {
+		b := NewBook(keyed{tail: tail})
+		if d, err := b.Dataset(t.Context(), "people"); !errors.Is(err, ErrChain) || d != nil {
+			t.Errorf("%s: state %+v, %v", name, d, err)
+		}
+		if text, err := b.Certificate(t.Context(), "people"); !errors.Is(err, ErrChain) || text != nil {
+			t.Errorf("%s: certificate %s, %v", name, text, err)
 		}
 	}
 }
