@@ -163,3 +163,55 @@ func TestAFailedMarkEndsARun(t *testing.T) {
 		t.Errorf("%v: must be %v", err, lost)
 	}
 }
+
+// keyed is a store whose key, marks or chains can fail, and that renews no lease.
+type keyed struct {
+	Store
+	key, mark, view error
+}
+
+func (s keyed) View(context.Context, string, int) (Tail, error)           { return Tail{}, s.view }
+func (s keyed) Renew(context.Context, string, Lease, Lease) (bool, error) { return false, nil }
+func (s keyed) Key(context.Context) (string, error)                       { return "key", s.key }
+func (s keyed) Mark(_ context.Context, _, mark string) ([]string, error) {
+	return []string{"of " + mark}, s.mark
+}
+
+// TestMarksThatFail tests that a table counts as marked only if its key, its fingerprint and its mark are: the list of other
+// datasets of an unmarked table is not empty, but unknown.
+func TestMarksThatFail(t *testing.T) {
+	broken := errors.New("broken")
+	print := func(key string) (string, error) { return "print by " + key, nil }
+	for name, c := range map[string]struct {
+		store  keyed
+		print  func(string) (string, error)
+		fails  bool
+		others string
+	}{
+		"marked":         {keyed{}, print, false, "[of print by key]"},
+		"no key":         {keyed{key: broken}, print, true, "[]"},
+		"no fingerprint": {keyed{}, func(string) (string, error) { return "", broken }, true, "[]"},
+		"no mark":        {keyed{mark: broken}, print, true, "[]"},
+	} {
+		others, err := NewBook(c.store).Mark(t.Context(), "people", c.print)
+		if (err != nil) != c.fails || c.fails && !errors.Is(err, broken) || fmt.Sprint(others) != c.others {
+			t.Errorf("%s: %v, %v", name, others, err)
+		}
+	}
+}
+
+// TestALostLeaseIsAnError tests that a run whose lease the store does not renew releases nothing more, also where the store
+// cannot say why: it has no such dataset, or is out of reach.
+func TestALostLeaseIsAnError(t *testing.T) {
+	for want, store := range map[error]keyed{ErrNoDataset: {}, ErrStore: {view: errors.New("out of reach")}} {
+		b := NewBook(store)
+		if err := b.lost(t.Context(), "people", "r"); !errors.Is(err, want) {
+			t.Errorf("%v: must be %v", err, want)
+		}
+		m := b.keep(t.Context(), "people", Lease{Run: "r"}, 1)
+		if err := m.cover(t.Context(), 1, .5); !errors.Is(err, want) {
+			t.Errorf("a release: %v: must be %v", err, want)
+		}
+		m.stop()
+	}
+}

@@ -2,6 +2,7 @@ package means_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ var (
 )
 
 // withIntervals returns a model of ill by age, from 0 to 10, and region, with a fit that has intervals of level .9.
-func withIntervals(t *testing.T, target dataset.Target, l loss.Loss) *model.Model {
+func withIntervals(t *testing.T, target dataset.Target, l loss.Loss, changes ...func(*inference.Fit)) *model.Model {
 	t.Helper()
 	schema, err := dataset.New(dataset.Definition{
 		Columns: []dataset.Column{
@@ -44,16 +45,19 @@ func withIntervals(t *testing.T, target dataset.Target, l loss.Loss) *model.Mode
 	for i := range 4 {
 		fit.Covariance = append(fit.Covariance, covariance[i][i:]...)
 	}
+	for _, change := range changes {
+		change(fit)
+	}
 	text, err := fit.JSON()
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := make([]float64, schema.Dim())
 	for i, c := range fit.Columns {
-		w[c.Feature] = beta[i]
+		w[c.Feature] = fit.Beta[i]
 	}
 	m, err := model.New(model.Params{
-		Software: "a test", Complete: true, Loss: l, Regularizer: loss.None(), Schema: schema, Weights: w, Inference: text,
+		Software: "a test", Complete: true, Loss: l, Regularizer: loss.None(), Schema: schema, Weights: w, Inference: text, Clamped: clamp,
 		Privacy: model.Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne},
 			Neighbour: "a table with one row replaced by any other", Certificate: "certificate.json"},
 	})
@@ -62,6 +66,9 @@ func withIntervals(t *testing.T, target dataset.Target, l loss.Loss) *model.Mode
 	}
 	return m
 }
+
+// clamp says whether withIntervals makes models whose predictions are clamped to the bounds of the target.
+var clamp bool
 
 var classes = dataset.Target{Column: "ill", Kind: dataset.Category, Classes: []string{"no", "yes"}}
 
@@ -125,21 +132,36 @@ func TestMeansByHand(t *testing.T) {
 	intervals.Grouped, intervals.Hazards = "logit", []float64{.25, .75}
 	doubtful := times
 	doubtful.Hazards, doubtful.HazardErrors = []float64{.25, .75}, []float64{.2, .3}
+	poisson, err := loss.Parse("poisson(3)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	visits := dataset.Target{Column: "visits", Kind: dataset.Number, Low: 0, High: 8}
+	exposed, err := loss.Parse("poisson-rate(3,0.125)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	yearly := visits
+	yearly.Exposure = dataset.Exposure{Column: "years", Low: .5, High: 4}
 	for _, c := range []struct {
-		name   string
-		m      *model.Model
-		link   func(float64) float64
-		logits bool
-		doubt  float64 // of the baseline hazard, as a shift of the score
+		name, of string
+		m        *model.Model
+		link     func(float64) float64
+		scale    string  // on which the interval of a mean is made
+		doubt    float64 // of the baseline hazard, as a shift of the score
 	}{
-		{"logistic", withIntervals(t, classes, loss.Logistic()), logistic, true, 0},
-		{"time to an event", withIntervals(t, times, rate), func(z float64) float64 { return 1 - math.Exp(-math.Exp(z)) }, true, 0},
-		{"hazards with errors", withIntervals(t, doubtful, rate), func(z float64) float64 { return 1 - math.Exp(-math.Exp(z)) }, true,
-			math.Hypot(.25*.2, .75*.3)},
-		{"odds of intervals", withIntervals(t, intervals, odds), func(z float64) float64 {
+		{"logistic", "the probability of ill = yes", withIntervals(t, classes, loss.Logistic()), logistic, "logit", 0},
+		{"time to an event", "the risk of died by years 3", withIntervals(t, times, rate),
+			func(z float64) float64 { return 1 - math.Exp(-math.Exp(z)) }, "logit", 0},
+		{"hazards with errors", "the risk of died by years 3", withIntervals(t, doubtful, rate),
+			func(z float64) float64 { return 1 - math.Exp(-math.Exp(z)) }, "logit", math.Hypot(.25*.2, .75*.3)},
+		{"odds of intervals", "the risk of died by years 3", withIntervals(t, intervals, odds), func(z float64) float64 {
 			return 1 - 1/((1+math.Exp(z)/4)*(1+3*math.Exp(z)/4))
-		}, true, 0},
-		{"squared", withIntervals(t, cost, squared), func(z float64) float64 { return 50*z + 50 }, false, 0},
+		}, "logit", 0},
+		{"counts", "the expected visits", withIntervals(t, visits, poisson), func(z float64) float64 { return 8 * math.Exp(z) }, "log", 0},
+		{"counts by exposure", "the expected visits per unit of years", withIntervals(t, yearly, exposed),
+			func(z float64) float64 { return 2 * math.Exp(z) }, "log", 0},
+		{"squared", "the expected cost", withIntervals(t, cost, squared), func(z float64) float64 { return 50*z + 50 }, "", 0},
 	} {
 		ages, regions := []float64{1, 4, 9}, []string{"north", "south", "east"}
 		people := means.Population{Header: []string{"age", "region"},
@@ -172,7 +194,7 @@ func TestMeansByHand(t *testing.T) {
 			{of: func([]float64) float64 { return 0 }, none: true},
 			{of: less(at(regions, .005), at(regions, -.005), .01)},
 		}
-		if len(got.List) != len(wants) || got.Rows != 3 || got.Level != .9 || got.Short {
+		if len(got.List) != len(wants) || got.Rows != 3 || got.Level != .9 || got.Short || got.Of != c.of {
 			t.Fatalf("%s: %+v", c.name, got)
 		}
 		compare := func(a means.Answer, of func(b []float64) float64, mean, none bool) {
@@ -187,10 +209,15 @@ func TestMeansByHand(t *testing.T) {
 				return
 			}
 			low, high := value-half, value+half
-			if mean && c.logits {
+			if mean && c.scale == "logit" {
 				logit := func(b []float64) float64 { p := of(b); return math.Log(p / (1 - p)) }
 				z, d := logit(beta), quantile*deviation(logit, c.doubt)
 				low, high = logistic(z-d), logistic(z+d)
+			}
+			if mean && c.scale == "log" {
+				log := func(b []float64) float64 { return math.Log(of(b)) }
+				z, d := log(beta), quantile*deviation(log, c.doubt)
+				low, high = math.Exp(z-d), math.Exp(z+d)
 			}
 			if a.Low == nil || math.Abs(*a.Low-low) > 1e-4*(1+math.Abs(low)) || math.Abs(*a.High-high) > 1e-4*(1+math.Abs(high)) {
 				t.Errorf("%s: %+v: interval must be %v to %v", c.name, a, low, high)
@@ -215,9 +242,95 @@ func TestShortFormula(t *testing.T) {
 	if !got.Short || got.Rows != 3 || got.Mean.Low == nil {
 		t.Errorf("%+v: must be of the short formula, with 3 rows and an interval", got)
 	}
+	var columns []string
+	for _, a := range got.List { // without names those of all categories and numbers, in the order of the schema
+		columns = append(columns, a.Column+a.Level+a.Against)
+	}
+	if want := []string{"age", "regionnorth", "regionsouth", "regioneast", "regionwest", "regionsouthnorth", "regioneastnorth",
+		"regionwestnorth"}; !slices.Equal(columns, want) || got.Level != .9 {
+		t.Errorf("answers about %q at level %v: must be %q", columns, got.Level, want)
+	}
 	want := 1 / (1 + math.Exp(-.25/math.Sqrt(3))) // an unknown age is the midpoint, as 5 is
 	if math.Abs(got.Mean.Estimate-want) > 1e-6 {
 		t.Errorf("mean %v: must be %v", got.Mean.Estimate, want)
+	}
+}
+
+// TestEffectsAtTheBounds: the effect of one unit more is that at the bound where a number is at it or beyond, and of the rows
+// whose number is known. A number is no cell that reads as none.
+func TestEffectsAtTheBounds(t *testing.T) {
+	m := withIntervals(t, classes, loss.Logistic())
+	for _, c := range []struct {
+		ages []string
+		at   []float64 // the middle of the step of .01 in which the derivative is taken, within 0 to 10
+	}{
+		{[]string{"10", "9.999", "12"}, []float64{9.995, 9.995, 9.995}},
+		{[]string{"0", "0.002", "-3"}, []float64{.005, .005, .005}},
+		{[]string{"4", "NaN", "12", "", "old"}, []float64{4, 9.995}},
+	} {
+		people := means.Population{Header: []string{"age", "region"}}
+		for _, age := range c.ages {
+			people.Rows = append(people.Rows, []string{age, "south"})
+		}
+		got, err := means.Of(t.Context(), m, people, []string{"age"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 0.
+		for _, age := range c.at {
+			p := byHand(func(z float64) float64 { return 1 / (1 + math.Exp(-z)) }, beta, []float64{age}, []string{"south"})
+			want += p * (1 - p) * beta[0] / 5 / math.Sqrt(3) / float64(len(c.at))
+		}
+		if math.Abs(got.List[0].Estimate/want-1) > 1e-4 {
+			t.Errorf("ages %v: effect %v: must be %v", c.ages, got.List[0].Estimate, want)
+		}
+	}
+}
+
+// TestClampedMeans: a prediction beyond the bounds of a number is the bound, which no small change of the coefficients moves:
+// the mean of such predictions has an interval of no width, or none. A model that is not clamped has that of its score.
+func TestClampedMeans(t *testing.T) {
+	squared, err := loss.Squared(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cost := dataset.Target{Column: "cost", Kind: dataset.Number, Low: 0, High: 100}
+	people := means.Population{Header: []string{"age", "region"}, Rows: [][]string{{"5", "north"}}}
+	for _, intercept := range []float64{9, -9} {
+		m := withIntervals(t, cost, squared, func(f *inference.Fit) { f.Beta = []float64{1, -2, .5, intercept} })
+		clamped := withIntervals(t, cost, squared, func(f *inference.Fit) { f.Beta = []float64{1, -2, .5, intercept}; clamp = true })
+		clamp = false
+		free, err := means.Of(t.Context(), m, people, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 50 + 50*intercept/math.Sqrt(3)
+		if half := quantile * 50 * math.Sqrt(.03/3); math.Abs(free.Mean.Estimate-want) > 1e-4 || math.Abs(*free.Mean.High-want-half) > 1e-4 {
+			t.Errorf("not clamped: %+v: must be %v and half as wide as %v", free.Mean, want, half)
+		}
+		at, err := means.Of(t.Context(), clamped, people, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want = min(max(want, 0), 100); at.Mean.Estimate != want || at.Mean.Low != nil && *at.Mean.Low != *at.Mean.High {
+			t.Errorf("clamped: %+v: must be %v alone", at.Mean, want)
+		}
+	}
+}
+
+// TestDroppedNumbersShorten: the formula is short for rows that need a number that it lacks, be it above or below the middle of
+// its bounds, and whole for rows in the middle.
+func TestDroppedNumbersShorten(t *testing.T) {
+	m := withIntervals(t, classes, loss.Logistic(), func(f *inference.Fit) {
+		f.Columns, f.Dropped, f.Beta = f.Columns[1:], []int{4, 0}, f.Beta[1:]
+		f.Covariance, f.Sampling, f.Metric = f.Covariance[4:], f.Sampling[4:], f.Metric[4:]
+		f.LeastDirection = f.LeastDirection[1:]
+	})
+	for age, short := range map[string]bool{"2": true, "5": false, "8": true} {
+		got, err := means.Of(t.Context(), m, means.Population{Header: []string{"age", "region"}, Rows: [][]string{{age, "north"}}}, []string{"region"})
+		if err != nil || got.Short != short || got.Mean.Low == nil {
+			t.Errorf("age %s: %+v, %v: short must be %v", age, got, err, short)
+		}
 	}
 }
 

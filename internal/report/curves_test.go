@@ -66,11 +66,7 @@ func curvedBowl(t *testing.T) *bowl {
 func TestBandsAreTheSpread(t *testing.T) {
 	w := curvedBowl(t)
 	r := rand.New(rand.NewPCG(2, 1))
-	const runs = 300
-	looked := 20
-	if testing.Short() {
-		looked = 12
-	}
+	const runs, looked = 300, 12
 	var values [][]float64
 	var stated []float64
 	for run := range runs {

@@ -176,6 +176,9 @@ func TestDiskFullAtAnyWrite(t *testing.T) {
 	}
 	for _, algorithm := range algorithms {
 		for name, die := range map[string]bool{" error": false, " crash": true} {
+			if !*long && algorithm != "gd" && die != (algorithm == "one-pass-storm") {
+				continue // by default the others only crash, or only get the error
+			}
 			t.Run(algorithm+name, func(t *testing.T) {
 				t.Parallel()
 				failed := map[string]bool{}

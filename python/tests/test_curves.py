@@ -84,3 +84,19 @@ def test_curves_with_intervals():
     (ax,) = stillpoint.plot_curves({"unit": "units of y", "curves": [{**curve, "points": points}]})
     assert not ax.collections and "noise hides a knot" in ax.get_title()
     matplotlib.pyplot.close("all")
+
+
+def test_interactions_by_hand():
+    """The strongest colour is of the largest effect, which is a negative one here; cells of few rows have a dash."""
+    axes = [{"column": "region", "levels": ["region=n", "region=s"]}, {"column": "age", "knots": [20, 45.25, 70]}]
+    said = {"unit": "log-odds", "ratio": "", "surfaces": [{"axes": axes, "effect": [[0.5, -2, 1], [0.25, 0, -0.75]], "mass": [[1] * 3] * 2,
+        "thin": [[False, False, True], [False, True, False]], "class": "yes"}]}  # fmt: skip
+    (ax,) = stillpoint.plot_curves(said)
+    assert ax.images[0].get_clim() == (-2, 2)
+    assert ax.images[0].get_array().tolist() == [[0.5, -2, 1], [0.25, 0, -0.75]]
+    assert [t.get_text() for t in ax.texts] == ["0.5", "-2", "–", "0.25", "–", "-0.75"]
+    assert [t.get_position() for t in ax.texts[:4]] == [(0, 0), (1, 0), (2, 0), (0, 1)]
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["n", "s"] and [t.get_text() for t in ax.get_xticklabels()] == ["20", "45.2", "70"]
+    assert (ax.get_ylabel(), ax.get_xlabel(), ax.get_title()) == ("region", "age", "interaction (log-odds), yes")
+    (ratio,) = stillpoint.plot_curves(said | {"ratio": "odds ratio", "surfaces": [said["surfaces"][0] | {"mass": None}]})
+    assert ratio.texts[0].get_text() == "1.6" and ratio.texts[2].get_text() == "2.7" and ratio.get_title() == "interaction (odds ratio, times), yes"

@@ -270,3 +270,32 @@ def test_files_that_python_does_not_know_go_to_the_command(tmp_path, monkeypatch
         assert _score.read(json.dumps({**file, **change}).encode()) is None
     monkeypatch.setattr(_score, "read", lambda content: None)
     assert model.predict_proba(X).tolist() == own[1]
+
+
+def test_rows_that_rounding_makes_longer_than_1():
+    """Numbers at their bounds: the norm is added up in the order of the columns, and divides rows where it is above 1."""
+    import math
+    import types
+
+    longer = 0
+    for count in range(1, 60):
+        model = object.__new__(_score.Model)
+        reader = types.SimpleNamespace(levels=0)
+        model._columns = [_score._Column(reader, i, i % 3 == 0, None, None) for i in range(count)]
+        model._crosses, model._base, model._stated = [], math.sqrt(count + 1), False
+        ends = [np.array([1.0, -1.0 if i % 2 else 1.0, math.nan if i % 3 == 0 else 1.0, 1.0 if i else 0.5]) for i in range(count)]
+        one = 1.0 / model._base
+        norms = []
+        for row in zip(*ends):
+            total = 0.0
+            for u in row:
+                v = (0.0 if math.isnan(u) else u) / model._base
+                total += v * v
+                if math.isnan(u):
+                    total += one * one
+            total += one * one
+            norms.append(math.sqrt(total) if total > 1 else 1.0)
+        got = model._longer(ends, 4)
+        assert (np.ones(4) if got is None else got).tolist() == norms, count
+        longer += max(norms) > 1
+    assert 5 < longer < 59  # the test shows nothing where no row is longer

@@ -104,17 +104,103 @@ checks <- list(
     d <- structure(list(table = "people", spent = list(epsilon = 2.34567, delta = 2e-6, fits = 3L), report = list(epsilon = 1.5, delta = 1e-6,
       relation = "replace-one", rows = list(estimate = 4321), level = 0.9, columns = list(
         list(name = "age", missing = list(estimate = 0.0123, low = 0, high = 0.0456), mean = list(estimate = 40.5678, low = 39.5, high = 41.5),
+          standard_deviation = list(estimate = 12.75, low = 12, high = 13.5), beyond = list(estimate = 0.03125, low = 0, high = 0.0625),
           quantiles = list(list(share = 0.25, estimate = 31.23456, low = 30.5))),
         list(name = "sex", levels = list(list(name = "f", count = list(estimate = 2200.7, low = 2100, high = 2300), share = list(estimate = 0.51, low = 0.5, high = 0.52),
           columns = list(list(name = "age", mean = list(estimate = 39.125, low = 38, high = 40.25))))))))), class = "dp_description")
     f <- as.data.frame(d)
-    stopifnot(identical(f$column, c("age", "age", "age", "sex", "sex", "age")), identical(f$of, c("missing", "mean", "quantile 0.25", "count f", "share f", "mean")),
-      identical(f$group, c(rep(NA, 5), "f")), identical(f$estimate, c(0.0123, 40.5678, 31.23456, 2200.7, 0.51, 39.125)),
-      identical(f$conf.low, c(0, 39.5, 30.5, 2100, 0.5, 38)), identical(f$conf.high, c(0.0456, 41.5, NA, 2300, 0.52, 40.25)))
+    stopifnot(identical(f$column, c(rep("age", 5), "sex", "sex", "age")), identical(f$of, c("missing", "mean", "standard_deviation", "beyond", "quantile 0.25", "count f", "share f", "mean")),
+      identical(f$group, c(rep(NA, 7), "f")), identical(f$estimate, c(0.0123, 40.5678, 12.75, 0.03125, 31.23456, 2200.7, 0.51, 39.125)),
+      identical(f$conf.low, c(0, 39.5, 12, 0, 30.5, 2100, 0.5, 38)), identical(f$conf.high, c(0.0456, 41.5, 13.5, 0.0625, NA, 2300, 0.52, 40.25)))
     lines <- capture.output(print(d))
     has(lines, "Description of people: (1.5, 1e-06)-differentially private under replace-one, 4321 rows",
       "All 3 releases of people cost together epsilon 2.346 at delta 2e-06", "90% intervals are of the table's own values and cover the privacy noise.",
       "age mean 40.57 39.5 41.5", "age quantile 0.25 31.23 30.5 -", "sex count f 2201 2100 2300", "age f mean 39.12 38 40.25")
+  },
+  levels = function() {
+    fails <- function(expr) inherits(try(expr, silent = TRUE), "try-error")
+    other <- with_intervals
+    other$effects$method <- "wald"
+    ends <- confint(other, level = 0.95)
+    stopifnot(identical(colnames(ends), c("2.5 %", "97.5 %")), all.equal(unname(ends["sex=m", ]), -0.5 + qnorm(0.975) * 0.25 * c(-1, 1)), all(is.na(ends["tiny", ])))
+    t <- of$tidy.dp_fit(other, conf.level = 0.95)
+    stopifnot(identical(t$conf.low, unname(ends[, 1L])), identical(t$conf.high, unname(ends[, 2L])))
+    stopifnot(fails(confint(other, level = 0.8)), fails(confint(other, level = 0.9995)), fails(confint(with_intervals, level = 0.95)))
+    other$effects$method <- "region"
+    stopifnot(fails(confint(other, level = 0.95)), !fails(confint(other, level = 0.9)))
+  },
+  absent = function() {
+    other <- with_intervals
+    other$effects$coefficients$estimate[4] <- 0.7
+    stopifnot(coef(other)[["tiny"]] == 0.7)
+    other$effects$coefficients$state[4] <- "not in the formula"
+    stopifnot(is.na(coef(other)[["tiny"]]), identical(names(coef(other, complete = FALSE)), c("(Intercept)", "age", "sex=m")))
+    once <- fit
+    once$spent$fits <- 1L
+    stopifnot(!any(grepl("cost together", capture.output(print(once)), fixed = TRUE)))
+  },
+  bars = function() {
+    grDevices::pdf(NULL)
+    on.exit(grDevices::dev.off())
+    t <- plot(fit)
+    stopifnot(identical(t$term, c("tiny", "sex=m", "age")), par("usr")[1L] < -1, par("usr")[2L] > 0.034 + 2 * 0.012)
+  },
+  curves = function() {
+    curved <- fit
+    curved$coefficients$curves <- data.frame(column = c("age", "weight"), class = c("a", "b"), confidence_level = c(0.9, 0.95), date = c(NA, TRUE), log = c(TRUE, NA))
+    curved$coefficients$curves$points <- list(
+      data.frame(x = 1:3, effect = c(0.1, 0.2, 0.3), low = c(0, NA, 0.15), high = c(0.25, NA, 0.5), mass = c(5, 6, 7), thin = c(TRUE, NA, FALSE)),
+      data.frame(x = 4:5, effect = c(0.4, 0.6)))
+    drawn <- of$curves_of(curved)
+    stopifnot(length(drawn) == 2L, identical(vapply(drawn, `[[`, "", "column"), c("age", "weight")), identical(vapply(drawn, `[[`, "", "class"), c("a", "b")),
+      identical(vapply(drawn, `[[`, 0, "level"), c(0.9, 0.95)), identical(vapply(drawn, `[[`, NA, "date"), c(FALSE, TRUE)),
+      identical(vapply(drawn, `[[`, NA, "log"), c(TRUE, FALSE)))
+    p <- drawn[[1L]]$points
+    stopifnot(identical(p$x, 1:3), identical(p$effect, c(0.1, 0.2, 0.3)), identical(p$low, c(0, NA, 0.15)), identical(p$high, c(0.25, NA, 0.5)),
+      identical(p$mass, c(5, 6, 7)), identical(p$thin, c(TRUE, FALSE, FALSE)))
+    q <- drawn[[2L]]$points
+    stopifnot(all(is.na(q$low)), all(is.na(q$high)), all(is.na(q$mass)), identical(q$thin, c(FALSE, FALSE)))
+    curved$coefficients$surfaces <- list(list(axes = list(list(column = "region", levels = c("region=n", "other")), list(column = "age", knots = c(20, 45.25, 70))),
+      effect = rbind(1:3, 4:6) / 10))
+    s <- of$surfaces_of(curved)[[1L]]
+    stopifnot(identical(s$column, "region:age"), is.na(s$class), identical(dimnames(s$effect), list(c("n", "other"), c("20", "45.2", "70"))),
+      s$effect["other", "20"] == 0.4, s$effect["n", "70"] == 0.3, !any(s$thin), identical(dim(s$thin), c(2L, 3L)))
+    stopifnot(identical(of$axis_names(list(date = TRUE, knots = c(0.9, 31))), c("1970-01-01", "1970-02-01")))
+  },
+  design = function() {
+    full <- with_intervals
+    full$loss <- "logistic"
+    full$described <- list(age = list(number = c(20, 70)), sex = list(category = c("f", "m")))
+    # The command's terms come in another order, and age in another unit: twice the formula's.
+    full$effects$coefficients$term[4] <- "sex=other"
+    order <- c("age", "sex=m", "(intercept)", "sex=other")
+    sd <- c(2 * 0.0098765, 0.25, 0.8, 1)
+    r <- matrix(c(1, 0.3, -0.2, 0, 0.3, 1, 0.1, 0, -0.2, 0.1, 1, 0, 0, 0, 0, 1), 4L)
+    full$coefficients <- list(noise = "intervals", unit = "log-odds of ill", terms = data.frame(term = order), covariance = r * outer(sd, sd))
+    v <- vcov(full)
+    own <- c("(Intercept)" = 0.8, age = 0.0098765, "sex=m" = 0.25)
+    stopifnot(identical(rownames(v), c("(Intercept)", "age", "sex=m", "sex=other")), all.equal(sqrt(diag(v))[1:3], own), is.na(v["sex=other", "sex=other"]),
+      all.equal(v["age", "sex=m"], 0.3 * 0.0098765 * 0.25), all.equal(v["(Intercept)", "age"], -0.2 * 0.8 * 0.0098765),
+      identical(dimnames(vcov(full, complete = FALSE)), rep(list(names(own)), 2L)))
+    rows <- data.frame(age = c(10, 45, NA, 90), sex = c("m", "f", " m ", "x"))
+    x <- of$design(full, rows)
+    stopifnot(identical(colnames(x), rownames(v)), identical(unname(x[, "age"]), c(20, 45, 45, 70)), identical(unname(x[, "sex=m"]), c(1, 0, 1, 0)),
+      identical(unname(x[, "(Intercept)"]), rep(1, 4)), identical(unname(x[, "sex=other"]), c(0, 0, 0, 1)))
+    at <- of$linear(full, x)
+    stopifnot(all.equal(unname(at$fit), -1.5 + 0.0345678 * c(20, 45, 45, 70) - 0.5 * c(1, 0, 1, 0)))
+    one <- c(1, 45, 0)
+    stopifnot(all.equal(unname(at$se[2L]), sqrt(drop(one %*% v[1:3, 1:3] %*% one))), identical(unname(is.na(at$se)), c(FALSE, FALSE, FALSE, TRUE)))
+    x[4L, "sex=other"] <- -1 # as a contrast may have it
+    stopifnot(identical(unname(is.na(of$linear(full, x)$se)), c(FALSE, FALSE, FALSE, TRUE)))
+    full$described$age <- list(number = c(0, 1023), transform = "log1p")
+    full$described$sex <- list(category = c("f", "m"))
+    stopifnot(all.equal(unname(of$design(full, data.frame(age = c(-5, 7, NA, 5000), sex = "f"))[, "age"]), c(0, log(8), log(1024) / 2, log(1024))))
+    for (loss in c("logistic", "poisson(3)", "gamma(3)", "negbinomial(2,3)", "hazard", "huber(1)")) {
+      full$loss <- loss
+      want <- if (loss == "logistic") "logit" else if (loss == "huber(1)") "identity" else "log"
+      link <- of$link_of(full)
+      stopifnot(identical(link$name, want), all.equal(link$slope(0.3), (link$inverse(0.3 + 1e-6) - link$inverse(0.3 - 1e-6)) / 2e-6, tolerance = 1e-5))
+    }
   },
   formula = function() {
     f <- of$read_formula(ill ~ a * b + c + a:c + log1p(d) + e + b:e, c("a", "b", "c", "d", "e"))

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -41,6 +42,8 @@ func portable(s row.Source, l loss.Loss, workers int) (engine.Engine, error) {
 	return engine.New(s, l, workers)
 }
 
+var long = flag.Bool("long", false, "test every query over every layout of rows")
+
 func TestPortable(t *testing.T) {
 	sources := map[string]rowtest.Make{
 		"memory":         rowtest.Table,
@@ -52,7 +55,7 @@ func TestPortable(t *testing.T) {
 		delete(sources, "file")
 		delete(sources, "gaps")
 	}
-	enginetest.Run(t, portable, sources)
+	enginetest.Run(t, portable, sources, *long)
 }
 
 // Sources of rows with hats are tested by TestPortable over rowtest.Hung, with arbitrary hats, and

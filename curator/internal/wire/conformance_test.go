@@ -21,13 +21,15 @@ var long = flag.Bool("long", false, "try every layout of rows")
 // the reference engine, for every kind of query and form of loss, and refuses what engines refuse.
 // Without the flag -long it only makes passes, since TestSeveralShards asks for sums.
 func TestAnotherProcess(t *testing.T) {
-	p, run := start(t), enginetest.RunPasses
-	if *long {
-		run = enginetest.Run
-	}
-	run(t, func(s row.Source, l loss.Loss, workers int) (engine.Engine, error) {
+	p, sources := start(t), map[string]rowtest.Make{"memory": rowtest.Table}
+	whole := func(s row.Source, l loss.Loss, workers int) (engine.Engine, error) {
 		return apart(t, p, s, l, workers, s.Len())
-	}, map[string]rowtest.Make{"memory": rowtest.Table})
+	}
+	if *long {
+		enginetest.Run(t, whole, sources, true)
+	} else {
+		enginetest.RunPasses(t, whole, sources)
+	}
 }
 
 // TestSeveralShardsInATree tests that the sums of several shards that their workers add up, in another process, are

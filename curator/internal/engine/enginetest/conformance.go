@@ -48,24 +48,31 @@ func layouts() map[string]*row.Layout {
 }
 
 // Run tests that an engine over each of the sources returns the integers of a slow and simple
-// reference, and that it returns an error if it cannot answer.
-func Run(t *testing.T, build Make, sources map[string]rowtest.Make) {
-	t.Run("sums", func(t *testing.T) { sums(t, build, sources, layouts()) })
+// reference, and that it returns an error if it cannot answer. Unless all is true, each query is tested for every loss
+// over half of the layouts of rows, in turn.
+func Run(t *testing.T, build Make, sources map[string]rowtest.Make, all bool) {
+	every := 2
+	if all {
+		every = 1
+	}
+	t.Run("sums", func(t *testing.T) { sums(t, build, sources, layouts(), every) })
 	t.Run("columns", func(t *testing.T) { columns(t, build, sources) })
 	RunPasses(t, build, sources)
 }
 
 // RunSums runs the tests of sums, for an engine that makes no passes of SGD. Such an engine has an
 // engine.Portable for each part of the rows, and Run tests engine.Portable with all layouts. Unless
-// all is true, RunSums therefore tests only two layouts with groups and one with hats.
+// all is true, RunSums therefore tests only two layouts with groups and one with hats, by turns: for each loss, each
+// query is tested over one of them.
 func RunSums(t *testing.T, build Make, sources map[string]rowtest.Make, all bool) {
-	some := layouts()
+	some, every := layouts(), 1
 	if !all {
+		every = 3
 		maps.DeleteFunc(some, func(name string, _ *row.Layout) bool {
 			return name != "2 groups" && name != "9 groups" && name != "hats adjacent"
 		})
 	}
-	t.Run("sums", func(t *testing.T) { sums(t, build, sources, some) })
+	t.Run("sums", func(t *testing.T) { sums(t, build, sources, some, every) })
 	t.Run("columns", func(t *testing.T) { columns(t, build, sources) })
 	refuses(t, build, sources)
 }
@@ -102,10 +109,11 @@ func over(t *testing.T, build Make, sources map[string]rowtest.Make, l loss.Loss
 	f(engines)
 }
 
-// sums tests the sums of every query for every loss over every layout of rows. In short runs each layout has a quarter
-// of the queries, in turn, so that over four layouts or more every query is tested for every loss.
-func sums(t *testing.T, build Make, sources map[string]rowtest.Make, layouts map[string]*row.Layout) {
-	kinds, every := losses(t), 1
+// sums tests the sums of every query for every loss over every layout of rows. If every is above 1, each layout has one
+// of so many queries, in turn, so that over as many layouts every query is tested for every loss. In short runs it is at
+// least 4.
+func sums(t *testing.T, build Make, sources map[string]rowtest.Make, layouts map[string]*row.Layout, every int) {
+	kinds := losses(t)
 	if testing.Short() {
 		every = 4
 	}

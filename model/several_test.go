@@ -1,0 +1,137 @@
+package model
+
+import (
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
+)
+
+// ofSeveral is a model of three classes with intervals, of a number and a category without its last level.
+func ofSeveral(t *testing.T, change func(*inference.Fit)) *Model {
+	t.Helper()
+	schema, err := dataset.New(dataset.Definition{
+		Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, Low: 0, High: 10},
+			{Name: "region", Kind: dataset.Category, Categories: []string{"north", "south", "east"}}},
+		Target: dataset.Target{Column: "way", Kind: dataset.Category, Classes: []string{"walk", "bus", "car"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := schema.Dim()
+	fit := &inference.Fit{
+		Level: .9, Method: inference.Wald, Records: 1000, Reach: 2, LeastCurvature: 5, Allowances: []float64{0, 0},
+		Columns: []inference.Column{{Feature: d}, {Feature: d + 2}, {Feature: 2*d - 1, Kept: true},
+			{Feature: 2 * d}, {Feature: 2*d + 2}, {Feature: 3*d - 1, Kept: true}},
+		Dropped: []int{d + 3, d + 4, 2*d + 3, 2*d + 4},
+		Beta:    []float64{1, -2, .5, .25, 3, -.75},
+		Covariance: []float64{
+			.04, .03, 0, .01, 0, 0,
+			.09, .01, 0, .02, 0,
+			.05, 0, 0, 0,
+			.06, .01, 0,
+			.08, 0,
+			.07},
+		Sampling: []float64{.02, 0, 0, 0, 0, 0, .02, 0, 0, 0, 0, .02, 0, 0, 0, .02, 0, 0, .02, 0, .02},
+		Metric:   []float64{1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1, 0, 1},
+	}
+	if change != nil {
+		change(fit)
+	}
+	w := make([]float64, 3*d)
+	for i, c := range fit.Columns {
+		w[c.Feature] = fit.Beta[i]
+	}
+	p := params(t, schema.Target(), "softmax(3)", "none", w...)
+	p.Schema = schema
+	if p.Inference, err = fit.JSON(); err != nil {
+		t.Fatal(err)
+	}
+	m, err := New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestCoefficientsOfClasses compares what a model of several classes says of each class against the first with numbers by
+// hand: the coefficient of a number is its weight over half of its range and over the scale.
+func TestCoefficientsOfClasses(t *testing.T) {
+	m := ofSeveral(t, nil)
+	list, err := m.Coefficients()
+	if err != nil {
+		t.Fatal(err)
+	}
+	unit := 1 / m.schema.Scale()
+	names := []string{"bus: age", "car: age", "bus: region=south", "car: region=south", "bus: region=east", "car: region=east",
+		"bus: region=other", "car: region=other", "bus: (intercept)", "car: (intercept)"}
+	if got := vector.Map(list.List, func(c Coefficient) string { return c.Term }); !slices.Equal(got, names) {
+		t.Fatalf("%q", got)
+	}
+	for i, want := range map[int][2]float64{0: {unit / 5, .2 * unit / 5}, 1: {.25 * unit / 5, math.Sqrt(.06) * unit / 5},
+		2: {-2 * unit, .3 * unit}, 3: {3 * unit, math.Sqrt(.08) * unit}} {
+		if c := list.List[i]; math.Abs(c.Estimate-want[0]) > 1e-9 || math.Abs(c.Error-want[1]) > 1e-9 || c.Intercept ||
+			math.Abs(c.Odds.Estimate-math.Exp(want[0])) > 1e-9 {
+			t.Errorf("%s: %+v: want %v", c.Term, c.Interval, want)
+		}
+	}
+	for i, c := range list.List[4:] {
+		if absent := c.State == inference.Absent; absent != (i < 4) || c.Intercept != (i >= 4) {
+			t.Errorf("%s: %s, intercept %v", c.Term, c.State, c.Intercept)
+		}
+	}
+	if list.Unit != `log-odds of each class against "walk"` || list.Reported != 4 || list.Counted != 8 || !list.Short ||
+		list.Formula != "way ~ age + region (1 of 2 differences)" || list.Asked != "way ~ age + region" ||
+		!slices.Equal(list.Changes, []string{"region=east counts as the reference level", "region=other counts as the reference level"}) {
+		t.Errorf("%+v", list)
+	}
+	for text, want := range map[string][2]float64{
+		"car: age - bus: age":                   {-.75 * unit / 5, math.Sqrt(.04+.06-2*.01) * unit / 5},
+		"bus: region=south - bus: region=north": {-2 * unit, .3 * unit},
+		"2 car: region=south - bus: region=south + bus: age": {8*unit + unit/5,
+			unit * math.Sqrt(4*.08+.09+.04/25-2*2*.02-2*.03/5)},
+	} {
+		c, err := m.Contrast(text)
+		if err != nil || math.Abs(c.Estimate-want[0]) > 1e-9 || math.Abs(c.Error-want[1]) > 1e-9 ||
+			!strings.HasPrefix(c.Meaning, "the odds of the contrast's classes are multiplied by ") {
+			t.Errorf("%s: %v %+v: want %v", text, err, c, want)
+		}
+	}
+	for text, words := range map[string]string{"age": `such as "bus: age"`, "walk: age": `such as "bus: age"`,
+		"car: (intercept)": `must be a number's column`, "truck: region=north": `must be a number's column`} {
+		if _, err := m.Contrast(text); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	err = m.Predict(t.Context(), writeFile(t, "age,region", "5,north"), io.Discard, PredictOptions{Intervals: true})
+	if err == nil || !strings.Contains(err.Error(), "intervals: must be left out for several classes") {
+		t.Errorf("intervals of predictions: %v", err)
+	}
+}
+
+// TestAllowancesOfClasses: an allowance of a class widens its contrasts by the allowance times the length of the contrast in
+// the metric over sqrt 2, and those of other classes not at all. Its number must divide that of the columns.
+func TestAllowancesOfClasses(t *testing.T) {
+	const a, quantile = .3, 1.6448536269514722
+	m := ofSeveral(t, func(f *inference.Fit) { f.Allowances = []float64{0, a} })
+	for text, want := range map[string][2]float64{"bus: region=south": {0, .3},
+		"car: region=south": {a / math.Sqrt2 / (quantile * math.Sqrt(.08)), math.Sqrt(.08)}} {
+		c, err := m.Contrast(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wide := (1 + want[0]) * want[1] / m.schema.Scale(); math.Abs(c.Remainder-want[0]) > 1e-9 || math.Abs(c.Error-wide) > 1e-9 {
+			t.Errorf("%s: the remainder is %v and the error %v: want %v and %v", text, c.Remainder, c.Error, want[0], wide)
+		}
+	}
+	f := *m.inference
+	f.Allowances = make([]float64, 4)
+	if err := f.Check(len(m.weights)); err == nil || !strings.Contains(err.Error(), "classes must have the same columns") {
+		t.Errorf("four allowances for six columns: %v", err)
+	}
+}
