@@ -62,15 +62,20 @@ func (l *trace) seeing(r *eigenMoment, w *way, curved *mat.SymDense, weights, va
 
 // possible returns second moments that the rows may have: rows is an estimate, to which as much noise is added as its
 // release had. The eigenvalues of every other moment are corrected for this noise, unless the rows have curves. Corrected
-// moments alone would hide directions along which rows of correlated columns hardly vary.
+// moments alone would hide directions along which rows of correlated columns hardly vary. With few columns the noise is
+// widened: the share of the way of correlated columns with opposite effects was estimated too large.
 func possible(rows *mat.SymDense, known *structure, sigma float64) (list []*mat.SymDense, err error) {
 	d := rows.SymmetricDim()
 	coins := rand.New(rand.NewPCG(5, 6)) // fixed seed: the draws only approximate an expectation
+	spread := sigma
+	if d <= manyColumns {
+		spread *= widened
+	}
 	for n := range min(max(workDraws/(d*d*d), leastMoments), mostMoments) {
 		of := mat.NewSymDense(d, nil)
 		for i := range d {
 			for j := i; j < d; j++ {
-				noise := sigma * coins.NormFloat64()
+				noise := spread * coins.NormFloat64()
 				if j > i {
 					noise /= math.Sqrt2
 				}
@@ -91,6 +96,10 @@ func possible(rows *mat.SymDense, known *structure, sigma float64) (list []*mat.
 	}
 	return list, nil
 }
+
+// widened is the noise in the moments that the rows of few columns may have, over that of the release, and tempered the
+// power of their likelihood: among few moments a likelihood prefers one alone.
+const widened, tempered = 1.3, .5
 
 // leastMoments and mostMoments bound the number of second moments over which the rest of a way is a mean.
 const leastMoments, mostMoments = 4, 16
@@ -141,7 +150,7 @@ func (a arrival) scaled() (list []arrival) {
 	}
 }
 
-// manyColumns is the number of features above which the least scale is below 1.
+// manyColumns is the number of features above which the least scale is below 1, and up to which columns are few.
 const manyColumns = 20
 
 // variance returns the variance of the noise of a coordinate.
@@ -191,7 +200,7 @@ func (c *covariance) rest(rows [][]float64, kept float64) *mat.SymDense {
 }
 
 // likely returns the posterior probabilities of the second moments that the rows may have, each with each of the scales
-// of the priors, by the distances that the steps covered.
+// of the priors, by the distances that the steps covered. Of few columns the likelihood is tempered.
 func (c *covariance) likely(kept float64) []float64 {
 	out := make([]float64, len(c.ways[0].seen))
 	for _, w := range c.ways {
@@ -201,6 +210,9 @@ func (c *covariance) likely(kept float64) []float64 {
 				out[m] -= (a.went[i]*a.went[i]/seen + math.Log(seen)) / 2
 			}
 		}
+	}
+	if len(c.ways[0].noise) <= manyColumns {
+		floats.Scale(tempered, out)
 	}
 	most, sum := slices.Max(out), 0.
 	for m, v := range out {

@@ -203,3 +203,19 @@ func TestInteractionsNeedNoSecondColumn(t *testing.T) {
 		t.Errorf("%+v, %d parts", bars.Items, len(s.Parts))
 	}
 }
+
+// TestNoiseOfEffectsIsNotStated tests the sentence by which the page says why the noise of coefficients beside
+// interactions is not stated, and which fit states such noise.
+func TestNoiseOfEffectsIsNotStated(t *testing.T) {
+	f := read(t, people(t, "p", 4))
+	f.plan.Effects = &runrecord.Effects{}
+	n := f.noise()
+	e, ok := f.explained(n)
+	note, is := f.certainty(e, n).(Note)
+	want := Note("How much of each coefficient is noise is not stated here: the fit has two stages, and the noise of the first is " +
+		"in the features and in the start of the second. Each stage has a part of the budget only. A fit with family: curves, " +
+		"for a budget of its own, states the noise of such terms. Small coefficients may be noise alone.")
+	if !ok || !is || note != want {
+		t.Errorf("%v, %v: %q", ok, is, note)
+	}
+}

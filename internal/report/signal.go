@@ -23,7 +23,8 @@ func (f *Fit) noise() runNoise {
 	n, err := derive(f.plan.Trace)
 	if f.plan.Effects != nil {
 		err = errors.New("the fit has two stages, and the noise of the first is in the features and in the start of " +
-			"the second")
+			"the second. Each stage has a part of the budget only. A fit with family: curves, for a budget of its own, " +
+			"states the noise of such terms")
 	}
 	r := runNoise{noise: n, why: err}
 	if f.Model != nil {

@@ -464,8 +464,8 @@ func TestClipIsToldToTheLetter(t *testing.T) {
 	}{
 		{.0456, .0123, "clip-holds-back: the clip of gradients may move coefficients by more than their stated noise: at the " +
 			"result, squared gradient norms exceed the clip's by 0.046 of it on average (noise 0.012). Far values of a column " +
-			"whose effect is no line cause it, and large weights of one class. A curve for the column, narrower bounds or a " +
-			"larger clip_scale lessen it"},
+			"whose effect is no line cause it. A curve for the column, narrower bounds or a larger clip_scale " +
+			"lessen it"},
 		{.0369, .0123, ""},
 		{.0456, 0, ""},
 		{-.0456, .0123, ""},

@@ -181,7 +181,7 @@ func clipWarnings(law *optimize.Trace) []Warning {
 	}
 	return warn(WarnClip, "the clip of gradients may move coefficients by more than their stated noise: at the result, "+
 		"squared gradient norms exceed the clip's by %.2g of it on average (noise %.2g). Far values of a column whose effect "+
-		"is no line cause it, and large weights of one class. A curve for the column, narrower bounds or a larger clip_scale "+
+		"is no line cause it. A curve for the column, narrower bounds or a larger clip_scale "+
 		"lessen it", law.Clipped, law.ClippedSigma)
 }
 

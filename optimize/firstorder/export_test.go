@@ -25,6 +25,9 @@ func Charges(p optimize.Plan) (moment, curvature, gradient, squares float64) {
 	return g.moment, g.curvature, g.gradient, g.square * float64((steps+g.every-1)/g.every)
 }
 
+// UsualClip returns the default ratio of the clip norm to the root mean square gradient, for the effective size N.
+func UsualClip(p optimize.Problem, N float64) float64 { return usualClip(p, N) }
+
 // Beyond returns the charge of what the clip holds back.
 func Beyond(p optimize.Plan) float64 { return p.(*preconditionedPlan).beyond }
 

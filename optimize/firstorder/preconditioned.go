@@ -87,12 +87,13 @@ type Preconditioned struct {
 	// small share is enough, since each of these releases is a single number.
 	ClipShare float64 `yaml:"clip_share"`
 	// ClipScale is kappa in C = kappa sqrt(mean square), where C is the clip norm and the mean square is of the norms
-	// of gradients. Zero means .9 log10 N, limited to [1.2, 4], and 1.2 log10 N for two classes of rows with weights. It
-	// means .6 log10 N, with the same limits, for several margins and for losses without smoothing whose slopes are at
-	// their bound nearly everywhere (b F0 > 2 L0^2). kappa grows with N because with little noise the bias of clipping dominates. For counts that begin at a released base
-	// rate zero means 3, or more for an effective size M there above 1500, and C is also at least about the norm of a
-	// record with one event (see clipsOfCounts). For a rare class C is at least a share of L0 sqrt(d_eff) (see
-	// longest). The bias is smaller if the gradients of the clipped rows have different directions.
+	// of gradients. Zero means .9 log10 N, limited to [1.2, 4]. It means .6 log10 N, with the same limits, for several
+	// margins and for losses without smoothing whose slopes are at their bound nearly everywhere (b F0 > 2 L0^2), and
+	// 1.4 log10 N, at most 4.7, for two classes of rows with weights. kappa grows with N because with little noise the
+	// bias of clipping dominates. For counts that begin at a released base rate zero means 3, or more for an effective
+	// size M there above 1500, and C is also at least about the norm of a record with one event (see clipsOfCounts). For
+	// a rare class C is at least a share of L0 sqrt(d_eff) (see longest). The bias is smaller if the gradients of the
+	// clipped rows have different directions.
 	ClipScale float64 `yaml:"clip_scale"`
 	// StepScale is h in eta = h/b. Zero means 1, the largest value that is stable on every table. For losses of
 	// relative residuals b is at most 10, and a guard shortens steps. For a diagonal preconditioner, of more than 2000
@@ -315,7 +316,8 @@ func usualClip(p optimize.Problem, N float64) float64 {
 		scale, _ := clipsOfCounts(p)
 		return scale
 	}
-	return min(max(clipGrowth(p)*math.Log10(N), 1.2), 4)
+	growth := clipGrowth(p)
+	return min(max(growth*math.Log10(N), 1.2), max(4, growth/.3))
 }
 
 // clipGrowth returns by how much the default kappa, the ratio of the clip norm to the root mean square
@@ -323,11 +325,11 @@ func usualClip(p optimize.Problem, N float64) float64 {
 // table, but the gradient norm of logistic regression was three times larger (lab/results/accuracy.md). The
 // reason is that in logistic regression most clipped rows are of the rarer class, and their gradients point
 // the same way. Smoothed losses were measured with .9 (lab/results/theorems.md). With two classes and rows of their own
-// weights it is 1.2: rows with large weights are clipped most, and often of one class (lab/coverage/results.md).
+// weights it is 1.4: rows with large weights are clipped most, and often of one class (lab/coverage/results.md).
 func clipGrowth(p optimize.Problem) float64 {
 	l0 := p.Constants.Lipschitz
 	if p.Weighted && !p.Real && p.Shape.Margins == 1 {
-		return 1.2
+		return 1.4
 	}
 	if p.Shape.Margins > 1 || !p.Smoothing.On() && p.DataSmoothness()*p.Constants.InitialGap > 2*l0*l0 {
 		return .6
@@ -514,11 +516,11 @@ func seesCurvature(p optimize.Problem, charge float64) bool {
 // the last clip norm C. With more, noise hides less, and with a larger beyondClip far gradients count more.
 const clipSeenShare, beyondClip = .03, 3
 
-// seesClip reports whether the run releases what the clip holds back. It is for numbers and for rows with weights, with
-// one margin: such records may pull the same way beyond the clip, so that coefficients are off by more than their noise. With an effective size
+// seesClip reports whether the run releases what the clip holds back. It is for numbers with one margin, whose records
+// may pull the same way beyond the clip, so that coefficients are off by more than their noise. With an effective size
 // below that of a moment about 0, noise was larger than such a bias on every table.
 func seesClip(p optimize.Problem) bool {
-	return p.Explained && (p.Real || p.Weighted) && p.RankOne && p.Shape.Margins == 1 && p.Kinked == nil && !p.Smoothing.On() &&
+	return p.Explained && p.Real && p.RankOne && p.Shape.Margins == 1 && p.Kinked == nil && !p.Smoothing.On() &&
 		!math.IsInf(p.Constants.Curvature.Hi, 0) && !Diagonal(p) && !counted(p) && p.Effective() >= mostCentred
 }
 
