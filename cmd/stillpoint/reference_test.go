@@ -163,9 +163,9 @@ func fieldsOf(t *testing.T, path, name string) (fields []field) {
 func lossPage(*testing.T) string {
 	var p strings.Builder
 	p.WriteString("# Losses by task\n\n" + generatedLine +
-		"The values of `model.loss`. Parameters are in units of the scaled target: numbers are scaled from their bounds to\n" +
-		"[-1, 1]. The steepest slope is the length by which a row's gradient is bounded, for the parameters shown. A loss\n" +
-		"with corners is smoothed by a known amount before it is fitted.\n\n" +
+		"The values of `model.loss`. Parameters are in units of the scaled target: a number is scaled from its bounds to\n" +
+		"[-1, 1]. The steepest slope is the largest norm of a row's gradient, for the parameters shown. At a corner the slope\n" +
+		"of the loss jumps. A loss with corners is smoothed by a known amount before the fit.\n\n" +
 		"| write | for | target | convex | corners | steepest slope |\n|---|---|---|---|---|---|\n")
 	yes := map[bool]string{true: "yes", false: "no"}
 	for _, l := range train.Losses() {
@@ -184,9 +184,14 @@ func lossPage(*testing.T) string {
 func algorithmPage(t *testing.T) string {
 	var p strings.Builder
 	p.WriteString("# Algorithms and their settings\n\n" + generatedLine +
-		"The values of `train.algorithm` and their settings, as `stillpoint algorithms` prints them. Every\n" +
-		"setting has a rule that it follows if it is left out. [First-order methods](../explanation/papers/first-order.md)\n" +
-		"and the pages beside it state the proved properties of each algorithm.\n\n")
+		"The values of `train.algorithm` and their settings, as `stillpoint algorithms` prints them. A setting\n" +
+		"that is left out has its default. [First-order methods](../explanation/papers/first-order.md) and the\n" +
+		"pages beside it state the proved properties of each algorithm.\n\n" +
+		"Symbols: n is the number of records, d the number of weights, mu the budget, and N = n mu/sqrt(d) the effective\n" +
+		"size. L0 is the largest norm of a record's gradient. L1, the smoothness, is the largest change of a record's\n" +
+		"gradient for one unit of the weights. F0 is the most by which the objective at the start exceeds its minimum. T is\n" +
+		"the number of steps, and eta the size of a step. Names such as StepScale and Theorem stand for the keys\n" +
+		"`step_scale` and `theorem`.\n\n")
 	for _, name := range append(train.Algorithms(), "selected") {
 		settings := train.HelpOf(name)
 		fmt.Fprintf(&p, "## %s\n\n", name)
@@ -239,8 +244,8 @@ func exitPage(t *testing.T) string {
 	if rows < len(codes) {
 		t.Fatalf("%d exit codes are declared, %d have names", rows, len(codes))
 	}
-	p.WriteString("\nA program that drives the command passes `--json` and `--progress=json`. Results are then JSON on standard\n" +
-		"output; progress and errors are JSON on standard error, an object a line.\n\n" +
+	p.WriteString("\nA program that calls the command passes `--json` and `--progress=json`. Results are then JSON on standard\n" +
+		"output. Progress and errors are JSON on standard error, one object in each line.\n\n" +
 		"| `event` | members |\n|---|---|\n")
 	for _, e := range []struct {
 		name  string
@@ -256,7 +261,7 @@ func exitPage(t *testing.T) string {
 		}
 		fmt.Fprintf(&p, "| %s | %s |\n", e.name, strings.Join(keys, ", "))
 	}
-	p.WriteString("\nThe members of `plan` are those that `stillpoint plan --json` prints. New members may come; those there are keep\n" +
+	p.WriteString("\nThe members of `plan` are those that `stillpoint plan --json` prints. New members may be added. Existing members keep\n" +
 		"their meaning. After a fault in the program (134) standard error may hold lines that are no JSON.\n")
 	return p.String()
 }

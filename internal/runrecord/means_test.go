@@ -35,18 +35,3 @@ func TestLevelHasFiveDigits(t *testing.T) {
 		t.Errorf("%v, %v", l.Level, l.LevelSigma)
 	}
 }
-
-// TestClippedHasFiveDigits tests what a trace says of the clip: both numbers with five digits, and that it is told above
-// three deviations of its noise alone.
-func TestClippedHasFiveDigits(t *testing.T) {
-	for _, c := range []struct {
-		held, noise, Held, Noise float64
-		told                     bool
-	}{{.0456123456, .0123456789, .045612, .012346, true}, {.0369, .0123, .0369, .0123, false}, {.0371, .0123, .0371, .0123, true},
-		{.0456, 0, .0456, 0, false}} {
-		l := (Trace{}).WithClipped(c.held, c.noise)
-		if l.Clipped != c.Held || l.ClippedSigma != c.Noise || l.Pulled() != c.told {
-			t.Errorf("%v with noise of %v: %v, %v, told %v", c.held, c.noise, l.Clipped, l.ClippedSigma, l.Pulled())
-		}
-	}
-}

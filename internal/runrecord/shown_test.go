@@ -159,3 +159,19 @@ func TestPromiseToTheLetter(t *testing.T) {
 		}
 	}
 }
+
+// TestClippedIsKept tests that a trace keeps what the clip holds back beside its noise, to five digits, and that it is told above three deviations of the noise.
+func TestClippedIsKept(t *testing.T) {
+	l := Trace{}.WithClipped(.0456789012345, .0123456789012)
+	if l.Clipped != .045679 || l.ClippedSigma != .012346 {
+		t.Errorf("%v, %v", l.Clipped, l.ClippedSigma)
+	}
+	for _, c := range []struct {
+		held, noise float64
+		want        bool
+	}{{.03, .01, false}, {.0301, .01, true}, {-.5, .01, false}, {.5, 0, false}, {0, 0, false}} {
+		if got := (Trace{}).WithClipped(c.held, c.noise).Pulled(); got != c.want {
+			t.Errorf("%v with noise of %v: %v", c.held, c.noise, got)
+		}
+	}
+}

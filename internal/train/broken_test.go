@@ -25,7 +25,7 @@ func TestNoRunGoesOnWithoutAnAnswer(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	var rows [][]float32
 	var targets []float64
-	for range 300 {
+	for range 120 {
 		x := []float32{float32(2*r.Float64()-1) / 2, float32(2*r.Float64()-1) / 2, .5}
 		rows, targets = append(rows, x), append(targets, float64(2*r.IntN(2)-1))
 	}

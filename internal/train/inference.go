@@ -86,6 +86,8 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 	a := onestep.Intervals{Level: level, Columns: columns, Curvature: curvature, Intercept: 1 / c.Schema.Scale(),
 		Features: c.Schema.Dim(), Rows: corners(c.Schema), Unweighted: c.Inference.Rows == unweightedRows}
 	switch t := c.Schema.Target(); {
+	case curvature == onestep.Softmax:
+		a.Known.Shares = t.Share
 	case len(t.Share) != 1:
 	case t.Event != "":
 		a.Known.Events = t.Share[0]
@@ -250,6 +252,8 @@ type Expected struct {
 	Epsilon float64 `json:"epsilon_to_halve,omitempty"`
 	// Columns is the number of columns of the formula. A fit may leave some of them out.
 	Columns int `json:"columns"`
+	// Classes is the number of classes of which each but the first has these coefficients; 0 for other targets.
+	Classes int `json:"classes,omitempty"`
 	// Reported is the share of the coefficients that had an interval in simulations of this size (onestep.Intervals.Size).
 	// Assumed says which base rate that assumes; it is "" if the schema states one.
 	Reported float64 `json:"reported_share"`
@@ -264,6 +268,9 @@ type Expected struct {
 // time to an event.
 func expected(a onestep.Intervals, p optimize.Problem, share float64, times bool) *Expected {
 	e := &Expected{Level: a.Level, Columns: len(a.Columns), Reported: 1}
+	if a.Curvature == onestep.Softmax {
+		e.Classes = p.Shape.Margins
+	}
 	if times && a.Known.Events == 0 {
 		a.Known.Events, e.Assumed = usualEvents, "an event for a quarter of the records"
 	}
@@ -277,7 +284,7 @@ func expected(a onestep.Intervals, p optimize.Problem, share float64, times bool
 		e.Rows = "numbers with a standard deviation of a sixth of their range and levels of a tenth of the rows (unweighted rows of " +
 			"columns with longer tails or rarer levels have more noise)"
 	}
-	if a.Known.Curvature == 0 && a.Known.Events == 0 {
+	if a.Known.Curvature == 0 && a.Known.Events == 0 && a.Known.Shares == nil {
 		switch a.Curvature {
 		case onestep.Logistic, onestep.Softmax:
 			e.Assumed = "equally common classes"
@@ -324,9 +331,13 @@ func least(enough func(f float64) bool) float64 {
 
 // String describes the expected widths of the intervals in one sentence.
 func (e *Expected) String() string {
-	text := fmt.Sprintf("%g%% confidence intervals of up to %d coefficients: of a typical column about +-%.2g per "+
+	each := ""
+	if e.Classes > 0 {
+		each = fmt.Sprintf(" of each of %d classes", e.Classes-1)
+	}
+	text := fmt.Sprintf("%g%% confidence intervals of up to %d coefficients%s: of a typical column about +-%.2g per "+
 		"standard deviation of the column (given the others), %.2g times as wide as without privacy; half of that: %.0f "+
-		"records", 100*e.Level, e.Columns-1, e.HalfWidth, e.Ratio, e.Records)
+		"records", 100*e.Level, e.Columns-1, each, e.HalfWidth, e.Ratio, e.Records)
 	if e.Epsilon > 0 {
 		text += fmt.Sprintf(", or epsilon %.2g", e.Epsilon)
 	} else {

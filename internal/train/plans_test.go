@@ -21,8 +21,8 @@ var named = regexp.MustCompile(`^optimize: [a-z0-9-]+: ([a-z ]+) = `)
 // It must not panic, and an error must not name a setting that was not given. The test fails, for
 // example, if a rule divides by a number that is 0 for a table of one record.
 func TestEveryPlanAtEverySize(t *testing.T) {
-	var records []float64
-	for n := range 60 {
+	records := []float64{45, 60}
+	for n := range 30 {
 		records = append(records, float64(n+1))
 	}
 	dims, epsilons := []int{1, 2, 3, 50}, []float64{.01, 1, 50}

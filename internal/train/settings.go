@@ -235,7 +235,7 @@ func settingsOf(t reflect.Type) (list []Setting) {
 const zeroTag = "zero"
 
 // leftOut words the comments of fields for users, who cannot write a zero in place of leaving a setting out.
-var leftOut = strings.NewReplacer("Zero means", "Leaving it out means", "zero means", "leaving it out means",
+var leftOut = strings.NewReplacer("Zero means", "The default is", "zero means", "the default is",
 	"must be zero", "must be left out", "that is zero", "that is left out", "that are zero", "that are left out",
 	"these are zero", "these are left out", "both are zero", "both are left out", "With zero, ", "If it is left out, ")
 

@@ -209,3 +209,37 @@ func TestHardlyVaryingIsToldToTheLetter(t *testing.T) {
 		}
 	}
 }
+
+// TestExpectedOfClasses tests that the forecast of several classes counts the coefficients of each class but the first, and
+// takes the shares that the schema states.
+func TestExpectedOfClasses(t *testing.T) {
+	const two = `target: {column: sick, classes: ["0", "1"]}`
+	for share, assumed := range map[string]string{"": "equally common classes", ", share: [.2, .3, .5]": ""} {
+		c := config(t, 200, two, `target: {column: sick, classes: ["0", "1", "2", "3"]`+strings.Replace(share, ".5", ".4, .1", 1)+"}",
+			"model: {loss: logistic}", "model: {loss: softmax}\ninference: {level: 0.9}")
+		l, err := c.loss()
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := c.intervals(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := optimize.NewProblem(l, b, optimize.Stated(c.Schema.Dim(), 3000))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := expected(a, p, .9, false)
+		if e.Classes != 4 || e.Assumed != assumed || e.Columns != len(a.Columns) || (share != "") != (len(a.Known.Shares) == 4) {
+			t.Errorf("%q: %+v, shares %v", share, e, a.Known.Shares)
+		}
+		e.Columns = 8
+		if text := e.String(); !strings.HasPrefix(text, "90% confidence intervals of up to 7 coefficients of each of 3 classes: of a typical") {
+			t.Error(text)
+		}
+	}
+}

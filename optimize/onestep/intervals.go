@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -81,9 +82,12 @@ type Intervals struct {
 	// Intercept is the value of the last feature, which is the same in all rows.
 	Intercept float64
 	// Known is what the public base rate of the target tells: the mean second derivative of the loss, and the mean square of
-	// its slope, at the best constant. Both are 0 if no base rate is public. Events is the share of the records with an
+	// its slope, at the best constant. Both are 0 if no base rate is public. Shares are those of several classes, or nil. Events is the share of the records with an
 	// event, for times to an event, which forecasts alone use; it is 0 for other targets.
-	Known struct{ Curvature, Square, Events float64 }
+	Known struct {
+		Curvature, Square, Events float64
+		Shares                    []float64
+	}
 	// Features is the number of features of a row. If a record is a unit of several rows, Features is the
 	// number for one of these rows.
 	Features int
@@ -199,9 +203,16 @@ func (c Intervals) Foresee(p optimize.Problem, n, mu float64) (total, sampling f
 		// The information of a record is (1 - sum of the cubes of the shares)/3.
 		square, curvature = usualOfOrdered/n, usualOfOrdered
 	case Softmax:
-		// Of equally common classes the curvature is 1/K along each difference of margins, and that of two classes is sqrt 2 long.
-		classes := float64(p.Shape.Margins)
-		square, curvature = 1/(classes*n), 1/(classes*math.Sqrt2)
+		// The inverse curvature of classes with the shares p times e_k - e_1 is e_k/p_k - e_1/p_1 less its mean: the noise, alike
+		// along all differences of margins, is multiplied by its length. The mean over the classes k is forecast.
+		shares := c.shares(p)
+		k, one := float64(len(shares)), 1/shares[0]
+		var variance, length float64
+		for _, s := range shares[1:] {
+			variance += (1/s + one) / (k - 1)
+			length += (1/(s*s) + one*one - (1/s-one)*(1/s-one)/k) / (k - 1)
+		}
+		square, curvature = variance/length/n, 1/math.Sqrt(length)
 	case Flat:
 		curvature = p.DataSmoothness() // the second derivative of the square is the same everywhere
 	case Exponential:
@@ -313,10 +324,7 @@ func (c Intervals) usual(p optimize.Problem) float64 {
 	case Ordered:
 		return usualOfOrdered / mostOfOrdered
 	case Softmax:
-		if p.Base == nil {
-			return min(usualCurvature, nearBase/(float64(p.Shape.Margins)*p.DataSmoothness()))
-		}
-		return min(usualCurvature, nearBase*leastSpread(p.Base.Margins)/p.DataSmoothness())
+		return min(usualCurvature, nearBase*leastSpread(c.shares(p))/p.DataSmoothness())
 	}
 	at := c.Known.Curvature
 	if p.Base != nil && p.Base.Curvature > 0 {
@@ -328,21 +336,33 @@ func (c Intervals) usual(p optimize.Problem) float64 {
 	return usualCurvature
 }
 
-// leastSpread returns the smallest eigenvalue but 0 of diag(p) - p p' for the probabilities p of the margins z, which is that of
-// the differences of classes.
-func leastSpread(z []float64) float64 {
-	k, top, sum := len(z), slices.Max(z), 0.
-	p := make([]float64, k)
-	for j, v := range z {
-		p[j] = math.Exp(v - top)
-		sum += p[j]
+// shares returns the shares of several classes: those of the base rate, of the released one if there is one, or equal ones.
+func (c Intervals) shares(p optimize.Problem) []float64 {
+	out := make([]float64, p.Shape.Margins)
+	for j := range out {
+		switch {
+		case p.Base != nil:
+			out[j] = math.Exp(p.Base.Margins[j])
+		case c.Known.Shares != nil:
+			out[j] = c.Known.Shares[j]
+		default:
+			out[j] = 1
+		}
 	}
+	vector.Divide(out, vector.Total(out))
+	return out
+}
+
+// leastSpread returns the smallest eigenvalue but 0 of diag(p) - p p' for the shares p, which is that of the differences of
+// classes.
+func leastSpread(p []float64) float64 {
+	k := len(p)
 	m := mat.NewSymDense(k, nil)
 	for i := range k {
 		for j := range i {
-			m.SetSym(i, j, -p[i]*p[j]/(sum*sum))
+			m.SetSym(i, j, -p[i]*p[j])
 		}
-		m.SetSym(i, i, p[i]/sum*(1-p[i]/sum))
+		m.SetSym(i, i, p[i]*(1-p[i]))
 	}
 	var e mat.EigenSym
 	if !e.Factorize(m, false) {

@@ -356,3 +356,55 @@ func TestSoftmaxFromItsAnswers(t *testing.T) {
 		t.Errorf("%d allowances above 0; the largest is %v", tried, fit.Allowance)
 	}
 }
+
+// TestForeseeClasses: the forecast of several classes is the mean over the classes of what the information of the shares says of
+// a column with the deviation 1: inverses of the 2 x 2 information of the coefficients against the first class, in which a
+// gradient's noise, alike in all directions, has the covariance I - 11'/K. Less even classes let fewer columns be seen.
+func TestForeseeClasses(t *testing.T) {
+	l, err := loss.Parse("softmax(3)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 5000.
+	rows, targets := ofClasses(4, 10, 1)
+	o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: targets, Loss: l, Budget: budget(t, 1, account.ReplaceOne)})
+	p, err := optimize.NewProblem(l, budget(t, 1, account.ReplaceOne), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of, last := intervals(), math.Inf(1)
+	of.Curvature = onestep.Softmax
+	for _, shares := range [][]float64{nil, {.2, .3, .5}, {.3, .65, .05}} {
+		of.Known.Shares = shares
+		if shares == nil {
+			shares = []float64{1. / 3, 1. / 3, 1. / 3}
+		}
+		a, b := shares[1], shares[2]
+		det := a*(1-a)*b*(1-b) - a*a*b*b
+		inverse := [2][2]float64{{b * (1 - b) / det, a * b / det}, {a * b / det, a * (1 - a) / det}}
+		mix := [2][2]float64{{2. / 3, -1. / 3}, {-1. / 3, 2. / 3}}
+		var variance, noise float64
+		for k := range 2 {
+			variance += inverse[k][k] / 2
+			for i := range 2 {
+				for j := range 2 {
+					noise += inverse[k][i] * mix[i][j] * inverse[j][k] / 2
+				}
+			}
+		}
+		total, sampling := of.Foresee(p, n, .5)
+		reach := math.Sqrt(2.5 * 3) // beta times the columns: the noise is not small
+		sigma := 2 * math.Sqrt2 * reach / (n * .5 * .6)
+		if want := math.Sqrt(variance / n); math.Abs(sampling/want-1) > 1e-9 {
+			t.Errorf("%v: by sampling %v: must be %v", shares, sampling, want)
+		}
+		if want := math.Sqrt(variance/n + noise*sigma*sigma); math.Abs(total/want-1) > 1e-6 {
+			t.Errorf("%v: in all %v: must be %v", shares, total, want)
+		}
+		if size := of.Size(p, n, .5); !(size < last) {
+			t.Errorf("%v: the size %v must be below %v", shares, size, last)
+		} else {
+			last = size
+		}
+	}
+}

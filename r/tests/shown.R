@@ -104,13 +104,14 @@ checks <- list(
     d <- structure(list(table = "people", spent = list(epsilon = 2.34567, delta = 2e-6, fits = 3L), report = list(epsilon = 1.5, delta = 1e-6,
       relation = "replace-one", rows = list(estimate = 4321), level = 0.9, columns = list(
         list(name = "age", missing = list(estimate = 0.0123, low = 0, high = 0.0456), mean = list(estimate = 40.5678, low = 39.5, high = 41.5),
+          standard_deviation = list(estimate = 12.75, low = 12, high = 13.5), beyond = list(estimate = 0.03125, low = 0, high = 0.0625),
           quantiles = list(list(share = 0.25, estimate = 31.23456, low = 30.5))),
         list(name = "sex", levels = list(list(name = "f", count = list(estimate = 2200.7, low = 2100, high = 2300), share = list(estimate = 0.51, low = 0.5, high = 0.52),
           columns = list(list(name = "age", mean = list(estimate = 39.125, low = 38, high = 40.25))))))))), class = "dp_description")
     f <- as.data.frame(d)
-    stopifnot(identical(f$column, c("age", "age", "age", "sex", "sex", "age")), identical(f$of, c("missing", "mean", "quantile 0.25", "count f", "share f", "mean")),
-      identical(f$group, c(rep(NA, 5), "f")), identical(f$estimate, c(0.0123, 40.5678, 31.23456, 2200.7, 0.51, 39.125)),
-      identical(f$conf.low, c(0, 39.5, 30.5, 2100, 0.5, 38)), identical(f$conf.high, c(0.0456, 41.5, NA, 2300, 0.52, 40.25)))
+    stopifnot(identical(f$column, c(rep("age", 5), "sex", "sex", "age")), identical(f$of, c("missing", "mean", "standard_deviation", "beyond", "quantile 0.25", "count f", "share f", "mean")),
+      identical(f$group, c(rep(NA, 7), "f")), identical(f$estimate, c(0.0123, 40.5678, 12.75, 0.03125, 31.23456, 2200.7, 0.51, 39.125)),
+      identical(f$conf.low, c(0, 39.5, 12, 0, 30.5, 2100, 0.5, 38)), identical(f$conf.high, c(0.0456, 41.5, 13.5, 0.0625, NA, 2300, 0.52, 40.25)))
     lines <- capture.output(print(d))
     has(lines, "Description of people: (1.5, 1e-06)-differentially private under replace-one, 4321 rows",
       "All 3 releases of people cost together epsilon 2.346 at delta 2e-06", "90% intervals are of the table's own values and cover the privacy noise.",

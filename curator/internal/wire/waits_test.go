@@ -9,6 +9,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // TestWaitsForAWorker tests until when a query waits for a partition's worker, in seconds of a clock that the test sets.
@@ -238,5 +242,24 @@ func TestASlowPeerGetsTheSum(t *testing.T) {
 			peer.close()
 			<-done
 		})
+	}
+}
+
+// TestQuestionsThatCannotBeSent tests that a question or pass that has no encoding is an error before any worker is asked: an
+// answer of zeros would be a wrong one.
+func TestQuestionsThatCannotBeSent(t *testing.T) {
+	s := &Shards{config: Config{Patience: time.Minute, Loss: loss.Logistic()}, broken: make(chan struct{}), parts: []*part{new(part)}}
+	s.form.Store(new(rowForm))
+	if sum, err := s.Sum(t.Context(), query.Question{}, 1, nil); err == nil || sum.Residual != nil {
+		t.Errorf("a question that no one made: %v, %v", sum, err)
+	}
+	if average, err := s.Average(t.Context(), query.Pass{}, 1, nil); err == nil || average != nil {
+		t.Errorf("a pass without a start: %v, %v", average, err)
+	}
+	if s.parts = append(s.parts, new(part)); s.Ordered() {
+		t.Error("rows of two partitions have an order")
+	}
+	if _, err := s.Average(t.Context(), query.Pass{}, 1, nil); err != engine.ErrOrder {
+		t.Errorf("a pass over two partitions: %v", err)
 	}
 }
