@@ -105,6 +105,10 @@ func TestSettledAtTheLargerByHand(t *testing.T) {
 		t.Errorf("settled by its session: %v", err)
 	}
 	b, _, s, r := leased(t, false)
+	if err := b.Settle(t.Context(), stated{r, account.NewLedger(s.Ledger().Budget()).View()}); err == nil ||
+		!strings.HasPrefix(err.Error(), "budget: ledger: must be that of a session") {
+		t.Errorf("settled by a ledger of no records: %v", err)
+	}
 	if err := b.Settle(t.Context(), stated{r, s.Ledger()}); err == nil || !strings.Contains(err.Error(), "its ledger must have ended") || paid(t, b, s) != open {
 		t.Errorf("settled by a ledger that goes on: %v", err)
 	}
