@@ -86,3 +86,29 @@ func TestEveryTimeTheSame(t *testing.T) {
 		}
 	}
 }
+
+// TestTimesSpendTheirBudget tests the charges of a fit of the time to an event, over its budget: a twentieth for the hazard
+// of all records, .02 for that of a record of margin 0, .13 for the pilot fit between the two, and the rest for the fit.
+func TestTimesSpendTheirBudget(t *testing.T) {
+	f, _ := timed(t, 3000, func(int, []string) {})
+	var ofAll, pilot, ofBaseline, rest float64
+	for _, e := range f.Ledger.Events() {
+		share := e.Charge / f.Ledger.Budget().Charge()
+		switch along := e.Question == "curvature along a direction"; {
+		case along && rest == 0:
+			ofBaseline += share
+		case ofBaseline > 0:
+			rest += share
+		case e.Question == "difference of values" && pilot == 0:
+			ofAll += share
+		default:
+			pilot += share
+		}
+	}
+	for name, is := range map[string][2]float64{"of all records": {ofAll, .05}, "of the pilot fit": {pilot, .13},
+		"of the baseline": {ofBaseline, .02}, "of the fit": {rest, .8}} {
+		if math.Abs(is[0]-is[1]) > 1e-6 {
+			t.Errorf("the charge %s: %v: must be %v", name, is[0], is[1])
+		}
+	}
+}
