@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -168,9 +169,10 @@ func TestAFailedMarkEndsARun(t *testing.T) {
 type keyed struct {
 	Store
 	key, mark, view error
+	tail            Tail
 }
 
-func (s keyed) View(context.Context, string, int) (Tail, error)           { return Tail{}, s.view }
+func (s keyed) View(context.Context, string, int) (Tail, error)           { return s.tail, s.view }
 func (s keyed) Renew(context.Context, string, Lease, Lease) (bool, error) { return false, nil }
 func (s keyed) Key(context.Context) (string, error)                       { return "key", s.key }
 func (s keyed) Mark(_ context.Context, _, mark string) ([]string, error) {
@@ -213,5 +215,91 @@ func TestALostLeaseIsAnError(t *testing.T) {
 			t.Errorf("a release: %v: must be %v", err, want)
 		}
 		m.stop()
+	}
+}
+
+// paper is the certificate of a run.
+type paper struct {
+	of       account.Reservation
+	reserved bool
+	ledger   error
+}
+
+func (p paper) Budget() (account.Reservation, bool)          { return p.of, p.reserved }
+func (p paper) Ledger(context.Context) (account.View, error) { return account.View{}, p.ledger }
+
+// TestCertificatesThatADatasetLacks changes one thing about a certificate at a time: a dataset holds none that names no
+// reservation, another dataset, row or hash, or whose ledger does not verify or states no limit.
+func TestCertificatesThatADatasetLacks(t *testing.T) {
+	d := &Dataset{Name: "people", heads: []string{"h1", "h2", "h3"}, Runs: []RunState{{Run: "r", Row: 2, Head: "h2"}}}
+	good := account.Reservation{Dataset: "people", Row: 2, Head: "h2", Run: "r"}
+	if err := d.Has(good); err != nil {
+		t.Error(err)
+	}
+	broken := errors.New("broken")
+	const earlier = "an earlier state of the store was put back"
+	for _, c := range []struct {
+		change func(*paper)
+		want   string
+	}{
+		{func(p *paper) { p.reserved = false }, "names no reservation"},
+		{func(p *paper) { p.of.Dataset = "others" }, `dataset = "people": the run is of dataset "others"`},
+		{func(p *paper) { p.of.Row = 0 }, earlier},
+		{func(p *paper) { p.of.Row = 4 }, earlier},
+		{func(p *paper) { p.of.Row = 3 }, earlier},
+		{func(p *paper) { p.of.Head = "h1" }, earlier},
+		{func(p *paper) { p.ledger = broken }, "budget: broken"},
+		{func(*paper) {}, ""}, // the zero ledger has no limit
+	} {
+		p := paper{of: good, reserved: true}
+		c.change(&p)
+		if err := d.Holds(t.Context(), p); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v: must be %q", p, err, c.want)
+		}
+	}
+}
+
+// TestCostsThatCannotBeComputed tests that a run of samples whose privacy cannot be computed in time, or that a cap does not
+// permit, has no cost: a cost of 0 would be reserved at once.
+func TestCostsThatCannotBeComputed(t *testing.T) {
+	run := Limit{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Mu: .2, Relation: account.AddOrRemove, Unit: "person"},
+		Schedule: []account.SampledSteps{{NoiseMultiplier: 20, Sampling: .1, Count: 10}}}
+	cap := Cap{Guarantee: account.Guarantee{Epsilon: 3, Delta: 1e-5, Mu: 1, Relation: account.AddOrRemove, Unit: "person"}, SampledRuns: 4}
+	if cost, err := run.cost(t.Context(), cap); err != nil || !(cost.Charge > 0) || cost.Delta != cap.sampledDelta() {
+		t.Fatalf("%+v, %v", cost, err)
+	}
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	for name, c := range map[string]struct {
+		ctx    context.Context
+		change func(*Limit, *Cap)
+	}{
+		"no time":              {ended, func(*Limit, *Cap) {}},
+		"no sampled runs":      {t.Context(), func(_ *Limit, c *Cap) { c.SampledRuns = 0 }},
+		"another unit":         {t.Context(), func(_ *Limit, c *Cap) { c.Unit = "" }},
+		"another relation":     {t.Context(), func(l *Limit, _ *Cap) { l.Relation = account.ReplaceOne }},
+		"no budget":            {t.Context(), func(l *Limit, _ *Cap) { l.Epsilon = 0 }},
+		"a step without noise": {t.Context(), func(l *Limit, _ *Cap) { l.Schedule = []account.SampledSteps{{Sampling: .1, Count: 1}} }},
+	} {
+		l, k := run, cap
+		c.change(&l, &k)
+		if cost, err := l.cost(c.ctx, k); err == nil || cost != (Cost{}) {
+			t.Errorf("%s: %+v, %v", name, cost, err)
+		}
+	}
+}
+
+// TestChainsThatDoNotFollow tests that nothing is said of a dataset whose rows are none, or fewer than its store states: neither
+// its state nor its certificate, which would lack what was lost.
+func TestChainsThatDoNotFollow(t *testing.T) {
+	for name, tail := range map[string]Tail{"a row that is none": {Rows: []Row{{Text: "{}", Hash: "h"}}, Length: 1, Head: "h"},
+		"no rows of one": {Length: 1, Head: "h"}} {
+		b := NewBook(keyed{tail: tail})
+		if d, err := b.Dataset(t.Context(), "people"); !errors.Is(err, ErrChain) || d != nil {
+			t.Errorf("%s: state %+v, %v", name, d, err)
+		}
+		if text, err := b.Certificate(t.Context(), "people"); !errors.Is(err, ErrChain) || text != nil {
+			t.Errorf("%s: certificate %s, %v", name, text, err)
+		}
 	}
 }

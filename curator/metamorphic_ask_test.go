@@ -68,9 +68,10 @@ func (f frame) sums(sum []int64, facts query.Facts, runs, d int) []int64 {
 	switch {
 	case len(f.place) == 0 || facts.Number:
 	case facts.Pairs:
-		for j := range d {
-			for k := j; k < d; k++ {
-				out[pair(f.place[j], f.place[k], d)] = sum[pair(j, k, d)]
+		n := int(math.Sqrt(float64(2 * len(sum)))) // features, or parameters of all margins: n(n+1)/2 pairs
+		for j := range n {
+			for k := j; k < n; k++ {
+				out[pair(f.index(j, max(runs, 1)), f.index(k, max(runs, 1)), n)] = sum[pair(j, k, n)]
 			}
 		}
 	default:

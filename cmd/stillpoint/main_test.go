@@ -130,8 +130,8 @@ func TestExitCodes(t *testing.T) {
 			}
 		}
 	}
-	for _, code := range []string{"0 done", "1 input at fault", "2 wrong usage", "3 over budget",
-		"4 certificate or model refused", "5 system at fault", "130 interrupted", "134 a fault"} {
+	for _, code := range []string{"0 done", "1 fault in the input", "2 wrong usage", "3 over budget",
+		"4 certificate or model refused", "5 fault of the system", "130 interrupted", "134 fault in the program"} {
 		if !strings.Contains(strings.ReplaceAll(detail("stillpoint"), "\n", " "), code) {
 			t.Errorf("the help does not say %q", code)
 		}

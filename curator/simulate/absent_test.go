@@ -9,6 +9,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/curator/simulate/recordtest"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -36,7 +37,7 @@ func TestAbsentRowsHoldNoRecord(t *testing.T) {
 		full := c
 		full.Absent = nil
 		x, y := record(t, c), record(t, full)
-		for _, s := range []*simulate.Recording{x, y} {
+		for _, s := range []*recordtest.Recording{x, y} {
 			cohort, err := s.DrawEach(.95)
 			if err != nil {
 				t.Fatal(err)
@@ -59,9 +60,9 @@ func TestAbsentRowsHoldNoRecord(t *testing.T) {
 	}
 }
 
-func record(t testing.TB, c simulate.Config) *simulate.Recording {
+func record(t testing.TB, c simulate.Config) *recordtest.Recording {
 	t.Helper()
-	r, err := simulate.Record(c)
+	r, err := recordtest.Record(c)
 	if err != nil {
 		t.Fatal(err)
 	}

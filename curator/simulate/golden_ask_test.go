@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/curator/simulate/recordtest"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -43,7 +43,7 @@ const vectors = 6
 // asker makes queries in a session.
 type asker struct {
 	t        *testing.T
-	s        *simulate.Recording
+	s        *recordtest.Recording
 	relation account.Relation
 	loss     loss.Loss
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/curator/simulate/recordtest"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -90,7 +91,7 @@ func recorded(t *testing.T, l loss.Loss, r account.Relation) []string {
 	if r == account.AddOrRemove {
 		c.Declared = 140
 	}
-	s, err := simulate.Record(c)
+	s, err := recordtest.Record(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func sampledLines(t *testing.T, c simulate.Config) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := simulate.Record(c)
+	s, err := recordtest.Record(c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,11 +8,12 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/curator/simulate/recordtest"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-var _ optimize.Oracle = (*simulate.Recording)(nil)
+var _ optimize.Oracle = (*recordtest.Recording)(nil)
 
 func recordingConfig(t *testing.T) simulate.Config {
 	rows, targets := table(30, 3)
@@ -22,7 +23,7 @@ func recordingConfig(t *testing.T) simulate.Config {
 
 // walk makes queries on a drawn cohort at points that follow from the answers, and returns the last
 // point.
-func walk(t *testing.T, s *simulate.Recording, steps int) ([]float64, error) {
+func walk(t *testing.T, s *recordtest.Recording, steps int) ([]float64, error) {
 	t.Helper()
 	w := []float64{0, 0, 0}
 	c, err := s.Draw(7)
@@ -50,7 +51,7 @@ func walk(t *testing.T, s *simulate.Recording, steps int) ([]float64, error) {
 // over the same cohorts. The exact answers are computed on the other table.
 func TestReplayRepeatsReleases(t *testing.T) {
 	c := recordingConfig(t)
-	recorded, err := simulate.Record(c)
+	recorded, err := recordtest.Record(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func TestReplayRepeatsReleases(t *testing.T) {
 		other := c
 		other.Rows = slices.Clone(c.Rows)
 		other.Rows[i] = []float32{1, 0, 0}
-		replayed, err := simulate.Replay(other, exchanges)
+		replayed, err := recordtest.Replay(other, exchanges)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,21 +98,21 @@ func TestReplayRepeatsReleases(t *testing.T) {
 // gets ErrDiverged.
 func TestReplayDiverges(t *testing.T) {
 	c := recordingConfig(t)
-	recorded, err := simulate.Record(c)
+	recorded, err := recordtest.Record(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := walk(t, recorded, 2); err != nil {
 		t.Fatal(err)
 	}
-	replayed, err := simulate.Replay(c, recorded.Exchanges())
+	replayed, err := recordtest.Replay(c, recorded.Exchanges())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := walk(t, replayed, 3); !errors.Is(err, simulate.ErrDiverged) {
+	if _, err := walk(t, replayed, 3); !errors.Is(err, recordtest.ErrDiverged) {
 		t.Errorf("a third answer: error %v", err)
 	}
-	replayed, err = simulate.Replay(c, recorded.Exchanges())
+	replayed, err = recordtest.Replay(c, recorded.Exchanges())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,17 +120,17 @@ func TestReplayDiverges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := replayed.Ask(context.Background(), q); !errors.Is(err, simulate.ErrDiverged) {
+	if _, err := replayed.Ask(context.Background(), q); !errors.Is(err, recordtest.ErrDiverged) {
 		t.Errorf("a number for a vector: error %v", err)
 	}
-	if replayed, err = simulate.Replay(c, nil); err != nil {
+	if replayed, err = recordtest.Replay(c, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := walk(t, replayed, 1); !errors.Is(err, simulate.ErrDiverged) {
+	if _, err := walk(t, replayed, 1); !errors.Is(err, recordtest.ErrDiverged) {
 		t.Errorf("a replay of nothing: error %v", err)
 	}
 	c.Rows = nil
-	if r, err := simulate.Record(c); err == nil || r != nil {
+	if r, err := recordtest.Record(c); err == nil || r != nil {
 		t.Errorf("no rows: %v, %v", r, err)
 	}
 }

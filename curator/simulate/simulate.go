@@ -8,11 +8,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
-	"sync"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
@@ -55,9 +53,11 @@ type Session struct {
 }
 
 // Open returns a simulated session.
-func Open(c Config) (*Session, error) { return open(c, nil) }
+func Open(c Config) (*Session, error) { return Watched(c, nil) }
 
-func open(c Config, w session.Watcher) (*Session, error) {
+// Watched returns a simulated session that shows w each exchange and releases the answer that w returns. A nil w sees
+// none and changes none.
+func Watched(c Config, w func(Exchange) (any, error)) (*Session, error) {
 	dim := 0
 	if len(c.Rows) > 0 {
 		dim = len(c.Rows[0])
@@ -166,105 +166,6 @@ func (s *Session) Stable(ctx context.Context, q query.Stable) (query.Release, er
 	return s.session.Stable(ctx, q)
 }
 
-// Exchange is what a recording session stores about one release: the query, the released answer and
-// the exact answer before noise. An audit compares the exchanges of neighbouring tables. The fields
+// Exchange is what a watcher sees of one release: the query, the released answer and the exact answer before noise. An audit compares the exchanges of neighbouring tables. The fields
 // are Asked, Prefix, Members, Event, Scale, Bits, Exact, Scores, Noisy and Released.
 type Exchange = session.Exchange
-
-// ErrDiverged reports that a replayed session released more answers than were recorded, or an answer whose
-// type or length differs from the recorded answer at the same place.
-var ErrDiverged = errors.New("simulate: replay: the questions are not those of the recording")
-
-// Recording is a simulated session that stores its exchanges: each query, the released answer and the
-// exact one.
-type Recording struct {
-	*Session
-	mu        sync.Mutex
-	exchanges []Exchange
-	// frozen are the recorded exchanges whose released values a replay repeats. It is nil in a
-	// session that releases its own answers.
-	frozen []Exchange
-}
-
-// Record opens a simulated session that records every exchange.
-func Record(c Config) (*Recording, error) {
-	r := new(Recording)
-	if err := r.open(c); err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
-// Replay opens a simulated session that computes and charges like any other, but releases the answers of the given
-// exchanges, in their order. If the seed, the relation and the number of rows are the same as in the recorded session,
-// cohorts and samples have the same row numbers as there. Between two replays on tables that differ in one row, the
-// exact answers then differ by that row's contribution to the recorded queries.
-func Replay(c Config, exchanges []Exchange) (*Recording, error) {
-	r := &Recording{frozen: copies(exchanges)}
-	if err := r.open(c); err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
-func (r *Recording) open(c Config) (err error) {
-	r.Session, err = open(c, r.watch)
-	return err
-}
-
-// Exchanges returns the exchanges so far, in order.
-func (r *Recording) Exchanges() []Exchange {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return copies(r.exchanges)
-}
-
-// copies returns deep copies of exchanges.
-func copies(list []Exchange) []Exchange {
-	own := make([]Exchange, len(list))
-	for i, e := range list {
-		e.Members, e.Exact, e.Scores, e.Noisy = slices.Clone(e.Members), slices.Clone(e.Exact), slices.Clone(e.Scores),
-			slices.Clone(e.Noisy)
-		e.Released = keep(e.Released)
-		own[i] = e
-	}
-	return own
-}
-
-func (r *Recording) watch(e Exchange) (any, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.frozen != nil {
-		k := len(r.exchanges)
-		if k >= len(r.frozen) {
-			return nil, fmt.Errorf("%w: answer %d was not recorded", ErrDiverged, k)
-		}
-		if !alike(e.Released, r.frozen[k].Released) {
-			return nil, fmt.Errorf("%w: answer %d is of another kind", ErrDiverged, k)
-		}
-		e.Released = r.frozen[k].Released
-	}
-	// copies, since the caller may write into an answer
-	given := keep(e.Released)
-	e.Released = keep(e.Released)
-	r.exchanges = append(r.exchanges, e)
-	return given, nil
-}
-
-// alike reports whether a recorded and a computed answer have the same type and, if they are vectors,
-// the same length.
-func alike(a, b any) bool {
-	if x, ok := a.(query.Release); ok {
-		y, ok := b.(query.Release)
-		return ok && len(x.Mean) == len(y.Mean)
-	}
-	return fmt.Sprintf("%T", a) == fmt.Sprintf("%T", b)
-}
-
-func keep(released any) any {
-	if r, ok := released.(query.Release); ok {
-		r.Mean = slices.Clone(r.Mean)
-		return r
-	}
-	return released
-}

@@ -137,8 +137,8 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 	how := "Deviations are computed, to first order, from the noise of the releases and from the " +
 		"released second moment of the rows. On tables that had no part in the choice of the rule, 86% or more of the " +
 		"coefficients of classes and counts were within two deviations of the fit without privacy, and 83% or more with " +
-		"the Huber loss. For two columns of correlation .9 with opposite effects at epsilon .5 it was 65%, and the stated " +
-		"share of the way was up to .24 too large."
+		"the Huber loss. For two columns of correlation .95 with opposite effects at epsilon .3 it was 79%, and the " +
+		"stated share of the way was up to .49 too large."
 	how += f.clipped()
 	if e.how == bounded {
 		how = "Deviations are upper bounds, to first order. They ignore that the gradient of the " +

@@ -55,8 +55,8 @@ func (f *Fit) cost(ctx context.Context, a attack) Section {
 	for _, t := range v.Trusted {
 		s.Parts = append(s.Parts, Note("Trusted, not enforced by the program: "+t))
 	}
-	s.Parts = append(s.Parts, Text("The meaning for one person: the curve bounds every attack on the releases, also "+
-		"those that may raise only few false alarms. Where an attack cannot tell, it does as well as a coin."),
+	s.Parts = append(s.Parts, Text("The meaning for one person: no attack on the releases does better than the curve, "+
+		"at any rate of false alarms. An attack that learns nothing does as well as a coin."),
 		a.plot(c.Epsilon, c.Delta), a.table())
 	if sampled {
 		s.Parts = append(s.Parts, f.scheduleTable())

@@ -126,7 +126,7 @@ func (f *Fit) shapes(e explanation) []shaped {
 		if mass == nil {
 			even, over = evenly(shape), OverBounds
 		}
-		for i := range len(w) / d {
+		for i := f.firstClass(); i < len(w)/d; i++ {
 			one := shaped{Shape: shape, centred: over, mass: mass, thin: thin}
 			parts := lessMean(shape.Places, even)
 			if k := len(w) / d; k > 1 {
@@ -141,6 +141,12 @@ func (f *Fit) shapes(e explanation) []shaped {
 			if e.how != unstated {
 				one.sd, one.covariance = e.noise.errors(parts)
 			}
+			if f.firstClass() > 0 {
+				one.Places = slices.Clone(shape.Places)
+				for j, p := range shape.Places {
+					one.Places[j].Feature, one.Places[j].Parts = p.Feature+i*d, ofClass(p.Parts, i, d)
+				}
+			}
 			list = append(list, one)
 		}
 	}
@@ -153,7 +159,7 @@ func (f *Fit) curvesOf(e explanation) (curves []Curve, surfaces []Surface) {
 	for _, s := range f.shapes(e) {
 		switch fit := f.inference(); {
 		case len(s.Axes) == 1 && fit != nil:
-			curves = append(curves, s.confident(fit, f.Model.Schema().Dim()))
+			curves = append(curves, s.confident(fit, len(f.Model.Weights())))
 		case len(s.Axes) == 1:
 			curves = append(curves, s.curve())
 		default:

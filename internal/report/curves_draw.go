@@ -60,16 +60,16 @@ func (f *Fit) aboutCurves(e explanation, overBounds bool) string {
 		return fmt.Sprintf("Each curve is the part of the prediction that depends on one column alone, as a difference "+
 			"from its value at the middle knot, where the band has no width. Bands are %.4g%% confidence intervals of the difference from "+
 			"there, of sampling and privacy noise together, point by point: with many points, some miss. They belong to "+
-			"curves with these knots. A curve of which noise hides a knot is not drawn: fewer knots, or narrower public "+
-			"bounds, help. Grey stretches hold few rows. Curves describe the model, not causes.", 100*fit.Level)
+			"curves with these knots. A curve is not drawn if noise hides one of its knots: state fewer knots, or narrower public "+
+			"bounds. Grey stretches hold few rows. Curves describe the model, not causes.", 100*fit.Level)
 	}
-	text := "Each curve is the part of the prediction that depends on one column alone, less its mean over the rows, " +
-		"as far as the released means of the columns tell. "
+	text := "Each curve is the part of the prediction that depends on one column alone, minus its mean over the rows, " +
+		"as computed from the released means of the columns. "
 	if overBounds {
-		text = "Each curve is the part of the prediction that depends on one column alone, less its mean between the " +
-			"bounds: no means over the rows were released. "
+		text = "Each curve is the part of the prediction that depends on one column alone, minus its mean between the " +
+			"bounds, since no means over the rows were released. "
 	} else {
-		text += "Grey stretches hold few rows, or so few that noise hides how many. "
+		text += "Grey stretches hold few rows, or a number of rows that noise hides. "
 	}
 	if list := f.plan.Monotone; len(list) > 0 {
 		var names []string

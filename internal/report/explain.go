@@ -114,17 +114,12 @@ func (f *Fit) explained(n runNoise) (e explanation, ok bool) {
 			e.hashed = append(e.hashed, c.Name)
 		}
 	}
-	first := 0
-	if k > 1 && f.Model.Inference() != nil {
-		first = 1 // each class is compared with the first one, whose weights are 0
-	}
+	first := f.firstClass()
 	for _, t := range s.Terms(rates(f.Model)) {
 		for i := first; i < k; i++ {
 			c := newCoefficient(t, columns[t.Column])
 			if first > 0 {
-				c.class, c.parts = classes[i], vector.Map(c.parts, func(p dataset.Part) dataset.Part {
-					return dataset.Part{Feature: i*d + p.Feature, Factor: p.Factor}
-				})
+				c.class, c.parts = classes[i], ofClass(c.parts, i, d)
 			} else if k > 1 {
 				c.class, c.parts = classes[i], centred(c.parts, i, k, d)
 			}
@@ -142,6 +137,22 @@ func (f *Fit) explained(n runNoise) (e explanation, ok bool) {
 	}
 	e.arrive(f.means())
 	return e, true
+}
+
+// firstClass returns the first class with coefficients of its own: 1 in a fit of several classes with intervals, whose
+// coefficients are those of each class against the first, with weights of 0; otherwise 0.
+func (f *Fit) firstClass() int {
+	if f.Model.Inference() != nil && f.thresholds() == nil && len(f.Model.Weights()) > f.Model.Schema().Dim() {
+		return 1
+	}
+	return 0
+}
+
+// ofClass returns parts that define a term by the weights of a class, d for each, from those that do so by the first.
+func ofClass(parts []dataset.Part, class, d int) []dataset.Part {
+	return vector.Map(parts, func(p dataset.Part) dataset.Part {
+		return dataset.Part{Feature: class*d + p.Feature, Factor: p.Factor}
+	})
 }
 
 // newCoefficient converts a term of the prediction to a coefficient in the table's units. It sets effect to

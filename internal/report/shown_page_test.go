@@ -39,7 +39,7 @@ func TestSignalToTheLetter(t *testing.T) {
 	factIs(t, s, "Noise in the last gradient estimate", "0.0098", "its length; 0.004 in each coordinate") // sqrt(6) .004
 	factIs(t, s, "Gradient norm to expect", "0.00123", fit+", as planned before the first release; 0 at a stationary point")
 	factIs(t, s, "The same, foreseen", "0.00234", fit+", after the releases about rows and gradients")
-	factIs(t, s, "Gradient at the end", "0.0456", "of the last 3 steps on average, of which noise alone makes 0.0567")
+	factIs(t, s, "Gradient at the end", "0.0456", "of the last 3 steps on average; noise alone has 0.0567")
 	q, ok := f.quality()
 	if !ok {
 		t.Fatal("no comparison")

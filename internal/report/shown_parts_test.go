@@ -120,7 +120,7 @@ func TestNetworksHaveNoCoefficients(t *testing.T) {
 // TestMeansOfCurvesAreTold tests the note over pictures of curves: it says over which rows the mean of a curve is 0, those
 // of the table if a run released their means, also where an interaction is the only one between bounds.
 func TestMeansOfCurvesAreTold(t *testing.T) {
-	const rows, bounds = "less its mean over the rows, as far as", "less its mean between the bounds: no means over the rows were released."
+	const rows, bounds = "minus its mean over the rows, as computed", "minus its mean between the bounds, since no means over the rows were released."
 	w := curvedBowl(t)
 	weights, l := w.fit(rand.New(rand.NewPCG(2, 1)))
 	released := w.fitted(t, weights, l)

@@ -165,7 +165,7 @@ func TestArrivalIsSaid(t *testing.T) {
 		r := read(t, f)
 		fact := factOf(t, r.signal(r.noise()), "Gradient at the end")
 		shows(t, "gradient at the end", fact.Value, c.gradient, 3)
-		want := "makes 0.25"
+		want := "noise alone has 0.25"
 		if c.arrived != "" {
 			want += ": " + c.arrived
 		}

@@ -55,7 +55,7 @@ func (f *Fit) signal(n runNoise) Section {
 		facts.positive("The same, foreseen", f.plan.Foreseen, at+", after the releases about rows and gradients")
 	}
 	if l := f.plan.Late; l != nil && l.Noise > 0 {
-		note := fmt.Sprintf("of the last %d steps on average, of which noise alone makes %s", l.Steps, Number(l.Noise))
+		note := fmt.Sprintf("of the last %d steps on average; noise alone has %s", l.Steps, Number(l.Noise))
 		if f.plan.Arrived != "" {
 			note += ": " + f.plan.Arrived
 		}
@@ -90,7 +90,7 @@ func (f *Fit) signal(n runNoise) Section {
 		"longer ones are clipped to it: the mean gradient is no longer at any point")
 	facts.positive("Effective size N", f.plan.Effective, "rows × μ / √weights; below 30 the table is too small for this budget")
 	if len(facts) > 0 {
-		s.Parts = append(s.Parts, facts, Text("Lengths are after scaling, by which a row has norm 1 at most."))
+		s.Parts = append(s.Parts, facts, Text("Lengths are after scaling: a scaled row has norm 1 at most."))
 	}
 	p := f.multiplierPlot()
 	if len(n.estimate) > 0 && root > 0 {

@@ -16,6 +16,8 @@ var withoutExample = map[string]string{
 	"internal/crashsafe": "takes away the crash reports of the whole process",
 	"losstest":           "for tests alone",
 
+	"curator/simulate/recordtest": "for tests and audits alone",
+
 	"internal/budgetstore/budgettest": "for tests alone",
 	"internal/budgetstore/sqlite":     "budget/stores opens it",
 	"internal/budgetstore/postgres":   "budget/stores opens it, and it needs a server",

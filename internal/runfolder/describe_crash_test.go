@@ -134,3 +134,26 @@ func TestKilledDescriptionKeepsItsCharge(t *testing.T) {
 		t.Errorf("a charge of %v was seen, of %v: the test shows nothing", released, made.Charged)
 	}
 }
+
+// TestADescriptionThatIsNotSettled tests that a description whose store is out of reach at its end is returned with the error
+// that it stays charged, and with its folder.
+func TestADescriptionThatIsNotSettled(t *testing.T) {
+	s := newScene(t, "gd")
+	a, err := budget.ParseAddress(stored(t, s, 3, "train: {algorithm: gd, steps: 6}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := train.ReadDescription(s.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave := func(ctx context.Context, address string) (*budget.Book, error) {
+		store, err := sqlite.Open(ctx, a.File, false)
+		return budget.NewBook(&leaving{Store: store}), err
+	}
+	made, err := Describe(t.Context(), c, Out{Path: diskOut, disk: durabletest.New()}, train.DescribeOptions{Level: .95,
+		Options: train.Options{Software: "test", Stores: leave}})
+	if unsettled := (*ChargedError)(nil); made == nil || made.Folder != diskOut || !errors.As(err, &unsettled) {
+		t.Errorf("%+v, %v", made, err)
+	}
+}

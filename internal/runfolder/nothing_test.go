@@ -177,6 +177,11 @@ func TestWhatCannotBeReadIsNotLeftOut(t *testing.T) {
 		"intents":    func(f *folder) (string, error) { list, err := f.intents(); return fmt.Sprint(len(list)), err },
 		"lost fits":  func(f *folder) (string, error) { return "", f.lost(entries) },
 		"other fits": func(f *folder) (string, error) { return "", f.unknown(entries) },
+		"a new intent": func(f *folder) (string, error) {
+			f.fit = 9
+			return "", f.intend(intent{Store: "sqlite:///s.db", Dataset: "people", Run: "r"})
+		},
+		"an end":     func(f *folder) (string, error) { start, err := f.mendTail(); return string(start), err },
 		"the ledger": func(f *folder) (string, error) { list, err := f.read(f.path); return fmt.Sprint(len(list)), err },
 	} {
 		want, err := read(&folder{disk: d, path: diskOut})

@@ -463,7 +463,7 @@ func (c *Config) DryRun(ctx context.Context, o Options) (*Dry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("interrupted: nothing was charged: %w", err)
 	}
-	p.planned.begin, p.planned.again = nil, nil // nothing is released, and the size was checked
+	p.planned.begin, p.planned.again, p.planned.left.Seed = nil, nil, 0 // nothing is released, and the size was checked
 	d := &Dry{Fitted: &Fitted{Planned: p.planned, Entry: p.entry()}}
 	d.Cost, err = p.store.would(ctx, p.session.Ledger())
 	return d, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/curator/simulate/recordtest"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -33,7 +34,7 @@ func exactly(t *testing.T, s Subject) ([]float64, []simulate.Exchange) {
 	t.Helper()
 	s.Open = func(c simulate.Config, _ []simulate.Exchange) (Session, error) {
 		c.Noiseless = true
-		return simulate.Record(c)
+		return recordtest.Record(c)
 	}
 	session, err := s.open(s.Table, nil)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/curator/simulate/recordtest"
 	"github.com/stillpoint-dp/stillpoint/internal/testloss"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -21,7 +22,7 @@ import (
 // broken is a session with a fault for the audit to find. Each field that is not nil replaces a
 // method of the session.
 type broken struct {
-	*simulate.Recording
+	*recordtest.Recording
 	config    simulate.Config
 	ask       func(*broken, context.Context, query.Question) (query.Release, error)
 	draw      func(*broken, int) (query.Cohort, error)
@@ -140,9 +141,9 @@ func with(s Subject, fault broken) Subject {
 		}
 		var err error
 		if frozen == nil {
-			b.Recording, err = simulate.Record(c)
+			b.Recording, err = recordtest.Record(c)
 		} else {
-			b.Recording, err = simulate.Replay(c, frozen)
+			b.Recording, err = recordtest.Replay(c, frozen)
 		}
 		return &b, err
 	}

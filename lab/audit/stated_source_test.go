@@ -8,6 +8,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/curator/simulate/recordtest"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -37,7 +38,7 @@ func TestNoiseHasOneSource(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := simulate.Record(simulate.Config{Rows: g.table.Rows, Targets: g.table.Targets, Loss: own, Budget: g.budget,
+			s, err := recordtest.Record(simulate.Config{Rows: g.table.Rows, Targets: g.table.Targets, Loss: own, Budget: g.budget,
 				Seed: 7, Workers: 1})
 			if err != nil {
 				t.Fatal(err)

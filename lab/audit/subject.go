@@ -7,6 +7,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/curator/simulate/recordtest"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/spline"
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
@@ -52,7 +53,7 @@ func (t Table) And(r Record) Table {
 type Oracle = optimize.Oracle
 
 // Session answers the queries of an audited run. It also returns its exchanges: each query with its
-// exact and its released answer. *simulate.Recording is a Session.
+// exact and its released answer. *recordtest.Recording is a Session.
 type Session interface {
 	Oracle
 	Exchanges() []simulate.Exchange
@@ -121,9 +122,9 @@ func (s Subject) open(t Table, frozen []simulate.Exchange) (Session, error) {
 
 func simulated(c simulate.Config, frozen []simulate.Exchange) (Session, error) {
 	if frozen == nil {
-		return simulate.Record(c)
+		return recordtest.Record(c)
 	}
-	return simulate.Replay(c, frozen)
+	return recordtest.Replay(c, frozen)
 }
 
 // OfPlan returns the subject of an audit that runs a plan of an algorithm on the table t, with the

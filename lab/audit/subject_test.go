@@ -16,7 +16,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/curator/simulate/recordtest"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -246,4 +246,4 @@ func TestGeneratedTables(t *testing.T) {
 	}
 }
 
-var _ Session = (*simulate.Recording)(nil)
+var _ Session = (*recordtest.Recording)(nil)

@@ -143,6 +143,13 @@ func init() {
 	opposite.Tables = true
 	add(opposite)
 	confirms(pair("correlation -.9, equal effects", 4_000, -.9, .6, .6, 0), 1)
+	confirms(pair("correlation .95, opposite effects, 10,000", 10_000, .95, .6, -.5, 0), .3, .5)
+	confirms(pair("correlation .8, opposite effects, 10,000", 10_000, .8, .9, -.7, 1), .3, .5)
+	for _, epsilon := range []float64{.3, .5} {
+		d := pair(fmt.Sprintf("noise, correlation .9, opposite effects, one table, epsilon %g", epsilon), 10_000, .9, .8, -.6, 0)
+		d.Epsilon = epsilon
+		add(d)
+	}
 	confirms(pair("80% positive", 4_000, .5, .5, -.5, 1.8), .3, 1, 4)
 	confirms(pair("1% positive", 20_000, .5, .5, -.5, -5), .3, 1, 4)
 	confirms(numeric("Huber, correlation .9", "huber(0.2)", 4_000, .9), .3, 1, 4)

@@ -22,7 +22,7 @@ func TestEveryQuestionMayFail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"pinball(0.6)", "huber(0.3)", "logistic", "many features"} {
+	for _, name := range []string{"pinball(0.6)", "huber(0.3)", "logistic", "poisson(3)", "many features"} {
 		config := optimizetest.Config{Rows: own.Rows, Targets: own.Targets, Repeat: 300, Budget: b, Seed: 5}
 		var p optimize.Problem
 		if name == "many features" {
@@ -40,6 +40,14 @@ func TestEveryQuestionMayFail(t *testing.T) {
 				}
 			}
 			p.Explained = true
+			if p.Counts {
+				rate := optimize.BaseRate{Loss: config.Loss, Features: 3, Intercept: float64(own.Rows[0][2])}
+				base, ok := rate.AtRate(.3)
+				if !ok {
+					t.Fatal("no base rate")
+				}
+				p = rate.Begin(p, base)
+			}
 		}
 		asked := map[query.Kind]bool{}
 		for fails := 0; ; fails++ {
@@ -67,7 +75,7 @@ func TestEveryQuestionMayFail(t *testing.T) {
 			}
 		}
 		for kind, by := range map[query.Kind][]string{query.MetricGradient: {"pinball(0.6)", "huber(0.3)", "logistic", "many features"},
-			query.ValueChange: {"pinball(0.6)"}, query.SquaredFeatures: {"many features"}, query.SquaredSlope: {"pinball(0.6)", "huber(0.3)"}} {
+			query.ValueChange: {"pinball(0.6)"}, query.Curvature: {"poisson(3)"}, query.SquaredFeatures: {"many features"}, query.SquaredSlope: {"pinball(0.6)", "huber(0.3)"}} {
 			for _, of := range by {
 				if of == name && !asked[kind] {
 					t.Errorf("%s: no question about %v was tried", name, kind)

@@ -78,10 +78,22 @@ func TestSizeOfClassesByHand(t *testing.T) {
 	near("other shares", c.Size(p, 1e4, .5), 625/math.Sqrt2*.8*.25/.75/.48)
 	p.Base.Margins = []float64{0, math.Log(.01), math.Log(.01)}
 	near("rare classes", c.Size(p, 1e4, .5), 625/math.Sqrt2*.8*(.01/1.02)/.75/.48)
+	// The variance of a difference of log shares is 1/p_k + 1/p_1 over n. Noise is multiplied by the length of e_k/p_k - e_1/p_1
+	// less its mean.
 	noise := 2 * math.Sqrt(10) / (1e4 * .5 * .6)
-	total, sampling := c.Foresee(p, 1e4, .5)
-	near("error", total, math.Sqrt(1./3/1e4+noise*noise)*3*math.Sqrt2)
-	near("sampling error", sampling, math.Sqrt(1./3/1e4)*3*math.Sqrt2)
+	for _, first := range []float64{1. / 3, 1 / 1.02} {
+		rest := (1 - first) / 2
+		p.Base.Margins = []float64{math.Log(first) - 3, math.Log(rest) - 3, math.Log(rest) - 3}
+		mean, square := (1/rest-1/first)/3, 0.
+		for _, v := range []float64{-1 / first, 1 / rest, 0} {
+			square += (v - mean) * (v - mean)
+		}
+		total, sampling := c.Foresee(p, 1e4, .5)
+		near("error", total, math.Sqrt((1/rest+1/first)/1e4+noise*noise*square))
+		near("sampling error", sampling, math.Sqrt((1/rest+1/first)/1e4))
+	}
+	p.Base, c.Known.Shares = nil, []float64{.5, .25, .25}
+	near("known shares", c.Size(p, 1e4, .5), 625/math.Sqrt2*.8*.25/.75/.48)
 }
 
 // TestForeseenErrorsByHand compares foreseen standard errors with the formula: the root of the mean squared slope over n

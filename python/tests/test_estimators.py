@@ -375,3 +375,28 @@ def test_saved(tmp_path, library):
         stillpoint.means(copied, public.to_numpy())
     with pytest.raises(ValueError, match="\"word\" of the schema is not in"):
         stillpoint.means(copied, public[["a"]])
+
+
+def test_intervals_of_classes(tmp_path):
+    """Each class has coefficients against the first one: a contrast with class_ is its own, and predictions have no intervals."""
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"a": A, "word": WORD})
+    kinds = [SICK[i] if i % 3 else "maybe" for i in range(len(SICK))]
+    facts = {"bounds": {"a": (-2, 2)}, "categories": {"word": NAMED["categories"]["word"]}}
+    model = StillpointClassifier(classes=["no", "yes", "maybe"], inference=0.9, **facts, **{**given(tmp_path, family="lines"), "epsilon": 20, "train": None}).fit(X, kinds)
+    frame = model.tidy().set_index("term")
+    assert list(frame.index[:2]) == ["yes: a", "maybe: a"] and list(frame.index[-2:]) == ["yes: (intercept)", "maybe: (intercept)"]
+    for name in ("yes", "maybe"):
+        own = model.contrast({"a": 2}, class_=name)
+        assert own.value == pytest.approx(2 * frame.loc[f"{name}: a", "estimate"]) and own.low == pytest.approx(2 * frame.loc[f"{name}: a", "conf_low"])
+        for term, one in model.contrasts("word", class_=name).items():
+            assert (one.state == "reported") == (frame.loc[f"{name}: {term}", "state"] == "reported")
+            if one.state == "reported":
+                assert one.high == pytest.approx(frame.loc[f"{name}: {term}", "conf_high"])
+        assert any(line.startswith(f"{name}: a ") for line in str(model.summary()).splitlines())
+    assert model.coef_[0].tolist() == [0.0] * model.coef_.shape[1]
+    assert {t["column"]: t["terms"] for t in model.tests()}["a"] == 2
+    with pytest.raises(ValueError, match="must be one of"):
+        model.contrast({"a": 1}, class_="no")
+    with pytest.raises(Exception, match="must be left out for several classes"):
+        model.predict_interval(X[:3])
