@@ -26,9 +26,11 @@ func placed(s *dataset.Schema) []float64 {
 	return nil
 }
 
-// TestBaseRateBeforeRanks: the base rate is released before the ranks of curves for two classes, and after them for others.
+// TestBaseRateBeforeRanks: the base rate is released before the ranks of curves for two classes, and after
+// them for others.
 func TestBaseRateBeforeRanks(t *testing.T) {
-	for name, want := range map[string]bool{"logistic": true, "poisson(0.5)": false, "squared(1)": false, "softmax(3)": false} {
+	for name, want := range map[string]bool{"logistic": true, "poisson(0.5)": false, "squared(1)": false,
+		"softmax(3)": false} {
 		l, err := loss.Parse(name)
 		if err != nil {
 			t.Fatal(err)

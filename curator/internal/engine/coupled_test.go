@@ -62,8 +62,8 @@ func TestCoupledByHand(t *testing.T) {
 	}
 }
 
-// TestSumsNeedTheMetricOfARow: an engine, which a worker has without a session, refuses a question of a weighted kind unless
-// its metric has a dimension for each feature of a row.
+// TestSumsNeedTheMetricOfARow: an engine, which a worker has without a session, refuses a question of a weighted kind
+// unless its metric has a dimension for each feature of a row.
 func TestSumsNeedTheMetricOfARow(t *testing.T) {
 	l, err := loss.Parse("softmax(3)")
 	if err != nil {
