@@ -22,7 +22,7 @@ UNWRITTEN = "the table could not be written to the command to its end"
 
 
 class StillpointError(RuntimeError):
-    """A refusal or a failure of the command.
+    """The command refused a request or failed.
 
     ``code`` is configuration, usage, budget, refused, system, interrupted or fault;
     ``field`` and ``rule`` are those of a value at fault, where there is one; and
@@ -38,7 +38,7 @@ class StillpointError(RuntimeError):
 
 
 class ConfigurationError(StillpointError, ValueError):
-    """A configuration, an argument or a table at fault, before anything is charged."""
+    """A configuration, an argument or a table has a fault. Nothing was charged."""
 
 
 @lru_cache(maxsize=1)

@@ -86,7 +86,7 @@ def fit(
         out: the output folder; without it a fresh one in the current folder.
         overwrite: replace the model of an earlier fit in ``out``, whose charge stays.
         epsilon, delta: stand instead of the configuration's.
-        progress: show it, or not, or only in a terminal or a notebook.
+        progress: True shows the progress, False does not, and "auto" shows it in a terminal or a notebook.
     """
     return _fit(config, out=out, overwrite=overwrite, epsilon=epsilon, delta=delta, progress=progress)
 
