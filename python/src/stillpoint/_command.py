@@ -24,9 +24,9 @@ UNWRITTEN = "the table could not be written to the command to its end"
 class StillpointError(RuntimeError):
     """The command refused a request or failed.
 
-    ``code`` is configuration, usage, budget, refused, system, interrupted or fault;
-    ``field`` and ``rule`` are those of a value at fault, where there is one; and
-    ``charged`` says whether a budget was reserved, which stays so.
+    ``code`` is configuration, usage, budget, refused, system, interrupted or fault. ``field`` and
+    ``rule`` name the faulty value, if there is one. ``charged`` says whether a budget was reserved;
+    a reserved budget is not given back.
     """
 
     def __init__(self, message: str, code: str = "fault", field: str = "", rule: str = "", charged: bool = False):

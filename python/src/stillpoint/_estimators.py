@@ -156,7 +156,8 @@ class _Estimator(BaseEstimator):
     def from_formula(cls, formula: str, **arguments: Any):
         """An estimator of the columns that a formula names: ``"ill ~ age + C(region, levels) + log1p(income)"``.
 
-        The formula's text alone is read, by formulaic (``pip install 'stillpoint-dp[formula]'``). Its
+        Only the formula's text is read, by the package formulaic
+        (``pip install 'stillpoint-dp[formula]'``). Its
         columns are those of ``bounds``, ``categories`` and ``dates``, where facts about other columns
         may stand as well, as in a codebook. ``C(column, levels)`` states the levels: a list, or a variable
         of the caller's, of which the first is the reference. ``a:b`` and ``a*b`` are
@@ -186,7 +187,7 @@ class _Estimator(BaseEstimator):
         return cls(**{**arguments, "interactions": interactions, "ignore": "others", "outcome": parsed.outcome})
 
     def fit(self, X: Any, y: Any = None, unit: Any = None, **refused: Any):
-        """Fits the model: charges the budget.
+        """Fits the model and charges the privacy budget.
 
         Rows go to the command over a pipe or in memory, and are not written to a disk. A cell of a
         number that cannot be read counts as missing; a cell with an unlisted category counts as
@@ -198,8 +199,8 @@ class _Estimator(BaseEstimator):
                 stay with Dask's workers (:mod:`stillpoint.dask`).
             y: the targets, one for each row; with ``outcome``, X may hold them. For a Dask
                 DataFrame X, y is a Dask Series with the same rows in each partition.
-            unit: whose each row is, an array with an entry for each row, where no column of X
-                says it. The argument ``unit`` of the estimator says how many rows are used.
+            unit: an array that names the person of each row, if no column of X does. The argument
+                ``unit`` of the estimator says how many rows of a person are used.
         """
         _checks.refuse_arguments(f"{type(self).__name__}.fit", refused)
         _checks.refuse_lists(self._lists())
@@ -363,12 +364,14 @@ class _Estimator(BaseEstimator):
     def feature_importances_(self) -> np.ndarray:
         """The share of each column of X in the model's scores.
 
-        A column's importance is the largest difference that it makes to the score between two rows within its
-        public bounds, levels or knots, and shares have the sum 1. It is computed from the released coefficients
-        alone, so that it costs nothing, and says nothing of how often rows differ so. Of a fit with ``features`` or
-        ``interactions`` it is that of the columns' own effects. Privacy noise makes a column of no effect
-        important, too: ``feature_importances_noise_`` has the standard deviation of the noise in each share, NaN
-        where the fit states none; of a fit with ``inference`` the sampling error is in it, too.
+        A column's importance is the largest change of the score when the column varies within its
+        public bounds, levels or knots. Importances are divided by their sum. They are computed from
+        the released coefficients, so they cost no privacy; they do not show how often rows differ
+        by so much. With ``features`` or ``interactions``, only the columns' own effects count.
+        Privacy noise gives a column without effect some importance, too.
+        ``feature_importances_noise_`` has the standard deviation of the noise in each share, or NaN
+        if the fit states none. After a fit with ``inference``, this deviation includes the sampling
+        error.
         """
         return self._importances()[0]
 
@@ -386,12 +389,14 @@ class _Estimator(BaseEstimator):
     def contrast(self, weights: Mapping[str, float], *, class_: Any = None) -> _summary.Contrast:
         """A weighted sum of coefficients, with its confidence interval or the privacy noise in it.
 
-        Of a fit with ``inference`` it has the interval of the sum, from the released covariance of the
-        coefficients; of another fit the standard deviation of the privacy noise alone.
+        After a fit with ``inference`` the result has a confidence interval, from the released
+        covariance of the coefficients. After another fit it has the standard deviation of the
+        privacy noise alone.
 
         Args:
-            weights: by term, as ``coefficients_["terms"]`` names them: ``{"region=north": 1,
-                "region=south": -1}``, ``{"age": 10}``. A reference level counts 0.
+            weights: the factor of each term, by the names in ``coefficients_["terms"]``:
+                ``{"region=north": 1, "region=south": -1}``, ``{"age": 10}``. The coefficient of a
+                reference level is 0.
             class_: the class whose coefficients are summed, if each class has its own.
         """
         check_is_fitted(self)
@@ -409,9 +414,11 @@ class _Estimator(BaseEstimator):
     def means(self, population: Any, of: Sequence[str] = ()) -> dict[str, Any]:
         """Adjusted means and average marginal effects over a public population, without a cost of privacy.
 
-        For each level of a category it is the mean prediction if every row of the population had that level, and its
-        difference from that of the first level; for each number the mean change of the prediction for one unit more.
-        Of a fit with ``inference`` each has an interval, sampling and privacy noise together.
+        For each level of a category, the answer is the mean prediction if every row of the
+        population had that level, and the difference from the same mean for the first level. For
+        each number, the answer is the mean change of the prediction for one unit more. After a fit
+        with ``inference`` each answer has a confidence interval for the sampling error and the
+        privacy noise together.
 
         Args:
             population: a PUBLIC table with the columns of the fit. Never give the private table.
@@ -603,7 +610,7 @@ class _Estimator(BaseEstimator):
         self.intercept_ = weights[:, -1]
 
     def predict_interval(self, X: Any) -> np.ndarray:
-        """The confidence interval of each prediction, of a fit with ``inference``: columns lower and upper.
+        """The confidence interval of each prediction, after a fit with ``inference``: columns lower and upper.
 
         The interval is for the mean outcome of rows with the same features (the probability of the
         second class, the rate). It covers the sampling error and the privacy noise. Single rows
@@ -789,9 +796,9 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
 
     Args:
         classes: all classes, from public knowledge. Of two classes, the negative one is first.
-        epsilon, delta, relation: the guarantee of one fit. ``relation`` is
-            ``replace-one``, which makes the number of rows public, or
-            ``add-or-remove``, which needs ``records``, the public number of them.
+        epsilon, delta, relation: the guarantee of one fit. ``relation`` is ``replace-one``, which
+            makes the number of rows public, or ``add-or-remove``, which needs the argument
+            ``records``, the public number of rows.
         folder: the folder of all fits. Each fit has a folder of its own in it, with its model, its
             certificate and its ledger. Fits of clones of the estimator (cross-validation, searches)
             are kept there, too, and their costs are added up.
@@ -813,30 +820,31 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         loss: a loss of classes that ``stillpoint losses`` lists, such as hinge; "auto" is
             logistic for two classes and softmax for more; "ordered" is proportional odds of
             three classes or more in the order of ``classes``.
-        regularizer, radius, train: as in a configuration; ``train={"algorithm": "gd"}``.
+        regularizer, radius, train: as in a configuration, for example ``train={"algorithm": "gd"}``.
         family: "lines", "curves" (a curve beside each number and date), "effects" (curves, and
             interactions of all columns), or "auto", the richest of them that gained at this size on
             benchmarks, by public numbers alone.
         features: "effects" for interactions of all columns that nobody names, found in a second
-            stage of the fit; "effects(5)" where they matter much. ``coefficients_`` are then those
-            of the additive part of the score alone.
-        inference: the level of confidence intervals, such as .95; None for none. The fit has
-            then a plan of its own, so that ``train``, ``regularizer`` and ``radius`` are
+            stage of the fit; "effects(5)" where they matter much. ``coefficients_`` are then only
+            the coefficients of the additive part of the score.
+        inference: the level of confidence intervals, such as .95; None for no intervals. A fit with
+            intervals has a plan of its own, so ``train``, ``regularizer`` and ``radius`` must be
             left out. {"level": .95, "rows": "unweighted"} gives every row the weight 1, with more
             noise. Losses: logistic, squared(clip), huber(delta), poisson(clip), gamma(clip)
             negbinomial(theta,clip) and ordered.
-        public_steps: names of steps before this one in a Pipeline that were fitted on
-            public data only, or learn nothing from rows; ``transformer`` is that of a
-            TransformedTargetRegressor. A ColumnTransformer of encoders whose categories are
+        public_steps: the names of earlier steps of a Pipeline that were fitted on public data only,
+            or that learn nothing from rows. The name ``transformer`` stands for the transformer
+            of a TransformedTargetRegressor. A ColumnTransformer of encoders whose categories are
             stated learns nothing and needs no name here.
         progress: True shows the progress, False does not, and "auto" shows it in a terminal or a notebook.
         ignore: columns of X to leave out, or "others" for all columns that are not in bounds,
             categories or dates. A column that is in none of these arguments is an error.
-        outcome: the column of X that holds the targets, where ``fit`` gets no y.
+        outcome: the column of X that holds the targets, if ``fit`` gets no y.
         unit: ``{"column": "person", "rows": 8}`` protects all rows of a person together, of which at
-            most 8 are used: one record are all rows with one value in this column of X, or in
-            the array that ``fit(X, y, unit=persons)`` gets; of the latter, ``{"rows": 8}`` is enough.
-            Each person counts alike. The number of records is then that of persons, and
+            most 8 are used. The rows of a person are those with one value in this column of X, or
+            in the array ``persons`` of ``fit(X, y, unit=persons)``; with such an array ``{"rows": 8}``
+            is enough. Each person has the same weight. The number of records is then that of
+            persons, and
             under ``replace-one`` it may be left out.
         weight: a column of X with weights in [0, 1], which multiply the losses of rows. A weight
             outside counts as the nearer bound. A row whose weight cannot be read contributes
@@ -848,15 +856,16 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
             number is -1 at its lower bound and 1 at its upper, a level of a category is 1 or 0, and
             all are divided by the square root of the number of columns and 1. Other tools of
             scikit-learn expect these attributes. Do not interpret them: use coefficients_.
-        coefficients_: the same model in the columns' own units, levels of a category against the
-            first one listed, with the deviation of privacy noise in each, as
-            :meth:`stillpoint.Fit.coefficients` returns them. ``pandas.DataFrame(
+        coefficients_: the coefficients in the columns' own units, each with the standard deviation
+            of its privacy noise, as :meth:`stillpoint.Fit.coefficients` returns them. The
+            coefficient of a level is the difference from the first level listed.
+            ``pandas.DataFrame(
             model.coefficients_["terms"])`` is a table of them, ``print(model.summary())`` shows it,
             and :meth:`contrast` and :meth:`contrasts` say how terms differ.
-        effects_: with ``inference``, the coefficients with their confidence intervals and
-            the formula to which these belong, which may be shorter than the one asked for:
-            a dict, of which ``coefficients`` is a list with an entry for each term
-            (``pandas.DataFrame(model.effects_["coefficients"])``). None without.
+        effects_: with ``inference``, a dict with the coefficients, their confidence intervals
+            and the formula of the intervals, which may have fewer terms than the requested one. Its
+            entry ``coefficients`` is a list with a dict for each term
+            (``pandas.DataFrame(model.effects_["coefficients"])``). None without ``inference``.
         certificate_: the certificate, which ``stillpoint verify`` rechecks.
         report_: the released results of the fit, and their cost.
         spent_: the cost of all fits of the table in ``folder`` together.
@@ -977,8 +986,8 @@ class StillpointRegressor(RegressorMixin, _Estimator):
         loss: a loss of numbers that ``stillpoint losses`` lists, such as squared(0.5). Its
             parameters are in units of half the target's range.
         exposure: ``{"years": (0.1, 10)}``, a column of X with the extent over which each row was counted, and its public
-            bounds; of a loss of counts or of tweedie. A prediction is that per unit of exposure, and needs no such column.
-        offset: the same of natural logarithms of exposures, ``{"log_years": (-2.3, 2.3)}``. A prediction is that at 0.
+            bounds, for a loss of counts or tweedie. A prediction is per unit of exposure, and needs no such column.
+        offset: a column of natural logarithms of exposures and its bounds, ``{"log_years": (-2.3, 2.3)}``. A prediction is for the offset 0.
 
     The other arguments and attributes are those of :class:`StillpointClassifier`.
     """
@@ -1038,11 +1047,11 @@ class StillpointRegressor(RegressorMixin, _Estimator):
         self.coef_, self.intercept_ = self.coef_[0], self.intercept_[0]
 
     def predict(self, X: Any) -> np.ndarray:
-        """The prediction for each row, in the target's units and not clamped."""
+        """The prediction for each row, in the target's units. It may lie outside the target's bounds."""
         return self._score(X, "prediction")["prediction"]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R squared. With an exposure or an offset it is that of the predictions times the exposures, a column of X."""
+        """R squared. With an exposure or an offset, R squared is computed from the predictions times the exposures, which must be a column of X."""
         from sklearn.metrics import r2_score
 
         expected = self.predict(X)
