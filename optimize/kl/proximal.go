@@ -49,9 +49,9 @@ import (
 type Proximal struct {
 	// KL is the KL condition that the plan assumes. Its kappa must be at least 2.
 	KL optimize.KL `yaml:",inline"`
-	// Lambda is L~. Zero means the smaller of c/h and L1/(16 h), where c is the objective's weak convexity and h is
-	// StepScale, or for convex objectives 1/(4 gamma^2). With the setting Theorem, zero means the larger of 1/(4
-	// gamma^2) and c.
+	// Lambda is L~, the weight of the quadratic that a round adds to the objective. Zero means the smaller of c/h and
+	// L1/(16 h), where c is the objective's weak convexity and h is StepScale, or for convex objectives 1/(4 gamma^2).
+	// With the setting Theorem, zero means the larger of 1/(4 gamma^2) and c.
 	Lambda float64 `yaml:"lambda"`
 	// Rounds is T. Zero means the number after which the KL condition promises an excess risk as small as noise leaves,
 	// but no more than leave each round 8 steps. With the setting Theorem, zero means the theorem's number.
