@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -251,5 +252,57 @@ func TestCalibrationOfTimesInNumbers(t *testing.T) {
 	}
 	if want := (3*.15 + 2*.125) / 5; math.Abs(c.Error-want) > 1e-12 {
 		t.Errorf("error %v: must be %v", c.Error, want)
+	}
+}
+
+// TestChangingHazardsByHand tests that records of each level of a column whose hazard ratios change are predicted by the
+// hazards of their own level: of "a" a third comes up to day 4, of "b" four fifths, at a margin of 0. A text, a file and
+// cells have the same predictions, and one of these must be given.
+func TestChangingHazardsByHand(t *testing.T) {
+	schema, err := dataset.New(dataset.Definition{
+		Columns: []dataset.Column{{Name: "x", Kind: dataset.Number, Low: -1, High: 1}, {Name: "arm", Kind: dataset.Category, Categories: []string{"a", "b"}}},
+		Target: dataset.Target{Column: "days", Kind: dataset.Number, High: 10, Event: "died", Cuts: []float64{4, 10}, Changing: "arm",
+			Hazards: []float64{.125, .25, .5, .125}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := params(t, delay, "poisson(3)", "none", make([]float64, schema.Dim())...)
+	p.Schema = schema
+	if p.Loss, err = loss.PoissonRate(3, schema.Target().Least()); err != nil {
+		t.Fatal(err)
+	}
+	m, err := New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	header, rows := []string{"x", "arm"}, [][]string{{"1", "a"}, {"1", "b"}, {"-1", "a"}}
+	path := writeFile(t, "x,arm", "1,a", "1,b", "-1,a")
+	cells := func(yield func([]string, error) bool) {
+		for _, r := range rows {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+	text := "x,arm\n1,a\n1,b\n-1,a\n"
+	want := []float64{1. / 3, .8, 1. / 3}
+	for name, from := range map[string]Source{"file": {Path: path}, "text": {Reader: strings.NewReader(text)},
+		"cells": {Header: header, Cells: cells}} {
+		var out strings.Builder
+		if err := m.PredictFrom(t.Context(), from, &out, PredictOptions{Horizons: []float64{4}}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for i, line := range strings.Split(strings.TrimSpace(out.String()), "\n")[1:] {
+			risk := 0.
+			if _, err := fmt.Sscanf(line, "%g", &risk); err != nil || math.Abs(risk-(1-math.Exp(-want[i]))) > 1e-6 {
+				t.Errorf("%s, row %d: %s: must be %v", name, i, line, 1-math.Exp(-want[i]))
+			}
+		}
+	}
+	for name, from := range map[string]Source{"two": {Path: path, Reader: strings.NewReader(text)}, "path and cells": {Path: path, Cells: cells},
+		"text and cells": {Reader: strings.NewReader(text), Cells: cells}} {
+		if _, err := from.open(m.csv); err == nil || !strings.Contains(err.Error(), "must be one of a path, a reader and cells") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -85,7 +85,7 @@ func TestSuspicions(t *testing.T) {
 			"x: {date: [2020-01-01, 2020-12-31]}",
 			"x,y\n" + lines(6, func(i int) string { return fmt.Sprintf("%d,%s", 43900+i*31, yes(i/3)) }),
 			"x,y\n" + lines(6, func(i int) string { return fmt.Sprintf("2020-0%d-11,%s", i+1, yes(i/3)) }),
-			"x: 6 days as spreadsheets count them, from 1900 on", "x",
+			"x: 6 days as spreadsheets count them, from 1900 on [\"43900\" \"43931\" \"43962\"]: export the column as dates (2024-02-29), or read it as days, which tells a model as much: x: {number: [FIRST, LAST]}", "x",
 		},
 		"an identifier": {
 			"x: {number: [0, 999]}",

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -67,4 +68,48 @@ func rowOf(t *testing.T, table Table, term string) []string {
 	}
 	t.Fatalf("the table has no row %s", term)
 	return nil
+}
+
+// TestClassesAgainstTheFirst tests the coefficients and curves of three classes with intervals: they are those of the
+// second and the third against the first, by the weights of each. Without intervals each class has its own, less the mean
+// over the classes, and a model of two classes has one each, with intervals or without.
+func TestClassesAgainstTheFirst(t *testing.T) {
+	f := people(t, "p", 50)
+	f.schema.Columns, f.schema.Where = f.schema.Columns[:1], ""
+	f.schema.Target.Classes, f.loss, f.dims = []string{"walk", "bus", "car"}, "softmax(3)", 6
+	weights := []float64{0, 0, .8, .1, -1.6, .3} // a number between 10 and 90, and the intercept
+	f.weights = func(j int) float64 { return weights[j] }
+	diagonal := func(v float64) []float64 { return []float64{v, 0, 0, 0, v, 0, 0, v, 0, v} }
+	in := &inference.Fit{Level: .95, Method: inference.Wald, Columns: []inference.Column{{Feature: 2}, {Feature: 3, Kept: true},
+		{Feature: 4}, {Feature: 5, Kept: true}}, Beta: weights[2:], Covariance: diagonal(.04), Sampling: diagonal(.01),
+		Metric: diagonal(1), Records: 10000, Reach: 2, Effective: 4, LeastCurvature: 100, Allowances: []float64{0, 0}}
+	slopes := func(f folder) (list []string) {
+		fit := read(t, f)
+		e, ok := fit.explained(runNoise{})
+		if !ok {
+			t.Fatal("no coefficients")
+		}
+		for _, c := range e.list {
+			if !c.intercept {
+				list = append(list, fmt.Sprintf("%s %.6f", c.class, c.effect))
+			}
+		}
+		return list
+	}
+	// A unit of the number is 1/40 of the half range, of a row of length 1: divided by the square root of its parts.
+	unit := 1 / (40 * math.Sqrt2)
+	if got, want := slopes(f), fmt.Sprintf("[walk %.6f bus %.6f car %.6f]", .8/3*unit, 3.2/3*unit, -4./3*unit); fmt.Sprint(got) != want {
+		t.Errorf("%v: must be %s", got, want)
+	}
+	f.intervals = in
+	if got, want := slopes(f), fmt.Sprintf("[bus %.6f car %.6f]", .8*unit, -1.6*unit); fmt.Sprint(got) != want {
+		t.Errorf("with intervals: %v: must be %s", got, want)
+	}
+	f.schema.Target.Classes, f.loss, f.dims = f.schema.Target.Classes[:2], "logistic", 0
+	weights = weights[2:]
+	in.Columns, in.Beta, in.Allowances = []inference.Column{{Feature: 0}, {Feature: 1, Kept: true}}, weights[:2], nil
+	in.Covariance, in.Sampling, in.Metric = []float64{.04, 0, .04}, []float64{.01, 0, .01}, []float64{1, 0, 1}
+	if got, want := slopes(f), fmt.Sprintf("[ %.6f]", .8*unit); fmt.Sprint(got) != want {
+		t.Errorf("two classes: %v: must be %s", got, want)
+	}
 }

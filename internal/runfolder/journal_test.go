@@ -185,6 +185,27 @@ func TestCheckpoints(t *testing.T) {
 	}
 }
 
+// TestIteratesAreDueByHand tests at which step and time the next iterate is written: 1 + 6400/64 = 101 steps after
+// iterate 6400, or a second after it, or a hundredth of the run's time if that is longer.
+func TestIteratesAreDueByHand(t *testing.T) {
+	began := time.Unix(1e9, 0)
+	for _, c := range []struct {
+		step       int
+		run, since time.Duration
+		want       bool
+	}{
+		{6500, time.Second, 0, false}, {6501, time.Second, 0, true},
+		{6401, 20 * time.Second, 999 * time.Millisecond, false}, {6401, 20 * time.Second, time.Second, true},
+		{6401, 1000 * time.Second, 9999 * time.Millisecond, false}, {6401, 1000 * time.Second, 10 * time.Second, true},
+	} {
+		now := began.Add(c.run)
+		j := &journal{began: began, checked: now.Add(-c.since), checkpoint: 6400, now: func() time.Time { return now }}
+		if got := j.due(c.step); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
 // TestNoIterateThatIsNone: a step whose numbers are not finite writes no line, since neither
 // journals nor models hold such numbers.
 func TestNoIterateThatIsNone(t *testing.T) {

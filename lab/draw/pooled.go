@@ -209,9 +209,14 @@ func (s *source) compiles(d site) bool {
 	return false
 }
 
-// own runs the tests of a defect's own package that reach its function, and returns the test that fails.
+// own runs the tests of a defect's own package that reach its function, and returns the test that fails. It runs all
+// where none is known to: the function may be newer than what is known (see reaches).
 func (p *pooled) own(i int) (outcome, string, error) {
-	list, err := p.in(p.list[i].folder, p.list[i].site)
+	d := p.list[i]
+	list, err := p.in(d.folder, d.site)
+	if len(list) == 0 {
+		list = p.all(d.folder)
+	}
 	if err != nil {
 		return "", "", err
 	}

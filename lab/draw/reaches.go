@@ -84,6 +84,14 @@ func (r *reaches) in(folder string, d site) (list []unit, err error) {
 	return list, nil
 }
 
+// all returns the tests of a package that are known, the quickest first.
+func (r *reaches) all(folder string) (list []unit) {
+	for _, t := range r.known[folder] {
+		list = append(list, unit{folder: folder, test: t.Test, takes: t.Takes})
+	}
+	return list
+}
+
 // find returns what is known about the tests of a package, after it has found out about those that are new.
 func (r *reaches) find(folder string) (tests []reaching, err error) {
 	path := filepath.Join(r.kept, strings.ReplaceAll(folder, "/", "_")+".json")
