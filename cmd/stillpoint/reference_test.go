@@ -197,7 +197,9 @@ func algorithmPage(t *testing.T) string {
 		"margin, the weighted sum of a row's features. The rules of `output` are: `last`, the last iterate; `average`, the\n" +
 		"average of all iterates; `tail-average`, that of the second half of the iterates; `smallest`, the iterate with the\n" +
 		"smallest released gradient norm; and `random`, an iterate drawn at random. Both averages weight an iterate by the\n" +
-		"charge of the answer that was released there.\n\n")
+		"charge of the answer that was released there. The KL condition bounds the excess risk F(w) - min F by a power of\n" +
+		"the gradient norm. A saddle is a point with a small gradient and a negative eigenvalue of the Hessian; an escape is\n" +
+		"a sequence of steps away from it. A landing is a final gradient descent.\n\n")
 	for _, name := range append(train.Algorithms(), "selected") {
 		settings := train.HelpOf(name)
 		fmt.Fprintf(&p, "## %s\n\n", name)

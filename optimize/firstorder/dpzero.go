@@ -47,7 +47,8 @@ type DPZero struct {
 	StepScale float64 `yaml:"step_scale"`
 	// Clip is the clip norm C, in units of L0. Zero means 2. With Theorem, zero means sqrt(2 log(e + n^2)).
 	Clip float64 `yaml:"clip_scale"`
-	// Theorem means equal charges, a random iterate and the settings for which the bound is proved.
+	// Theorem means that all steps have equal charges, the result is a random iterate, and the other settings are
+	// those of the proof.
 	Theorem bool `yaml:"theorem"`
 	// Output is the rule that chooses the result; zero means TailAverage, or Random with Theorem.
 	Output optimize.Output `yaml:"output"`

@@ -87,13 +87,14 @@ type Preconditioned struct {
 	// small share is enough, since each of these releases is a single number.
 	ClipShare float64 `yaml:"clip_share"`
 	// ClipScale is kappa in C = kappa sqrt(v), where C is the clip norm and v is the mean square of the norms of
-	// gradients. Zero means .9 log10 N, limited to [1.2, 4]. For several margins, and for losses without smoothing
-	// whose slopes are at their bound nearly everywhere (b F0 > 2 L0^2), zero means .6 log10 N, with the same limits.
+	// gradients. Zero means .9 log10 N, limited to [1.2, 4]. Zero means .6 log10 N, with the same limits, for several
+	// margins, and for losses without smoothing whose derivative is nearly everywhere at its bound (b F0 > 2 L0^2).
 	// For two classes of rows with weights, zero means 1.4 log10 N, at most 4.7. kappa grows with N because with
 	// little noise the bias of clipping dominates. For counts that begin at a released base rate, zero means 3, or
 	// more if the effective size at that start is above 1500; C is also at least about the norm of a record with one
-	// event (see clipsOfCounts). For a rare class C is at least a share of L0 sqrt(d_eff) (see longest). The bias is
-	// smaller if the gradients of the clipped rows have different directions.
+	// event (see clipsOfCounts). For a rare class C is at least a share of L0 sqrt(d_eff), where d_eff is the
+	// effective number of directions in which rows vary (see longest). The bias is smaller if the gradients of the
+	// clipped rows have different directions.
 	ClipScale float64 `yaml:"clip_scale"`
 	// StepScale is h in eta = h/b. Zero means 1, the largest value that is stable on every table. For losses of
 	// relative residuals b is at most 10, and a guard shortens steps. For a diagonal preconditioner, of more than 2000

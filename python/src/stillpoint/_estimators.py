@@ -377,7 +377,7 @@ class _Estimator(BaseEstimator):
 
     @property
     def feature_importances_noise_(self) -> np.ndarray:
-        """The standard deviation of the privacy noise in each of ``feature_importances_``, given their sum."""
+        """The standard deviation of the privacy noise in each of ``feature_importances_``, for the released sum of the importances."""
         return self._importances()[1]
 
     def _importances(self) -> tuple[np.ndarray, np.ndarray]:
@@ -446,10 +446,11 @@ class _Estimator(BaseEstimator):
     def tidy(self) -> Any:
         """The terms as a pandas data frame, one a row.
 
-        Of a fit with ``inference``: term, reference, estimate, std_error, conf_low, conf_high,
-        privacy_share, state and reason (why a term has no interval), and odds_ratio or rate_ratio with its
-        interval. Of another fit: term, class, reference, estimate, noise_sd and per. Its ``attrs`` have the
-        ``formula`` to which the intervals belong, the ``level`` and the ``unit``.
+        After a fit with ``inference`` the columns are term, reference, estimate, std_error, conf_low,
+        conf_high, privacy_share, state and reason (why a term has no interval), and odds_ratio or
+        rate_ratio with its interval. After another fit they are term, class, reference, estimate,
+        noise_sd and per. The frame's ``attrs`` have the ``formula`` of the intervals, their ``level``
+        and the ``unit``.
         """
         check_is_fitted(self)
         import pandas
