@@ -125,10 +125,10 @@ func (s *PrefixSum) Add(terms ...query.Term) (query.Release, error) {
 // DifferenceBall selects the smallest ball that contains every difference that these bounds allow. The
 // centre of this ball is (l + L1)/2 times w - w'.
 type DifferenceBall struct {
-	// Fraction is c in (0, 1]. The difference between a record's gradients at two points w and w' is clipped to the
-	// ball of radius c max(|l|, L1) ||w - w'|| around zero, where l and L1 bound the eigenvalues of the Hessian of a
-	// record's loss. c = 1 is the bound of the textbook. With c below 1 differences may be clipped, which adds bias and
-	// does not weaken privacy. Zero means the smallest ball that contains every difference that l and L1 allow.
+	// Fraction is c in (0, 1]. It sets the length to which the difference of a record's gradients at two points w and
+	// w' is clipped: c max(|l|, L1) ||w - w'||. The numbers l and L1 bound the eigenvalues of the Hessian of a
+	// record's loss. At c = 1 no difference that these bounds allow is clipped. With c below 1 clipping may add bias;
+	// privacy stays the same. Zero means the smallest ball that contains every difference that l and L1 allow.
 	Fraction float64 `yaml:"ball_fraction"`
 }
 

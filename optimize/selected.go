@@ -45,8 +45,9 @@ type Selected struct {
 	// Candidates is the number of evenly spaced points of the run that are scored, in addition to the
 	// run's result. Zero means 8.
 	Candidates int `yaml:"candidates"`
-	// By selects the score of a point. gradient is the norm of the mean gradient. value is the mean loss. second-order
-	// is the norm of the mean gradient, among points whose released curvature shows no saddle. Zero means gradient.
+	// By selects the score by which points are compared. gradient is the norm of the mean gradient. value is the mean
+	// loss. second-order is the norm of the mean gradient, among points whose released curvature shows no saddle. Zero
+	// means gradient.
 	By Score `yaml:"score"`
 }
 

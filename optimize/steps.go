@@ -106,13 +106,11 @@ func SetName[T ~uint8](setting *T, names []string, field string, text []byte) er
 // 1/sqrt(2m). Kappa 1 means a sharp minimum. The zero KL means that nothing is known. A wrong condition
 // costs accuracy, not privacy.
 type KL struct {
-	// Kappa is kappa in F(w) - min F <= (gamma ||grad F(w)||)^kappa, at least 1. If kappa and gamma are
-	// both zero, the values of the problem are used. If the problem states none, the values that strong
-	// convexity implies are used. If the objective is not known to be strongly convex, the values that
-	// follow from the curvature assumed by predictions are used.
+	// Kappa is the exponent in F(w) - min F <= (gamma ||grad F(w)||)^kappa for the objective F, at least 1. If neither
+	// kappa nor gamma is set, both have the problem's values. If the problem states none, both follow from the
+	// objective's strong convexity, or, if strong convexity is not known, from the curvature that predictions assume.
 	Kappa float64 `yaml:"kappa"`
-	// Gamma is gamma in F(w) - min F <= (gamma ||grad F(w)||)^kappa. It must be given together with
-	// kappa.
+	// Gamma is the factor gamma in F(w) - min F <= (gamma ||grad F(w)||)^kappa. Kappa must be set, too.
 	Gamma float64 `yaml:"gamma"`
 }
 

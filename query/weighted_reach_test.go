@@ -23,3 +23,21 @@ func TestReachIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestPointsOfWeightedTerms: the point of a weighted term has the metric's coordinates once for each margin.
+func TestPointsOfWeightedTerms(t *testing.T) {
+	m, err := query.Identity(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := query.NewCohort(1, 10)
+	for coordinates, ok := range map[int]bool{0: false, 1: false, 2: true, 3: false, 4: true, 5: false, 6: true} {
+		for _, term := range []query.Term{query.WeightedGradientAt(on, make([]float64, coordinates), 1, 1, m),
+			query.WeightedCurvatureAt(on, make([]float64, coordinates), 1, 1, m),
+			query.ScoreMomentAt(on, make([]float64, coordinates), 1, 1, m)} {
+			if _, err := query.New(.5, term); (err == nil) != ok {
+				t.Errorf("%v, %d coordinates: %v", term.Kind(), coordinates, err)
+			}
+		}
+	}
+}

@@ -189,9 +189,17 @@ func algorithmPage(t *testing.T) string {
 		"pages beside it state the proved properties of each algorithm.\n\n" +
 		"Symbols: n is the number of records, d the number of weights, mu the budget, and N = n mu/sqrt(d) the effective\n" +
 		"size. L0 is the largest norm of a record's gradient. L1, the smoothness, is the largest change of a record's\n" +
-		"gradient for one unit of the weights. F0 is the most by which the objective at the start exceeds its minimum. T is\n" +
-		"the number of steps, and eta the size of a step. Names such as StepScale and Theorem stand for the keys\n" +
-		"`step_scale` and `theorem`.\n\n")
+		"gradient for one unit of the weights. F0 is the most by which the objective at the start exceeds its minimum. G0 is\n" +
+		"sqrt(2 L1 F0), a bound on the gradient norm at the start. T is the number of steps, and eta the size of a step. h is\n" +
+		"the value of `step_scale`. Names such as StepScale and Theorem stand for the keys `step_scale` and `theorem`.\n\n" +
+		"Words: a pass is a computation over all rows. An anchor is a released gradient, to which later steps add released\n" +
+		"gradient differences. A cohort is a set of records that one release uses. A rank-one loss depends on a single\n" +
+		"margin, the weighted sum of a row's features. The rules of `output` are: `last`, the last iterate; `average`, the\n" +
+		"average of all iterates; `tail-average`, that of the second half of the iterates; `smallest`, the iterate with the\n" +
+		"smallest released gradient norm; and `random`, an iterate drawn at random. Both averages weight an iterate by the\n" +
+		"charge of the answer that was released there. The KL condition bounds the excess risk F(w) - min F by a power of\n" +
+		"the gradient norm. A saddle is a point with a small gradient and a negative eigenvalue of the Hessian; an escape is\n" +
+		"a sequence of steps away from it. A landing is a final gradient descent.\n\n")
 	for _, name := range append(train.Algorithms(), "selected") {
 		settings := train.HelpOf(name)
 		fmt.Fprintf(&p, "## %s\n\n", name)

@@ -84,51 +84,56 @@ type Config struct {
 
 // Model names a loss and a regularizer in the notation of package loss.
 type Model struct {
-	// Loss is for example logistic, huber(0.1), a network, or softmax, which means softmax(K) for the
-	// schema's K classes. For the time to an event it may be left out, or be hazard.
+	// Loss is the name of a loss, such as logistic or huber(0.1), or a network. The name softmax stands for softmax(K)
+	// with the schema's K classes. For the time to an event the loss is hazard, also if it is left out.
 	Loss LossName `yaml:"loss"`
 	// Weights are public weights of classes, for example {yes: 5}. The weight multiplies the loss of each record of the
 	// class, and therefore the largest norm of its gradient. Classes that are not listed have weight 1.
 	Weights map[string]float64 `yaml:"weights"`
 	// Regularizer is a term that depends on the weights alone, for example l2(0.001). Empty means none.
 	Regularizer string `yaml:"regularizer"`
-	// Radius, if > 0, keeps the weights in the ball of that radius around the starting point. The starting
-	// point is zero except for networks.
+	// Radius, if > 0, keeps the weights in the ball of that radius around the starting point, which is zero except for
+	// networks.
 	Radius Positive `yaml:"radius"`
-	// Reduce, for example jl(500), projects each row to that number of features by a public random linear map
-	// before training. It requires a generalised linear model and is worthwhile for very many features.
-	// jl(auto) takes the number from the number of records and the budget (Arora et al. 2023, Theorem 6), and
-	// keeps rows as they are if they have no more features than this number.
+	// Reduce, for example jl(500), maps each row to 500 features by a public random linear map before training. It
+	// requires a generalised linear model, and pays for very many features. jl(auto) takes the number from the number
+	// of records and the budget (Arora et al. 2023, Theorem 6), and keeps rows as they are if they have no more
+	// features than this number.
 	Reduce string `yaml:"reduce"`
 	// Family is the family of the model: lines, curves (a curve for each number and date), effects (curves, and
-	// features of effects by which columns act together) or auto. Empty means auto: the richest family that gained at
-	// this size on benchmarks, by a rule from the kind of target, the number of records and the budget. Curves and
-	// features that the schema and the key features state decide instead of that rule.
+	// features of effects by which columns act together) or auto. Empty means auto. A rule then chooses the richest
+	// family that gained accuracy on benchmarks with the same kind of target, as many records and the same budget.
+	// Curves in the schema, or the key features, replace that rule.
 	Family string `yaml:"family"`
-	// Features, if it is effects, adds features in which a linear model can express interactions of all columns,
-	// without naming any. The fit has two stages. The first spends 30% of the budget on the model without them;
-	// the second goes on from there with 700 features, computed from the columns' released effects on the score, in
-	// a metric that costs no budget. It has 200 features for counts, for small fits of classes, and for more than 300
-	// features without them. effects(5) gives them the norm 5 in place of 3 (2 for 200 features); effects(5,400) also
-	// sets their number. It requires a linear model of a number, a count or two classes.
+	// Features, if it is effects, adds features by which a linear model can express interactions of all columns,
+	// without a list of pairs. The fit has two stages. The first spends 30% of the budget on the model without these
+	// features. The second continues from the first with 700 added features, which are computed from the columns'
+	// released effects on the score. The number is 200 for counts, for small fits of classes, and if the model has
+	// more than 300 features of its own. effects(5) gives the added features the norm 5 in place of 3 (2 for 200
+	// features); effects(5,400) also sets their number. The key requires a linear model of a number, a count or two
+	// classes.
 	Features string `yaml:"features"`
-	// KL states how fast the objective F rises from its minimum: F(w) - min F <= (gamma ||grad F(w)||)^kappa. It must
-	// be public knowledge that does not come from the table. Empty means that nothing is known.
+	// KL states how fast the objective F rises from its minimum as a function of the weights w: F(w) - min F <= (gamma
+	// ||grad F(w)||)^kappa. Kappa and gamma must be public knowledge that does not come from the table. Without this
+	// key nothing is assumed known.
 	KL optimize.KL `yaml:"kl"`
 	// Start states the constant at which the fit begins, such as {share: 0.02} for two classes, {shares: [...]} for
 	// more, {rate: 0.3} for counts and {value: 40} for numbers. It must be public knowledge that does not come from the
 	// table. Without this key the fit releases the constant first.
 	Start Start `yaml:"start"`
-	// Units says how the rows of a privacy unit are combined if the schema has a unit: with mean each unit
-	// has the same weight, with sum each row has. Empty means mean.
+	// Units says how the rows of a person are combined if the schema has a unit: with mean each person has the same
+	// weight, with sum each row has the same weight. Empty means mean.
 	Units string `yaml:"units"`
 }
 
 // Privacy is the budget of a fit.
 type Privacy struct {
-	Epsilon  *float64 `yaml:"epsilon"`
-	Delta    *float64 `yaml:"delta"`
-	Relation string   `yaml:"relation"`
+	// Epsilon is the epsilon of the guarantee, above 0.
+	Epsilon *float64 `yaml:"epsilon"`
+	// Delta is the delta of the guarantee, the probability with which it may fail.
+	Delta *float64 `yaml:"delta"`
+	// Relation is replace-one (one record's content is hidden) or add-or-remove (its presence is hidden).
+	Relation string `yaml:"relation"`
 	// Records is the public number of records. It is required under add-or-remove. Under replace-one it is
 	// optional, and a table with another number of records is an error.
 	Records int `yaml:"records"`

@@ -24,9 +24,10 @@ import (
 type Inference struct {
 	// Level is the nominal coverage of an interval, at least .5 and at most .999; zero means .95.
 	Level Positive `yaml:"level"`
-	// Rows is weighted (the default) or unweighted. A weighted fit gives rows far from the others a weight below 1, which
-	// makes the noise smaller, and where the model is wrong its coefficients are those of the best fit to weighted rows. An
-	// unweighted fit gives every row the weight 1, for noise in proportion to the farthest row that the schema allows.
+	// Rows is weighted (the default) or unweighted. A weighted fit gives rows far from the others a weight below 1.
+	// This makes the noise smaller. If the model is wrong, its coefficients are those of the best fit to the weighted
+	// rows. An unweighted fit gives every row the weight 1. Its noise is in proportion to the length of the farthest
+	// row that the schema allows.
 	Rows string `yaml:"rows"`
 }
 

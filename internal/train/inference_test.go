@@ -36,6 +36,12 @@ func TestInferenceWithWeights(t *testing.T) {
 		"model: {loss: logistic}\ninference: {level: 0.9}\n")...)
 	_, err = cfg.Plan(t.Context())
 	wantError(t, err, "schema.target.weight: must be left out beside schema.unit")
+	for _, name := range []string{"softmax", "ordered"} {
+		cfg = config(t, 500, `"1"]}`, `"1", "2"], weight: note}`, "    note: ignore\n", "", "model: {loss: logistic}\n",
+			"model: {loss: "+name+"}\ninference: {level: 0.9}\n")
+		_, err = cfg.Plan(t.Context())
+		wantError(t, err, "schema.target.weight: must be left out with several classes")
+	}
 }
 
 // TestInferenceRefuses tests configurations that request confidence intervals. Plan and Fit must

@@ -26,6 +26,24 @@ func placed(s *dataset.Schema) []float64 {
 	return nil
 }
 
+// TestBaseRateBeforeRanks: the base rate is released before the ranks of curves for two classes, and after
+// them for others.
+func TestBaseRateBeforeRanks(t *testing.T) {
+	for name, want := range map[string]bool{"logistic": true, "poisson(0.5)": false, "squared(1)": false,
+		"softmax(3)": false} {
+		l, err := loss.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		base, ranks := &optimize.BaseRate{}, &Ranks{}
+		for p, want := range map[*Planned]bool{{Base: base, Ranks: ranks}: want, {Base: base}: false, {Ranks: ranks}: false} {
+			if got := p.BeginsEarly(l); got != want {
+				t.Errorf("%s, base rate %v, ranks %v: before ranks: %v: must be %v", name, p.Base != nil, p.Ranks != nil, got, want)
+			}
+		}
+	}
+}
+
 // TestRanksPlaceKnots: a fit that releases ranks charges their share before all but the base rate, leaves the rest to the plan and the
 // comparison, and its model has the planned number of knots at the places that follow from the distribution of ages,
 // uniform from 20 to 79, for rows and for people of two rows. The noise of F has a standard deviation below .01 at this

@@ -90,8 +90,8 @@ type Auto struct {
 	// distribution), excess-risk, or second-order. second-order is the gradient at points where no
 	// eigenvalue of the Hessian is far below zero.
 	Goal Criterion `yaml:"goal"`
-	// Gap is a bound for the goal second-order, as a positive number: an eigenvalue of the Hessian below
-	// -Gap counts as far below zero. Zero means a tenth of the smoothness of the objective.
+	// Gap is a positive number, used by the goal second-order: an eigenvalue of the Hessian counts as far below zero
+	// if it is below -Gap. Zero means a tenth of the smoothness of the objective.
 	Gap float64 `yaml:"gap"`
 	// Passes is the largest number of passes over the data. Zero means no limit.
 	Passes float64 `yaml:"passes"`

@@ -94,6 +94,9 @@ func TestClipIsSeen(t *testing.T) {
 		if spent = (costs[0] + costs[1]) / (p.Charge() * .9); math.Abs(spent/.03-1) > .05 {
 			t.Errorf("%s: the last two mean squares cost %v of the steps' budget", name, spent)
 		}
+		if ratio := costs[0] / costs[1]; math.Abs(ratio/3-1) > 1e-6 { // in proportion to their limits
+			t.Errorf("%s: the first of them costs %v times the second: must be 3", name, ratio)
+		}
 		held := 0.
 		for i, x := range rows {
 			z, slope := 0., []float64{0}

@@ -45,9 +45,10 @@ type DPZero struct {
 	// StepScale is h in eta = h/(R + 2 L1), where R is r times the loss's smoothness, plus d times the regularizer's.
 	// Zero means 1.
 	StepScale float64 `yaml:"step_scale"`
-	// Clip is C in units of L0. Zero means 2. With Theorem, zero means sqrt(2 log(e + n^2)).
+	// Clip is the clip norm C, in units of L0. Zero means 2. With Theorem, zero means sqrt(2 log(e + n^2)).
 	Clip float64 `yaml:"clip_scale"`
-	// Theorem means equal charges, a random iterate and the settings for which the bound is proved.
+	// Theorem means that all steps have equal charges, the result is a random iterate, and the other settings are
+	// those of the proof.
 	Theorem bool `yaml:"theorem"`
 	// Output is the rule that chooses the result; zero means TailAverage, or Random with Theorem.
 	Output optimize.Output `yaml:"output"`

@@ -28,11 +28,11 @@ import (
 // The zero GD selects every setting by the rule in the field's comment. A field that is set overrides
 // its rule.
 type GD struct {
-	// Steps is the number of steps T. Zero means Multiplier * G0 N/(2 L0 h) rounded up, five times as many
-	// for networks, at most 1000. Here G0 = sqrt(2 L1 F0), N is the effective size and h is StepScale.
+	// Steps is the number of steps T. Zero means Multiplier * G0 N/(2 L0 h), rounded up, and five times this number
+	// for networks, at most 1000. G0 = sqrt(2 L1 F0), N is the effective size and h is StepScale.
 	Steps int `yaml:"steps"`
-	// Multiplier multiplies the default T. Zero means 4, which suits tables. 1 is enough on
-	// well-conditioned synthetic problems.
+	// Multiplier is a factor on the default T. Zero means 4, which suits tables. 1 is enough on well-conditioned
+	// synthetic problems.
 	Multiplier float64 `yaml:"multiplier"`
 	// StepScale is h in eta = h/L1. Zero means 16 for networks, 4 for rank-one losses and for records of
 	// several rows, and 1 for other losses.

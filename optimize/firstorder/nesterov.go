@@ -33,8 +33,8 @@ type Nesterov struct {
 	// with G0 = sqrt(2 L1 F0), the effective size N and h = StepScale. Gradient descent needs a number in
 	// proportion to the square of this root.
 	Steps int `yaml:"steps"`
-	// Multiplier multiplies the default T. Zero means 6. With 4, runs on real tables stopped a little
-	// early. With 8, they took longer without a gain.
+	// Multiplier is a factor on the default T. Zero means 6. With 4, runs on real tables stopped a little early. With
+	// 8, they took longer without a gain.
 	Multiplier float64 `yaml:"multiplier"`
 	// StepScale is h in eta = h/L1. Zero means 1, the largest value that is stable on every table.
 	StepScale float64 `yaml:"step_scale"`

@@ -67,38 +67,39 @@ import (
 // The zero Preconditioned selects every setting by the rule in the field's comment. A field that is
 // set overrides its rule.
 type Preconditioned struct {
-	// Steps is T. Zero means 4.2 min(1, sqrt(N/N0)) sqrt(2 sqrt(d/s) b/L0) rounded up, with s = MomentShare, between 8
-	// and 80. N0 is 50 for classes and counts, 100 for numbers, and 150 for numbers if the loss has a kink. The number
-	// of steps that momentum needs is in proportion to the square root of the condition number in the metric. With few
-	// records, further steps mostly add noise. If the Lipschitz constant of the loss is a clip, T is at least 48 min(1,
-	// sqrt(N/500)): b is then the curvature of the clip, which is far above the curvature of most records. If smoothing
-	// radii fall from the widest radius r_0 = sqrt(d+2) to the radius r of the problem, zero means min(1, sqrt(N/150))
-	// sqrt(.8 sqrt(d/s)) (4.2 + 3 ln(r_0/r)) rounded up, between 8 and 200. For a diagonal preconditioner T is
-	// multiplied by the square root of 1/h, with h by the rule of StepScale but at most 1. The limits on T stay the
-	// same. If the fit begins at a released base rate of classes with the mean curvature v, zero means at least 16
-	// sqrt(b/(2v)) for v below b/2, at most 150; N0 is 100, and N is the size there (optimize.Problem.Signal). For
-	// counts it means 24 min(1, sqrt(N/100)).
+	// Steps is the number of steps T. Zero means 4.2 min(1, sqrt(N/N0)) sqrt(2 sqrt(d/s) b/L0) rounded up, between 8
+	// and 80. Here s is MomentShare, and b bounds the second derivative of the loss in the margin. N0 is 50 for
+	// classes and counts, 100 for numbers, and 150 for numbers if the loss has a kink. With few records, further steps
+	// mostly add noise. If the Lipschitz constant of the loss is a clip, T is at least 48 min(1, sqrt(N/500)), since
+	// the curvature b of the clip is far above the curvature of most records. If smoothing radii fall from the widest
+	// radius r_0 = sqrt(d+2) to the radius r of the problem, zero means min(1, sqrt(N/150)) sqrt(.8 sqrt(d/s)) (4.2 +
+	// 3 ln(r_0/r)) rounded up, between 8 and 200. For a diagonal preconditioner T is multiplied by sqrt(1/h), with h
+	// by the rule of StepScale but at most 1. The limits on T stay the same. If the fit begins at a released base rate
+	// of classes with the mean curvature v, and v is below b/2, zero means at least 16 sqrt(b/(2v)), at most 150. N0
+	// is then 100, and N is the size at that start (optimize.Problem.Signal). For counts zero means 24 min(1,
+	// sqrt(N/100)).
 	Steps int `yaml:"steps"`
-	// MomentShare is the second moment's share of the budget. Zero means .1. With a larger share, the
-	// second moment has less noise. It then shows directions in which rows vary less, and the ridge lambda
-	// is smaller, so fewer steps are needed.
+	// MomentShare is the second moment's share of the budget. Zero means .1. With a larger share, the second moment
+	// has less noise and shows directions in which rows vary less. The ridge that is added to the second moment is
+	// then smaller, so fewer steps are needed.
 	MomentShare float64 `yaml:"moment_share"`
 	// ClipShare is the share of the steps' charges that pays for adapting the clip norm. Zero means .01. A
 	// small share is enough, since each of these releases is a single number.
 	ClipShare float64 `yaml:"clip_share"`
-	// ClipScale is kappa in C = kappa sqrt(mean square), where C is the clip norm and the mean square is of the norms
-	// of gradients. Zero means .9 log10 N, limited to [1.2, 4]. It means .6 log10 N, with the same limits, for several
-	// margins and for losses without smoothing whose slopes are at their bound nearly everywhere (b F0 > 2 L0^2), and
-	// 1.4 log10 N, at most 4.7, for two classes of rows with weights. kappa grows with N because with little noise the
-	// bias of clipping dominates. For counts that begin at a released base rate zero means 3, or more for an effective
-	// size M there above 1500, and C is also at least about the norm of a record with one event (see clipsOfCounts). For
-	// a rare class C is at least a share of L0 sqrt(d_eff) (see longest). The bias is smaller if the gradients of the
+	// ClipScale is kappa in C = kappa sqrt(v), where C is the clip norm and v is the mean square of the norms of
+	// gradients. Zero means .9 log10 N, limited to [1.2, 4]. Zero means .6 log10 N, with the same limits, for several
+	// margins, and for losses without smoothing whose derivative is nearly everywhere at its bound (b F0 > 2 L0^2).
+	// For two classes of rows with weights, zero means 1.4 log10 N, at most 4.7. kappa grows with N because with
+	// little noise the bias of clipping dominates. For counts that begin at a released base rate, zero means 3, or
+	// more if the effective size at that start is above 1500; C is also at least about the norm of a record with one
+	// event (see clipsOfCounts). For a rare class C is at least a share of L0 sqrt(d_eff), where d_eff is the
+	// effective number of directions in which rows vary (see longest). The bias is smaller if the gradients of the
 	// clipped rows have different directions.
 	ClipScale float64 `yaml:"clip_scale"`
 	// StepScale is h in eta = h/b. Zero means 1, the largest value that is stable on every table. For losses of
 	// relative residuals b is at most 10, and a guard shortens steps. For a diagonal preconditioner, of more than 2000
-	// features, zero means 4/3 over the largest number of features that are not zero in a row. Where columns of 50 levels or
-	// more are apart, it means 4/3 over one more than their number.
+	// features, zero means 4/3 divided by the largest number of nonzero features of a row. Where columns of 50 levels
+	// or more are apart, zero means 4/3 divided by one more than their number.
 	StepScale float64 `yaml:"step_scale"`
 	// Output is the rule that chooses the result; zero means TailAverage.
 	Output optimize.Output `yaml:"output"`

@@ -72,11 +72,10 @@ type SpiderBoost struct {
 	// BatchSlack is the loss of accuracy that batches: auto allows. The root mean square error of every gradient
 	// estimate is at most 1 + BatchSlack times the error with all records, for the same steps. Zero means .1.
 	BatchSlack float64 `yaml:"batch_slack"`
-	// AnchorBatch and DifferenceBatch are b1/n and b2/n in (0, 1], the expected shares of the n records in
-	// the Poisson sample of an anchor and of a difference. If both are zero and Batches is all, all records
-	// are used without sampling. The ratio between the noise of anchors and of differences is the ratio
-	// that AnchorShare gives with all records. With batches: auto it is the ratio at which sampling leaves
-	// the charges of anchors and differences as they are with all records.
+	// AnchorBatch and DifferenceBatch are two shares in (0, 1] of the n records: the expected shares in the Poisson
+	// sample of an anchor, and in that of a difference. If both are zero and Batches is all, all records are used
+	// without sampling. AnchorShare sets the ratio of the noise of anchors to the noise of differences, as with all
+	// records. With batches: auto the charges of anchors and differences are those with all records.
 	AnchorBatch     float64 `yaml:"anchor_batch"`
 	DifferenceBatch float64 `yaml:"difference_batch"`
 	// Output is the rule that chooses the result; zero means Random with Theorem, else TailAverage.

@@ -53,9 +53,9 @@ type STORM struct {
 	StepScale float64 `yaml:"step_scale"`
 	// Ball is the ball to which each record's gradient difference is clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`
-	// FrontLoad is k in (0, 1]. The first step has 1/(k(2-k)) times the charge of each later step, so with k = 1 every
-	// step has the same charge. Zero means the ratio s_d/s_a that is expected in the second step, where s_d and s_a are
-	// the sensitivities of the mean gradient difference and of the mean gradient.
+	// FrontLoad is k in (0, 1]. The first step spends 1/(k(2-k)) times as much as each later step; with k = 1 every
+	// step spends the same. Zero means the ratio of two sensitivities that is expected in the second step: that of the
+	// mean gradient difference, divided by that of the mean gradient.
 	FrontLoad float64 `yaml:"front_load"`
 	// Output is the rule that chooses the result; zero means Last.
 	Output optimize.Output `yaml:"output"`

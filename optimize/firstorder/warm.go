@@ -29,9 +29,10 @@ import (
 //
 // The zero Warm gives half of the budget to GD and the rest to SpiderBoost with its practical rule.
 type Warm struct {
-	// Share is the share of mu^2 that GD is charged, above 0 and below 1. Zero means .5.
+	// Share is the share of the budget mu^2 that the first method, gradient descent (gd), spends. It is above 0 and
+	// below 1. Zero means .5.
 	Share float64 `yaml:"share"`
-	// Then is the method that goes on: spiderboost or storm. Zero means spiderboost.
+	// Then is the method that continues from gd's result: spiderboost or storm. Zero means spiderboost.
 	Then Follower `yaml:"then" trial:"storm"`
 	// Theorem means that spiderboost has the settings of Theorem 9 (Arora et al. 2023), on all records.
 	Theorem bool `yaml:"theorem"`

@@ -44,8 +44,8 @@ import (
 //   - The charge of a gradient is at least an eighth of the charge of a norm.
 //   - N_t includes the regularizer's gradient, since the step follows the gradient of the whole objective.
 type Adaptive struct {
-	// Proportion is k in sigma_t = N_t/sqrt(k d): the noise of a gradient has norm N_t/sqrt(k), where N_t is
-	// the released gradient norm. Zero means 1; with the setting Theorem, zero means log(n sqrt(rho)/failure).
+	// Proportion is k. The noise of the gradient in step t has norm N_t/sqrt(k), where N_t is the gradient norm that
+	// the step has released. Zero means 1; with the setting Theorem, zero means log(n sqrt(rho)/failure).
 	Proportion float64 `yaml:"proportion"`
 	// NormCharge is the charge of one released gradient norm, as a share of the budget. Zero means 5e-4. With
 	// the setting Theorem, zero means the charge of a norm whose noise has standard deviation L0/(sqrt(n)

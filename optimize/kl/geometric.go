@@ -44,15 +44,16 @@ import (
 type Geometric struct {
 	// KL is the KL condition that the plan assumes.
 	KL optimize.KL `yaml:",inline"`
-	// Shrink is c > 1. Zero means 1.02.
+	// Shrink is c > 1, the factor by which the first step divides the target excess risk Phi; later steps divide by
+	// less if kappa is below 2. Zero means 1.02.
 	Shrink float64 `yaml:"shrink"`
 	// NoiseScale is a, the norm of the noise divided by the smallest gradient norm at excess risk Phi. Zero
 	// means 10. If Steps is set, NoiseScale must be zero.
 	NoiseScale float64 `yaml:"noise_scale"`
-	// Steps is the number of steps. If it is set, the noise stops falling once the rest of the budget pays for
-	// all remaining steps at the current noise, but not before step kappa/log c. Zero means the number at
-	// which steps with noise scale NoiseScale have used the budget: at least kappa/log c, at most 1000, and at
-	// most 2000 for kappa < 2. If no KL condition is stated, it means at most the number of gd's rule.
+	// Steps is the number of steps. If it is set, the noise falls until the rest of the budget pays for all remaining
+	// steps at the current noise, and at least until step kappa/log c. Zero means the number at which steps with noise
+	// scale NoiseScale have used the budget: at least kappa/log c, at most 1000, and at most 2000 for kappa < 2. If no
+	// KL condition is stated, zero means at most the number of gd's rule.
 	Steps int `yaml:"steps"`
 	// StepScale is h in eta = h/L1. Zero means 16 for networks, 4 for rank-one losses and for records of
 	// several rows, and 1 for other losses. With zero, steps that overshoot are shortened, but not below 1/L1.

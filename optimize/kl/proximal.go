@@ -49,12 +49,13 @@ import (
 type Proximal struct {
 	// KL is the KL condition that the plan assumes. Its kappa must be at least 2.
 	KL optimize.KL `yaml:",inline"`
-	// Lambda is L~. Zero means the smaller of c/h and L1/(16 h), where c is the objective's weak convexity and h is
-	// StepScale, or for convex objectives 1/(4 gamma^2). With the setting Theorem, zero means the larger of 1/(4
-	// gamma^2) and c.
+	// Lambda is L~, the weight of the quadratic that a round adds to the objective. Zero means the smaller of c/h and
+	// L1/(16 h), where c is the objective's weak convexity and h is StepScale, or for convex objectives 1/(4 gamma^2).
+	// With the setting Theorem, zero means the larger of 1/(4 gamma^2) and c.
 	Lambda float64 `yaml:"lambda"`
-	// Rounds is T. Zero means the number after which the KL condition promises an excess risk as small as noise leaves,
-	// but no more than leave each round 8 steps. With the setting Theorem, zero means the theorem's number.
+	// Rounds is T, the number of rounds. Zero means the number after which the KL condition bounds the excess risk by
+	// that of the noise alone, but at least 8 steps remain for each round. With the setting Theorem, zero means the
+	// theorem's number.
 	Rounds int `yaml:"rounds"`
 	// Steps is the number of steps in each round. Zero means that the last round has half of the number that the
 	// rule of algorithm gd gives, and that the other rounds divide the other half. With the setting Theorem, zero

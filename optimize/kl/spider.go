@@ -54,8 +54,8 @@ type Spider struct {
 	// Failure is beta, the probability with which the theorem may fail. Zero means .05. Without the setting
 	// Theorem it must be zero.
 	Failure float64 `yaml:"failure"`
-	// Rounds is K. Zero means the smallest number of rounds that bring the target excess risk from F0 to its
-	// least value. With the setting Theorem, zero means the theorem's number.
+	// Rounds is K, the number of rounds. Zero means the smallest number that brings the target excess risk from F0 to
+	// its least value. With the setting Theorem, zero means the theorem's number.
 	Rounds int `yaml:"rounds"`
 	// Descent is the number b in the factor c = 1 + b F0^((2-kappa)/kappa)/(gamma^2 L1). Each round divides
 	// the target excess risk by c. b is the decrease that a round asks for, as a multiple of the amount by

@@ -78,8 +78,8 @@ import (
 // start, .14 L0, a single pass leaves the start only at random. The default rule then refuses the oracle single-pass
 // with an error. If Steps, Period or Theorem is set, the plan warns instead ([optimize.Summary].AtRandom).
 type O2NC struct {
-	// Radius is r = 2 alpha, twice the radius alpha over which the loss is smoothed. Zero means d/N, but at
-	// least .001 and at most 1.
+	// Radius is r = 2 alpha, where alpha is the radius of the ball over which the loss is smoothed. Zero means d/N,
+	// but at least .001 and at most 1.
 	Radius float64 `yaml:"radius"`
 	// Oracle is fresh, multi-pass or single-pass. Empty means fresh.
 	Oracle Oracle `yaml:"oracle"`
@@ -89,12 +89,13 @@ type O2NC struct {
 	// Steps is T. Zero means 3 N, but at least 300 and at most 3000. With the oracle single-pass, zero means 4 sqrt N,
 	// or fewer if a step's cohort of records would otherwise be empty. With Theorem, zero means the theorem's number.
 	Steps int `yaml:"steps"`
-	// Block is M, the number of steps in a block. Zero means 3, or with Theorem the theorem's number.
+	// Block is M, the number of consecutive steps in a block. With Theorem the result is the average over one block.
+	// Zero means 3, or with Theorem the theorem's number.
 	Block int `yaml:"block"`
-	// Period is the number of steps from one released gradient to the next. The steps between release gradient
-	// differences. Zero means 8 with the oracle multi-pass. With single-pass, zero means the power of 2, at
-	// most 64, with which the gradient estimates have the least error. With Theorem, zero means the theorem's
-	// number. With the oracle fresh it must be zero.
+	// Period is the number of steps from one released gradient to the next. The steps in between release gradient
+	// differences. Zero means 8 with the oracle multi-pass. With single-pass, zero means the power of 2, at most 64,
+	// with which the gradient estimates have the least error. With Theorem, zero means the theorem's number. With the
+	// oracle fresh it must be zero.
 	Period int `yaml:"period"`
 	// AnchorBatch and DifferenceBatch are the expected shares, in (0, 1], of the records in the Poisson sample of a
 	// gradient and of a difference, with the oracle multi-pass and without Look. If one is zero and the other is not,
@@ -104,19 +105,19 @@ type O2NC struct {
 	// Theorem uses the settings of Kornowski, Liu and Talwar (2024): of Theorem 4.1 with the oracle
 	// multi-pass, and of Theorem 3.1 or 6.1 with single-pass. The oracle fresh is not allowed.
 	Theorem bool `yaml:"theorem"`
-	// Order says how a record's gradient of the smoothed loss is computed: exact is in closed form, first is
-	// from gradients at random points within alpha, and zero is from loss values at random points. Empty means
-	// first for networks whose derivative jumps, and exact for all other losses.
+	// Order says how a record's gradient of the smoothed loss is computed. exact uses a closed form. first averages
+	// gradients at random points within alpha. zero uses loss values at random points. Empty means first for networks
+	// whose derivative jumps, and exact for all other losses.
 	Order Order `yaml:"order"`
 	// Directions is m, the number of random points (with order zero, pairs of points) at which a record's loss
 	// is evaluated with order first or zero. Zero means d for order zero. For order first, zero means 4
 	// alpha/(sqrt(d) D), the smallest number that estimates a difference well, or 1 with the oracle fresh.
 	Directions int `yaml:"directions"`
-	// Look is the number of averages that may become the result. The run chooses one of them by the norm of the
-	// smoothed loss's gradient, and releases this norm at the chosen average. A tenth of the budget pays for the
-	// choice. With the oracle single-pass, a tenth of the records are held out for the choice instead. With Theorem the
-	// averages are over blocks drawn without replacement. Without Theorem they are over the last 1/2, 1/4, 1/8, ... of
-	// the points. Zero means one average and no released norm. 1 means one average, at which the norm is released.
+	// Look is the number of averages that may become the result. The run chooses one average by the gradient norm of
+	// the smoothed loss, and releases this norm at the chosen average. A tenth of the budget pays for the choice. With
+	// the oracle single-pass, a tenth of the records are held out for the choice instead. With Theorem the averages
+	// are over blocks drawn without replacement. Without Theorem they are over the last 1/2, 1/4, 1/8, ... of the
+	// points. Zero means one average and no released norm. 1 means one average, at which the norm is released.
 	Look int `yaml:"look" zero:"none"`
 }
 

@@ -35,7 +35,7 @@ type Subgradient struct {
 	// Steps is T. Zero means 3 N, but at least 100 and at most 3000. With OnePass, zero means sqrt N, but at
 	// least 1 and at most the number of records.
 	Steps int `yaml:"steps"`
-	// StepScale multiplies eta. Zero means 1.
+	// StepScale is a factor on the step size eta of the algorithm's rule. Zero means 1.
 	StepScale float64 `yaml:"step_scale"`
 	// Output is the rule that picks the result; zero means TailAverage.
 	Output optimize.Output `yaml:"output"`

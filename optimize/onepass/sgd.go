@@ -35,8 +35,8 @@ type SGD struct {
 	// Steps is the number of steps T. Zero means 4 sqrt(N)/h rounded up, at most 1000, with the effective
 	// size N and h = StepScale.
 	Steps int `yaml:"steps"`
-	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one losses, networks and
-	// records of several rows, and 1 for other losses, and less if errors of estimates alone would move the iterate
+	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one losses, networks and records of
+	// several rows, and 1 for other losses, and less if errors of the gradient estimates alone would move the weights
 	// by more than 2 sqrt(2 F0/L1) max(1, N/500).
 	StepScale float64 `yaml:"step_scale"`
 	// EqualCohorts gives each step the same number of records. Without it, step t (counted from 1) gets a

@@ -66,20 +66,21 @@ type TreeSpider struct {
 	// Beta is the theorem's beta: steps have length beta/(2^(D/2) L1), where D is Depth. Zero means the
 	// theorem's value. Without Theorem it must be zero.
 	Beta float64 `yaml:"beta"`
-	// Rounds is T, the number of rounds, each of which visits one binary tree. Zero means with Theorem as many rounds
-	// as there are records for, with the theorem's number b of records at the root. Without Theorem it means as many as
-	// give about 4 sqrt(N)/h steps in total. If Rounds is set, b is as large as the number of records allows.
+	// Rounds is T, the number of rounds, each of which visits one binary tree. With Theorem, zero means as many rounds
+	// as the records suffice for, if each root uses the theorem's number b of records. Without Theorem, zero means as
+	// many rounds as give about 4 sqrt(N)/h steps in total. If Rounds is set, b is as large as the number of records
+	// allows.
 	Rounds int `yaml:"rounds"`
 	// Depth is D, the depth of the binary tree that each round visits; a round makes 2^D steps. Zero means
 	// the largest D that the theorem allows, or without Theorem the D for which four to eight rounds give
 	// about 4 sqrt(N)/h steps in total.
 	Depth int `yaml:"depth"`
-	// Decay is k: a right child at depth j has b/2^(k j) records, where b is the number of records at the
-	// root. Zero means 1 with Theorem. Without Theorem it means 3/2 if the sampling error of a cohort of b
-	// records is at least its noise, and 1 otherwise.
+	// Decay is k: a right child at depth j has b/2^(k j) records, where b is the number of records at the root. Zero
+	// means 1 with Theorem. Without Theorem, zero means 3/2 if the sampling error of the mean over b records is at
+	// least its noise, and 1 otherwise.
 	Decay float64 `yaml:"decay"`
-	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one losses, networks and
-	// records of several rows, and 1 for other losses, and less if errors of estimates alone would move the iterate
+	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one losses, networks and records of
+	// several rows, and 1 for other losses, and less if errors of the gradient estimates alone would move the weights
 	// by more than 2 sqrt(2 F0/L1) max(1, N/500). With Theorem it must be zero.
 	StepScale float64 `yaml:"step_scale"`
 	// Accuracy is alpha~. The run ends at the first leaf at which the gradient estimate has a norm of at

@@ -302,8 +302,8 @@ func (c Intervals) check(p optimize.Problem) error {
 		return fmt.Errorf("optimize: intervals: %d features: must be as many as the model's weights, %d", c.Features,
 			p.Dim()/p.Shape.Margins)
 	case p.Dim() > query.MaxPairs:
-		return fmt.Errorf("optimize: intervals: %d features: must be at most %d, of whose pairs there is a sum each",
-			c.Features, query.MaxPairs)
+		return fmt.Errorf("optimize: intervals: %d weights of features: must be at most %d, of whose pairs there is a sum "+
+			"each", p.Dim(), query.MaxPairs)
 	case len(c.Columns) == 0 || !(c.Intercept > 0):
 		return errors.New("optimize: intervals: the formula must have a column and an intercept")
 	}

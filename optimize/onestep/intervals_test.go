@@ -213,6 +213,9 @@ func TestRefuses(t *testing.T) {
 			_ *onestep.Intervals) {
 			p.Shape = optimize.Shape{Margins: 3, Features: 1}
 		}, "one margin"},
+		"many classes": {func(p *optimize.Problem, a *onestep.Intervals) {
+			p.Shape, a.Features, a.Curvature = optimize.Shape{Margins: 3, Features: 667}, 667, onestep.Softmax
+		}, "2001 weights of features: must be at most 2000"},
 		"no formula":     {func(_ *optimize.Problem, a *onestep.Intervals) { a.Columns = nil }, "formula"},
 		"a level of 1":   {func(_ *optimize.Problem, a *onestep.Intervals) { a.Level = 1 }, "level"},
 		"other features": {func(_ *optimize.Problem, a *onestep.Intervals) { a.Features = 4 }, "features"},

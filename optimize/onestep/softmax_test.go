@@ -146,6 +146,16 @@ func TestSoftmaxFromItsAnswers(t *testing.T) {
 	const n, classes, d, all = 6000, 4, 3, 12
 	res, o, _, _ := softmaxRun(t, n, 20, 4)
 	fit := res.Inference
+	spent := map[query.Kind]float64{}
+	for _, a := range o.Asked {
+		spent[a.Question.First().Kind()] += a.Answer.Charge / (.9 * .9 * budget(t, 20, account.ReplaceOne).Charge())
+	}
+	for k, want := range map[query.Kind]float64{query.SecondMoment: .10, query.WeightedGradient: .08 + .14 + .36,
+		query.WeightedCurvature: .09 + .17, query.ScoreMoment: .05 + .01, query.WeightedMoment: 0} {
+		if math.Abs(spent[k]-want) > 1e-6 {
+			t.Errorf("%v: %v of the budget: must be %v", k, spent[k], want)
+		}
+	}
 	centre := mat.NewDense(all, all, nil)
 	for a := range all {
 		for b := range all {

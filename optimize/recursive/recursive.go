@@ -63,26 +63,26 @@ type Recursive struct {
 	Cohorts Division `yaml:"cohorts"`
 	// Theorem means that each setting that is zero has the value of Theorem 5 of Arora et al. (2023).
 	Theorem bool `yaml:"theorem"`
-	// Radius is D, a public bound on the distance from the start to a minimiser. It affects accuracy, never privacy.
-	// Zero means the largest distance from the start to a point of the problem's feasible set if this set is a ball.
-	// Otherwise zero means the distance from the start to the minimiser that forecasts assume.
+	// Radius is D, a public bound on the distance from the start to a minimiser. A wrong bound costs accuracy and
+	// leaves privacy as it is. Zero means the largest distance from the start to a point of the problem's feasible set
+	// if this set is a ball. Otherwise zero means the distance from the start to the minimiser that forecasts assume.
 	Radius float64 `yaml:"distance"`
-	// Lambda is lambda in lambda_s = growth^s lambda, the weight of the quadratic around the solution of round s. Zero
-	// means .1 L0/(D N) for NoisyGD and 5 L1 log(n)/n for PhasedSGD, or with Theorem the theorem's value.
+	// Lambda sets the weight growth^s lambda of the quadratic term that keeps later rounds near the result of round s.
+	// Zero means .1 L0/(D N) for NoisyGD and 5 L1 log(n)/n for PhasedSGD, or with Theorem the theorem's value.
 	Lambda float64 `yaml:"lambda"`
-	// Growth is the factor of lambda from round to round, from 2 to 1024. Zero means 8 for disjoint cohorts
-	// without Theorem, since few rounds are then better, and 2 otherwise.
+	// Growth is the factor, from 2 to 1024, by which the weight of the quadratic term grows from round to round. Zero
+	// means 8 for disjoint cohorts without Theorem, since few rounds are then better, and 2 otherwise.
 	Growth float64 `yaml:"growth"`
 	// Rounds is T, the number of rounds. Zero means floor(log(L1/lambda)/log(growth)), at least 1 and at
 	// most 100, and with disjoint cohorts at most as many as there are records for.
 	Rounds int `yaml:"rounds"`
-	// Steps is K_t, the number of steps of each round of NoisyGD. Zero means (kappa log kappa)/h with kappa
-	// = (L1 + lambda_t)/lambda_t, but at most 3/T times the default number of steps of gradient descent
-	// (gd). With Theorem it means the theorem's number. With PhasedSGD it must be zero.
+	// Steps is K_t, the number of steps of each round of NoisyGD. Zero means (kappa log kappa)/h with kappa = (L1 +
+	// lambda_t)/lambda_t, but at most 3/T times the default number of steps of gradient descent (gd). With Theorem,
+	// zero means the theorem's number. With PhasedSGD it must be zero.
 	Steps int `yaml:"steps"`
 	// StepScale is h. For NoisyGD steps have the size h/(L1 + sum lambda_s). For PhasedSGD h multiplies the step size
-	// of Theorem 5. Zero means 1 with Theorem and 3 for PhasedSGD without Theorem. For NoisyGD without Theorem it means
-	// 4 for rank-one losses and for records of several rows, and 1 for other losses.
+	// of Theorem 5. Zero means 1 with Theorem and 3 for PhasedSGD without Theorem. For NoisyGD without Theorem, zero
+	// means 4 for rank-one losses and for records of several rows, and 1 for other losses.
 	StepScale float64 `yaml:"step_scale"`
 }
 

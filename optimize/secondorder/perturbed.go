@@ -74,16 +74,16 @@ type Perturbed struct {
 	// The defaults of Gamma, the least number of steps between perturbations, and of Steps depend on Gap. Zero
 	// means a tenth of the smoothness L1.
 	Gap float64 `yaml:"gap"`
-	// Steps is T. Zero means the number that the rule of algorithm gd gives. If the objective is not convex, it
-	// means at least 16/(eta gap), but at most twice the number of gd's rule, and at most 1000. With Theorem it
-	// means F0 L1/alpha^2.
+	// Steps is T. Zero means the number that the rule of algorithm gd gives. If the objective is not convex, zero
+	// means at least 16/(eta Gap), but at most twice the number of gd's rule and at most 1000. With Theorem, zero
+	// means F0 L1/alpha^2, where alpha is the accuracy of the proof.
 	Steps int `yaml:"steps"`
 	// Period is q: every q-th step releases a gradient (an anchor), the other steps release gradient
 	// differences. Zero means .02 N^2/(h^2 T), at most T/8.
 	Period int `yaml:"period"`
-	// StepScale is h in eta = h/L1. Zero means 16 for networks, 4 for rank-one losses and for records of
-	// several rows, and 1 for other losses. With zero, steps that overshoot are shortened, but not below 1/L1.
-	// With Theorem it means 1.
+	// StepScale is h in eta = h/L1. Zero means 16 for networks, 4 for rank-one losses and for records of several rows,
+	// and 1 for other losses. With zero, steps that overshoot are shortened, but not below 1/L1. With Theorem, zero
+	// means 1.
 	StepScale float64 `yaml:"step_scale"`
 	// Ball is the ball to which gradient differences are clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`

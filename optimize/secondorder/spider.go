@@ -74,8 +74,8 @@ type Spider struct {
 	// gradient differences. Zero means a number from 64 to 128 that depends on Gap, StepScale and Rounds. With
 	// the setting Theorem it must be zero.
 	Items int `yaml:"items"`
-	// WithoutProducts turns escapes from saddles off. The run then releases prefix sums only, and no
-	// Hessian-vector products.
+	// WithoutProducts leaves out escapes from saddles. The run then releases prefix sums only, and no Hessian-vector
+	// products.
 	WithoutProducts bool `yaml:"without_products"`
 	// WithoutSelection makes the result an average. It is over the iterates at which the last third of the
 	// records was used, and only over those after the last escape that reached the distance Xi. If

@@ -2,8 +2,10 @@ package engine
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -56,6 +58,32 @@ func TestCoupledByHand(t *testing.T) {
 				}
 				at++
 			}
+		}
+	}
+}
+
+// TestSumsNeedTheMetricOfARow: an engine, which a worker has without a session, refuses a question of a weighted kind
+// unless its metric has a dimension for each feature of a row.
+func TestSumsNeedTheMetricOfARow(t *testing.T) {
+	l, err := loss.Parse("softmax(3)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := New(awkwardTable(t, rand.New(rand.NewPCG(3, 3)), 2, nil), l, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dim := range []int{1, 2, 3, 6} {
+		m, err := query.Identity(dim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := query.New(1, query.WeightedGradientAt(query.NewCohort(1, 10), make([]float64, 6), 1, 1, m))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Sum(t.Context(), q, 1<<20, nil); (err == nil) != (dim == 2) {
+			t.Errorf("a metric of dimension %d: %v", dim, err)
 		}
 	}
 }

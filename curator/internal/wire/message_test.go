@@ -103,6 +103,8 @@ func TestOddMessagesAreRefused(t *testing.T) {
 	}
 	tags := func(from, count byte) []byte { return []byte{asksTags, from, count} }
 	sum := request{what: asksSum, scale: 1, members: []int32{1, 2, 3, 4, 19}}.body(20) // a bitmap of three bytes at the end
+	one := request{what: asksSum, scale: 1, members: []int32{19}}.body(20)
+	pass := request{what: asksPass, scale: 1, members: []int32{19}}.body(20)
 	for i, m := range []struct {
 		kind string
 		body []byte
@@ -119,6 +121,9 @@ func TestOddMessagesAreRefused(t *testing.T) {
 		{"request", changed(sum, 0, asksRest)},
 		{"request", changed(sum, 9, 9)},
 		{"request", changed(sum, len(sum)-1, 1<<4)}, // row 20
+		{"request", changed(one, len(one)-1, 20)},
+		{"request", changed(pass, len(pass)-1, 2*20)},
+		{"request", changed(pass, len(pass)-1, 1)}, // row -1
 		{"result", []byte{answeredRefused + 1}},
 		{"result", make([]byte, 26)},
 		{"result", changed(make([]byte, 25), 0, answeredRefused+1)},
@@ -128,8 +133,10 @@ func TestOddMessagesAreRefused(t *testing.T) {
 			t.Errorf("case %d, %s: %+v, error %v", i, m.kind, got, err)
 		}
 	}
-	if _, err := read[Hello](changed(Hello{}.body(), 16, protocol+1)); err == nil || err == errMessage {
-		t.Errorf("another version of the protocol: %v", err)
+	for _, version := range []byte{protocol - 1, protocol + 1} {
+		if _, err := read[Hello](changed(Hello{}.body(), 16, version)); err == nil || err == errMessage {
+			t.Errorf("version %d of the protocol: %v", version, err)
+		}
 	}
 	if _, _, err := readNumber(make([]byte, 7)); err != errMessage {
 		t.Error(err)

@@ -22,11 +22,11 @@ UNWRITTEN = "the table could not be written to the command to its end"
 
 
 class StillpointError(RuntimeError):
-    """A refusal or a failure of the command.
+    """The command refused a request or failed.
 
-    ``code`` is configuration, usage, budget, refused, system, interrupted or fault;
-    ``field`` and ``rule`` are those of a value at fault, where there is one; and
-    ``charged`` says whether a budget was reserved, which stays so.
+    ``code`` is configuration, usage, budget, refused, system, interrupted or fault. ``field`` and
+    ``rule`` name the faulty value, if there is one. ``charged`` says whether a budget was reserved;
+    a reserved budget is not given back.
     """
 
     def __init__(self, message: str, code: str = "fault", field: str = "", rule: str = "", charged: bool = False):
@@ -38,7 +38,7 @@ class StillpointError(RuntimeError):
 
 
 class ConfigurationError(StillpointError, ValueError):
-    """A configuration, an argument or a table at fault, before anything is charged."""
+    """A configuration, an argument or a table has a fault. Nothing was charged."""
 
 
 @lru_cache(maxsize=1)

@@ -12,19 +12,20 @@ DAYS = 86_400
 def plot_curves(fitted: Any, columns: Sequence[str] | None = None, *, axes: Sequence[Any] | None = None) -> list[Any]:
     """Draws the curves of a model, each with a band of privacy noise, and its interactions of numbers.
 
-    A curve is the part of the prediction that depends on one column, less its mean over the rows; of
-    classes it multiplies the odds, of counts the rate. The band is two standard deviations of privacy
-    noise either way. It says nothing of sampling, and is no confidence band. Grey stretches hold few
-    rows. Of a fit with ``inference`` a curve is the difference from its middle knot, the band is of
-    confidence intervals, point by point, and where it is grey nothing is stated. Needs matplotlib: ``pip
+    A curve is the part of the prediction that depends on one column, minus its mean over the rows. For
+    classes it is a factor on the odds, for counts a factor on the rate. The band is two standard deviations
+    of the privacy noise on both sides. It does not contain the sampling error, so it is no confidence band.
+    Grey stretches hold few rows. After a fit with ``inference`` a curve is the difference from its middle
+    knot, and the band consists of pointwise confidence intervals. Where that band is grey, no interval is
+    stated. Needs matplotlib: ``pip
     install 'stillpoint-dp[plot]'``.
 
     Args:
         fitted: a :class:`stillpoint.Fit`, a fitted estimator, or the output of ``stillpoint
             coefficients --json``, read.
-        columns: the columns whose curves are drawn, in their order; without them every curve and then
-            every interaction.
-        axes: as many axes of matplotlib as there are pictures; without them they are made.
+        columns: the columns whose curves are drawn, in this order; by default every curve and then every
+            interaction.
+        axes: one matplotlib axes object for each picture; by default new ones are made.
 
     Returns:
         The axes.

@@ -28,11 +28,11 @@ from stillpoint._progress import Progress, Shown
 
 
 class SpentWarning(UserWarning):
-    """Fits of one table cost more together than each by itself."""
+    """Several fits of one table together cost more privacy than each of them alone."""
 
 
 class NewTableWarning(UserWarning):
-    """No fit under this name of a table is in the folder yet: a misspelt name would not be summed."""
+    """The folder has no fit under this name of a table yet. The costs of fits under a misspelt name are not added to the others."""
 
 
 @dataclass(frozen=True)
@@ -156,11 +156,12 @@ class _Estimator(BaseEstimator):
     def from_formula(cls, formula: str, **arguments: Any):
         """An estimator of the columns that a formula names: ``"ill ~ age + C(region, levels) + log1p(income)"``.
 
-        The formula's text alone is read, by formulaic (``pip install 'stillpoint-dp[formula]'``). Its
+        Only the formula's text is read, by the package formulaic
+        (``pip install 'stillpoint-dp[formula]'``). Its
         columns are those of ``bounds``, ``categories`` and ``dates``, where facts about other columns
         may stand as well, as in a codebook. ``C(column, levels)`` states the levels: a list, or a variable
         of the caller's, of which the first is the reference. ``a:b`` and ``a*b`` are
-        interactions. Whatever would learn from rows is refused.
+        interactions. A term that would learn from rows is refused.
 
         ``fit(data)`` takes the outcome from the table; a regressor's ``target_bounds`` may stand in ``bounds``.
         """
@@ -186,19 +187,20 @@ class _Estimator(BaseEstimator):
         return cls(**{**arguments, "interactions": interactions, "ignore": "others", "outcome": parsed.outcome})
 
     def fit(self, X: Any, y: Any = None, unit: Any = None, **refused: Any):
-        """Fits the model: charges the budget.
+        """Fits the model and charges the privacy budget.
 
-        Rows go to the command over a pipe, or in memory, and are on no disk. A cell that is no number
-        or no listed category is missing or other; a row whose target is neither a class
-        nor a number is silent: it counts, and contributes nothing.
+        Rows go to the command over a pipe or in memory, and are not written to a disk. A cell of a
+        number that cannot be read counts as missing; a cell with an unlisted category counts as
+        other. A row whose target cannot be read counts as a record, contributes nothing and raises
+        no error.
 
         Args:
             X: a table of pandas, polars or pyarrow, or an array. The rows of a Dask DataFrame
                 stay with Dask's workers (:mod:`stillpoint.dask`).
-            y: the targets, one for each row; with ``outcome``, X may hold them. Of a Dask
-                DataFrame they are a Dask Series with the same rows in each partition.
-            unit: whose each row is, an array with an entry for each row, where no column of X
-                says it. The argument ``unit`` of the estimator says how many rows are used.
+            y: the targets, one for each row; with ``outcome``, X may hold them. For a Dask
+                DataFrame X, y is a Dask Series with the same rows in each partition.
+            unit: an array that names the person of each row, if no column of X does. The argument
+                ``unit`` of the estimator says how many rows of a person are used.
         """
         _checks.refuse_arguments(f"{type(self).__name__}.fit", refused)
         _checks.refuse_lists(self._lists())
@@ -362,18 +364,20 @@ class _Estimator(BaseEstimator):
     def feature_importances_(self) -> np.ndarray:
         """The share of each column of X in the model's scores.
 
-        A column's importance is the largest difference that it makes to the score between two rows within its
-        public bounds, levels or knots, and shares have the sum 1. It is computed from the released coefficients
-        alone, so that it costs nothing, and says nothing of how often rows differ so. Of a fit with ``features`` or
-        ``interactions`` it is that of the columns' own effects. Privacy noise makes a column of no effect
-        important, too: ``feature_importances_noise_`` has the standard deviation of the noise in each share, NaN
-        where the fit states none; of a fit with ``inference`` the sampling error is in it, too.
+        A column's importance is the largest change of the score when the column varies within its
+        public bounds, levels or knots. Importances are divided by their sum. They are computed from
+        the released coefficients, so they cost no privacy; they do not show how often rows differ
+        by so much. With ``features`` or ``interactions``, only the columns' own effects count.
+        Privacy noise gives a column without effect some importance, too.
+        ``feature_importances_noise_`` has the standard deviation of the noise in each share, or NaN
+        if the fit states none. After a fit with ``inference``, this deviation includes the sampling
+        error.
         """
         return self._importances()[0]
 
     @property
     def feature_importances_noise_(self) -> np.ndarray:
-        """The standard deviation of the privacy noise in each of ``feature_importances_``, given their sum."""
+        """The standard deviation of the privacy noise in each of ``feature_importances_``, for the released sum of the importances."""
         return self._importances()[1]
 
     def _importances(self) -> tuple[np.ndarray, np.ndarray]:
@@ -385,20 +389,22 @@ class _Estimator(BaseEstimator):
     def contrast(self, weights: Mapping[str, float], *, class_: Any = None) -> _summary.Contrast:
         """A weighted sum of coefficients, with its confidence interval or the privacy noise in it.
 
-        Of a fit with ``inference`` it has the interval of the sum, from the released covariance of the
-        coefficients; of another fit the standard deviation of the privacy noise alone.
+        After a fit with ``inference`` the result has a confidence interval, from the released
+        covariance of the coefficients. After another fit it has the standard deviation of the
+        privacy noise alone.
 
         Args:
-            weights: by term, as ``coefficients_["terms"]`` names them: ``{"region=north": 1,
-                "region=south": -1}``, ``{"age": 10}``. A reference level counts 0.
-            class_: which class's coefficients, where each class has its own.
+            weights: the factor of each term, by the names in ``coefficients_["terms"]``:
+                ``{"region=north": 1, "region=south": -1}``, ``{"age": 10}``. The coefficient of a
+                reference level is 0.
+            class_: the class whose coefficients are summed, if each class has its own.
         """
         check_is_fitted(self)
         one = _summary.contrast(self.coefficients_, weights, None if class_ is None else text(class_))
         return self._with_intervals([one], [weights], class_)[0]
 
     def contrasts(self, column: str, *, reference: Any = None, class_: Any = None) -> dict[str, _summary.Contrast]:
-        """How every level of a category differs from one of them, by default the first one listed."""
+        """The difference of every level of a category from the level reference, by default the first one listed."""
         check_is_fitted(self)
         base = "" if reference is None else text(reference)
         found = _summary.levels(self.coefficients_, column, base, None if class_ is None else text(class_))
@@ -408,9 +414,11 @@ class _Estimator(BaseEstimator):
     def means(self, population: Any, of: Sequence[str] = ()) -> dict[str, Any]:
         """Adjusted means and average marginal effects over a public population, without a cost of privacy.
 
-        For each level of a category it is the mean prediction if every row of the population had that level, and its
-        difference from that of the first level; for each number the mean change of the prediction for one unit more.
-        Of a fit with ``inference`` each has an interval, sampling and privacy noise together.
+        For each level of a category, the answer is the mean prediction if every row of the
+        population had that level, and the difference from the same mean for the first level. For
+        each number, the answer is the mean change of the prediction for one unit more. After a fit
+        with ``inference`` each answer has a confidence interval for the sampling error and the
+        privacy noise together.
 
         Args:
             population: a PUBLIC table with the columns of the fit. Never give the private table.
@@ -438,10 +446,11 @@ class _Estimator(BaseEstimator):
     def tidy(self) -> Any:
         """The terms as a pandas data frame, one a row.
 
-        Of a fit with ``inference``: term, reference, estimate, std_error, conf_low, conf_high,
-        privacy_share, state and reason (why a term has no interval), and odds_ratio or rate_ratio with its
-        interval. Of another fit: term, class, reference, estimate, noise_sd and per. Its ``attrs`` have the
-        ``formula`` to which the intervals belong, the ``level`` and the ``unit``.
+        After a fit with ``inference`` the columns are term, reference, estimate, std_error, conf_low,
+        conf_high, privacy_share, state and reason (why a term has no interval), and odds_ratio or
+        rate_ratio with its interval. After another fit they are term, class, reference, estimate,
+        noise_sd and per. The frame's ``attrs`` have the ``formula`` of the intervals, their ``level``
+        and the ``unit``.
         """
         check_is_fitted(self)
         import pandas
@@ -602,14 +611,14 @@ class _Estimator(BaseEstimator):
         self.intercept_ = weights[:, -1]
 
     def predict_interval(self, X: Any) -> np.ndarray:
-        """The confidence interval of each prediction, of a fit with ``inference``: columns lower and upper.
+        """The confidence interval of each prediction, after a fit with ``inference``: columns lower and upper.
 
-        It is the interval of the mean (the probability of the second class, the rate) of rows with the
-        same features, sampling and privacy noise together. Single rows vary around that mean. A row
-        without a stated interval has NaN. So has each row with a column or a level that is not in the
-        formula of the fit, and a warning names these columns. Of ordered classes it is an array of
-        rows, thresholds and the two ends: the intervals of the probabilities of the second class or a
-        higher one, and so on.
+        The interval is for the mean outcome of rows with the same features (the probability of the
+        second class, the rate). It covers the sampling error and the privacy noise. Single rows
+        vary around that mean. A row without a stated interval has NaN. Rows with a column or a
+        level that the formula of the intervals lacks have NaN, too, and a warning names these
+        columns. For ordered classes the array has the dimensions rows, thresholds and the two ends.
+        Its first threshold is the probability of the second class or a higher one.
         """
         check_is_fitted(self)
         if self.effects_ is None:
@@ -783,76 +792,81 @@ def _fresh(folder: Path) -> Path:
 class StillpointClassifier(ClassifierMixin, _Estimator):
     """A linear classifier, trained under differential privacy.
 
-    A table's shape and the types and names of its columns count as public: a table may be
-    refused for these. If your reader of files guesses types from cells, state the types when reading.
+    The number of columns of a table, and their types and names, count as public: an error may
+    depend on them. If your reader of files guesses types from cells, state the types when reading.
 
     Args:
-        classes: all classes, from public knowledge; of two the negative one first.
-        epsilon, delta, relation: the guarantee of one fit. ``relation`` is
-            ``replace-one``, which makes the number of rows public, or
-            ``add-or-remove``, which needs ``records``, the public number of them.
-        folder: where fits are kept, each in a folder of its own with its model, its
-            certificate and its ledger. Fits of clones (cross-validation, searches) go
-            there too, and are summed.
-        table: a public name of the table of people; fits are summed by it.
-        bounds: public bounds of columns of numbers: one pair for all, a pair for each,
-            or pairs by name. A number beyond them counts as the bound.
-        categories: public values of columns of categories, by name. Any other is other.
-        log1p: columns of numbers that are replaced by log(1+x), their bounds as well.
+        classes: all classes, from public knowledge. Of two classes, the negative one is first.
+        epsilon, delta, relation: the guarantee of one fit. ``relation`` is ``replace-one``, which
+            makes the number of rows public, or ``add-or-remove``, which needs the argument
+            ``records``, the public number of rows.
+        folder: the folder of all fits. Each fit has a folder of its own in it, with its model, its
+            certificate and its ledger. Fits of clones of the estimator (cross-validation, searches)
+            are kept there, too, and their costs are added up.
+        table: a public name of the table of people. The costs of all fits under one name are added up.
+        bounds: public bounds of columns of numbers: one pair for all columns, a list with a pair
+            for each column, or pairs by name. A number beyond a bound counts as the bound.
+        categories: public values of columns of categories, by name. Any other value counts as the
+            level other.
+        log1p: columns of numbers that are replaced by log(1+x). Their bounds are transformed, too.
         dates: public first and last dates of columns of dates, by name: dates or ISO texts,
             as cells are. A date beyond them counts as the bound; a time without a zone is UTC.
-        indicators: columns of numbers or dates of which a missing cell is a feature of its
-            own, and not the midpoint alone.
-        curves: "auto" for a curve beside every number and date, whose knots follow from the
-            number of rows and the budget, or by name: "auto", "none" or a number of knots.
+        indicators: columns of numbers or dates in which a missing cell has a coefficient of its
+            own. In other columns a missing cell counts as the midpoint of the bounds.
+        curves: "auto" fits a curve for every number and date; the number of knots follows from the
+            number of rows and the budget. A dict states "auto", "none" or a number of knots by
+            column.
         interactions: pairs of columns whose effects depend on each other: numbers, dates and
             categories.
         loss: a loss of classes that ``stillpoint losses`` lists, such as hinge; "auto" is
             logistic for two classes and softmax for more; "ordered" is proportional odds of
             three classes or more in the order of ``classes``.
-        regularizer, radius, train: as in a configuration; ``train={"algorithm": "gd"}``.
+        regularizer, radius, train: as in a configuration, for example ``train={"algorithm": "gd"}``.
         family: "lines", "curves" (a curve beside each number and date), "effects" (curves, and
             interactions of all columns), or "auto", the richest of them that gained at this size on
             benchmarks, by public numbers alone.
         features: "effects" for interactions of all columns that nobody names, found in a second
-            stage of the fit; "effects(5)" where they matter much. ``coefficients_`` are then those
-            of the additive part of the score alone.
-        inference: the level of confidence intervals, such as .95; None for none. The fit has
-            then a plan of its own, so that ``train``, ``regularizer`` and ``radius`` are
+            stage of the fit; "effects(5)" where they matter much. ``coefficients_`` are then only
+            the coefficients of the additive part of the score.
+        inference: the level of confidence intervals, such as .95; None for no intervals. A fit with
+            intervals has a plan of its own, so ``train``, ``regularizer`` and ``radius`` must be
             left out. {"level": .95, "rows": "unweighted"} gives every row the weight 1, with more
             noise. Losses: logistic, squared(clip), huber(delta), poisson(clip), gamma(clip)
             negbinomial(theta,clip) and ordered.
-        public_steps: names of steps before this one in a Pipeline that were fitted on
-            public data only, or learn nothing from rows; ``transformer`` is that of a
-            TransformedTargetRegressor. A ColumnTransformer of encoders whose categories are
+        public_steps: the names of earlier steps of a Pipeline that were fitted on public data only,
+            or that learn nothing from rows. The name ``transformer`` stands for the transformer
+            of a TransformedTargetRegressor. A ColumnTransformer of encoders whose categories are
             stated learns nothing and needs no name here.
-        progress: show it, or not, or only in a terminal or a notebook.
-        ignore: columns of X to leave out, or "others" for all that are neither in bounds, nor
-            categories, nor dates. Any other such column is an error.
-        outcome: the column of X that holds the targets, where ``fit`` gets no y.
+        progress: True shows the progress, False does not, and "auto" shows it in a terminal or a notebook.
+        ignore: columns of X to leave out, or "others" for all columns that are not in bounds,
+            categories or dates. A column that is in none of these arguments is an error.
+        outcome: the column of X that holds the targets, if ``fit`` gets no y.
         unit: ``{"column": "person", "rows": 8}`` protects all rows of a person together, of which at
-            most 8 are used: one record are all rows with one value in this column of X, or in
-            the array that ``fit(X, y, unit=persons)`` gets; of the latter, ``{"rows": 8}`` is enough.
-            Each person counts alike. The number of records is then that of persons, and
+            most 8 are used. The rows of a person are those with one value in this column of X, or
+            in the array ``persons`` of ``fit(X, y, unit=persons)``; with such an array ``{"rows": 8}``
+            is enough. Each person has the same weight. The number of records is then that of
+            persons, and
             under ``replace-one`` it may be left out.
-        weight: a column of X with weights in [0, 1], which multiply the losses of rows. A weight beyond
-            counts as the bound, and a row whose weight cannot be read contributes nothing.
+        weight: a column of X with weights in [0, 1], which multiply the losses of rows. A weight
+            outside counts as the nearer bound. A row whose weight cannot be read contributes
+            nothing.
 
     Attributes:
         classes_: the classes.
         coef_, intercept_: weights of the encoded features, which ``feature_names_out_`` names: a
             number is -1 at its lower bound and 1 at its upper, a level of a category is 1 or 0, and
             all are divided by the square root of the number of columns and 1. Other tools of
-            scikit-learn expect them. They are no effects: do not read them.
-        coefficients_: the same model in the columns' own units, levels of a category against the
-            first one listed, with the deviation of privacy noise in each, as
-            :meth:`stillpoint.Fit.coefficients` returns them. ``pandas.DataFrame(
+            scikit-learn expect these attributes. Do not interpret them: use coefficients_.
+        coefficients_: the coefficients in the columns' own units, each with the standard deviation
+            of its privacy noise, as :meth:`stillpoint.Fit.coefficients` returns them. The
+            coefficient of a level is the difference from the first level listed.
+            ``pandas.DataFrame(
             model.coefficients_["terms"])`` is a table of them, ``print(model.summary())`` shows it,
             and :meth:`contrast` and :meth:`contrasts` say how terms differ.
-        effects_: with ``inference``, the coefficients with their confidence intervals and
-            the formula to which these belong, which may be shorter than the one asked for:
-            a dict, of which ``coefficients`` is a list with an entry for each term
-            (``pandas.DataFrame(model.effects_["coefficients"])``). None without.
+        effects_: with ``inference``, a dict with the coefficients, their confidence intervals
+            and the formula of the intervals, which may have fewer terms than the requested one. Its
+            entry ``coefficients`` is a list with a dict for each term
+            (``pandas.DataFrame(model.effects_["coefficients"])``). None without ``inference``.
         certificate_: the certificate, which ``stillpoint verify`` rechecks.
         report_: the released results of the fit, and their cost.
         spent_: the cost of all fits of the table in ``folder`` together.
@@ -937,7 +951,7 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         return self.classes_[np.argsort(self._order)][places]
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """The margin of each row, or the margins of its classes if there are three or more."""
+        """The score (margin) of each row, or one score for each class if there are three or more."""
         margins = self._by_class(self._score(X, "margin"), "margin")
         return margins[:, 0] * (1 if self._order[0] == 0 else -1) if margins.shape[1] == 1 else margins
 
@@ -946,13 +960,13 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
 
     @available_if(_has_probability)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of each class, of the losses that have one."""
+        """The probability of each class. Losses without probabilities raise an error."""
         p = self._by_class(self._score(X, "probability"), "probability")
         return np.hstack([1 - p, p])[:, self._order] if p.shape[1] == 1 else p
 
     @available_if(_has_probability)
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """The natural logarithm of the probability of each class, computed from margins, so that none is lost in rounding."""
+        """The natural logarithm of the probability of each class, computed from the scores, so that small probabilities do not round to 0."""
         margins = self._by_class(self._score(X, "margin"), "margin")
         if margins.shape[1] == 1:
             return -np.hstack([np.logaddexp(0, margins), np.logaddexp(0, -margins)])[:, self._order]
@@ -973,8 +987,8 @@ class StillpointRegressor(RegressorMixin, _Estimator):
         loss: a loss of numbers that ``stillpoint losses`` lists, such as squared(0.5). Its
             parameters are in units of half the target's range.
         exposure: ``{"years": (0.1, 10)}``, a column of X with the extent over which each row was counted, and its public
-            bounds; of a loss of counts or of tweedie. A prediction is that per unit of exposure, and needs no such column.
-        offset: the same of natural logarithms of exposures, ``{"log_years": (-2.3, 2.3)}``. A prediction is that at 0.
+            bounds, for a loss of counts or tweedie. A prediction is per unit of exposure, and needs no such column.
+        offset: a column of natural logarithms of exposures and its bounds, ``{"log_years": (-2.3, 2.3)}``. A prediction is for the offset 0.
 
     The other arguments and attributes are those of :class:`StillpointClassifier`.
     """
@@ -1034,11 +1048,11 @@ class StillpointRegressor(RegressorMixin, _Estimator):
         self.coef_, self.intercept_ = self.coef_[0], self.intercept_[0]
 
     def predict(self, X: Any) -> np.ndarray:
-        """The prediction for each row, in the target's units and not clamped."""
+        """The prediction for each row, in the target's units. It may lie outside the target's bounds."""
         return self._score(X, "prediction")["prediction"]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R squared. With an exposure or an offset it is that of the predictions times the exposures, a column of X."""
+        """R squared. With an exposure or an offset, R squared is computed from the predictions times the exposures, which must be a column of X."""
         from sklearn.metrics import r2_score
 
         expected = self.predict(X)

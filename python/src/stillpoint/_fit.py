@@ -15,7 +15,7 @@ from stillpoint._progress import Progress, Shown
 
 
 class FitWarning(UserWarning):
-    """A fact that a user of the model has to know first; ``code`` names it for programs.
+    """A warning about a fitted model; ``code`` names the warning for programs.
 
     Codes are those of ``fit --json``: ``not-better-than-constant``, ``worse-than-constant``,
     ``table-small``, ``epsilon-large``, ``delta-large``.
@@ -30,8 +30,8 @@ class FitWarning(UserWarning):
 class Fit:
     """The released results of a fit, and their cost.
 
-    ``report`` is the output of ``stillpoint fit --json``. ``model`` and ``certificate``
-    are the two files, read.
+    ``report`` is the output of ``stillpoint fit --json``. ``model`` and ``certificate`` are the
+    contents of the files ``model.json`` and ``certificate.json``.
     """
 
     folder: Path
@@ -47,10 +47,11 @@ class Fit:
     def coefficients(self) -> dict[str, Any]:
         """The coefficients of a linear model in the table's units, with the privacy noise in each.
 
-        Returns the output of ``stillpoint coefficients --json``: ``terms``, each with its
-        ``value`` and the standard deviation ``noise_sd`` (``None`` where it is not stated),
-        ``noise`` (``estimated``, ``bounded`` or ``not stated``), its meaning in words, and, where
-        it is estimated, the ``covariance`` of the noise in the terms. A network has none.
+        Returns the output of ``stillpoint coefficients --json``. ``terms`` lists each coefficient
+        with its ``value`` and the standard deviation ``noise_sd`` of its noise (``None`` if it is
+        not stated). ``noise`` says whether the noise is ``estimated``, ``bounded`` or ``not stated``,
+        and ``meaning`` says so in words. If the noise is estimated, its ``covariance`` is in the
+        output, too. A network has no coefficients.
         """
         return json.loads(run(["coefficients", self.folder, "--json"]))
 
@@ -78,15 +79,15 @@ def fit(
 ) -> Fit:
     """Fits the model that a configuration describes.
 
-    The command reads the table behind its wall: no record comes to Python. Every fit
-    charges a budget of its own, also on the same table.
+    The command reads the table, and no record comes to Python. Every fit spends a budget of its own, also on
+    the same table.
 
     Args:
         config: the configuration's file.
-        out: the output folder; without it a fresh one in the current folder.
-        overwrite: replace the model of an earlier fit in ``out``, whose charge stays.
-        epsilon, delta: stand instead of the configuration's.
-        progress: show it, or not, or only in a terminal or a notebook.
+        out: the output folder; by default a new folder in the current one.
+        overwrite: replace the model of an earlier fit in ``out``; that fit's budget stays spent.
+        epsilon, delta: replace the values of the configuration.
+        progress: True shows the progress, False does not, and "auto" shows it in a terminal or a notebook.
     """
     return _fit(config, out=out, overwrite=overwrite, epsilon=epsilon, delta=delta, progress=progress)
 
@@ -141,7 +142,7 @@ def describe(
 
     Args:
         config: the configuration's file, which need not have a model; or a table of pandas, polars or pyarrow.
-        out: the output folder, of a configuration.
+        out: the output folder, if config is a file.
         by: also describe the columns by the values of this category.
         level: the confidence level of the intervals, which cover the privacy noise.
         overwrite, epsilon, delta, progress: as of :func:`fit`.
@@ -170,10 +171,10 @@ def _read(path: str) -> dict[str, Any]:
 
 
 def spent(*folders: str | os.PathLike, delta: float | None = None) -> list[dict[str, Any]]:
-    """The cost of all fits in output folders, or in folders of them, together.
+    """The total cost of all fits in output folders, or in folders that hold output folders.
 
     Returns an object for each table: ``table``, ``relation``, ``fits``, ``epsilon`` and
-    ``delta``. Fits that were interrupted or killed count in full.
+    ``delta``. Fits that were interrupted or killed count with their whole budget.
     """
     arguments = ["ledger", *folders, "--json"]
     if delta is not None:

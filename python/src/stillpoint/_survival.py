@@ -18,9 +18,8 @@ class StillpointSurvival(_Estimator):
     """A model of proportional hazards, trained under differential privacy.
 
     Args:
-        cuts: the public ends of the intervals in each of which the baseline hazard is constant. The
-            last is the end of the time that is modelled: later times count as observed until then.
-        grouped: the time of an event is known by its interval alone, as where times are whole years and the cuts are, too.
+        cuts: the public ends of the time intervals. The baseline hazard is constant within each interval. The last cut is the end of the modelled time. A later time counts as observed until the last cut.
+        grouped: True if only the interval of an event is known, for example if times and cuts are whole years.
             With "logit" the model is one of logit hazards, whose coefficients are log odds ratios.
         changing: a column of ``categories`` whose hazard ratios change between the intervals; ``coefficients_`` then has
             ``hazard_ratios``.
@@ -76,7 +75,7 @@ class StillpointSurvival(_Estimator):
         super().__init__(**_shared(locals()))
 
     def fit(self, X: Any, y: Any):
-        """Fits the model: charges the budget.
+        """Fits the model and charges the privacy budget.
 
         Args:
             X: a table of pandas, polars or pyarrow, or an array.

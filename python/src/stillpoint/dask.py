@@ -54,23 +54,23 @@ def fit(
 ) -> Fit:
     """Fits the model that a configuration describes to a Dask DataFrame.
 
-    Each partition goes to a worker of the command beside it, which answers with exact
-    sums over encrypted connections; the fit here adds the noise. The model is that of a fit
-    over one table with the partitions one after the other, to the bit. Columns go as they
-    are called; booleans are written true and false.
+    Each partition goes to a worker of the command on the same machine. The worker sends exact sums over an
+    encrypted connection, and the fit in this process adds the noise. The model is bit for bit that of a
+    fit to one table with all partitions, one after the other. Columns keep their names, and booleans are
+    written as true and false.
 
     If the schema has a unit, Dask first moves all rows of a unit into one partition, and keeps
     the partitions in its workers' memory until the fit ends.
 
-    A partition that Dask computes again must have the same rows in the same order, or the
-    fit ends: persist a frame whose order may change.
+    If Dask computes a partition again, it must have the same rows in the same order; otherwise the fit ends.
+    Persist a frame whose order may change.
 
     Args:
         frame: the DataFrame.
         config: the configuration's file. It names no data, and gives the table a name.
-        client: of Dask; without it the current one. Its connections must be encrypted
-            (``tls://``), since they carry the key of the fit, unless they are of this machine.
-        listen: where workers find the fit, HOST:PORT; without it any port of the address by
+        client: the Dask client; by default the current one. Its connections carry the key of the fit. They
+            must be encrypted (``tls://``), unless they stay on this machine.
+        listen: the address HOST:PORT at which workers find the fit; by default any port of the address by
             which this machine reaches the scheduler.
         out, overwrite, epsilon, delta, progress: as of :func:`stillpoint.fit`.
     """

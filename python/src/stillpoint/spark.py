@@ -50,22 +50,22 @@ def fit(
 ) -> Fit:
     """Fits the model that a configuration describes to a Spark DataFrame.
 
-    Each partition goes, as Arrow and then as text, through a pipe to a worker of the
-    command beside its executor, which answers with exact sums over encrypted connections;
-    the fit here adds the noise. The tasks last as long as the fit. The model is that of a
-    fit over one table with the partitions one after the other, to the bit.
+    Each partition goes through a pipe, as Arrow and then as text, to a worker of the command on its
+    executor's machine. The worker sends exact sums over an encrypted connection, and the fit in this
+    process adds the noise. The tasks last as long as the fit. The model is bit for bit that of a fit to
+    one table with all partitions, one after the other.
 
     If the schema has a unit, Spark first moves all rows of a unit into one partition.
 
-    A partition that Spark computes again must have the same rows in the same order, or the
-    fit ends: write a frame whose order may change to storage first.
+    If Spark computes a partition again, it must have the same rows in the same order; otherwise the fit ends.
+    Write a frame whose order may change to storage first.
 
     Args:
         frame: the DataFrame, of a session with ``spark.authenticate``,
             ``spark.network.crypto.enabled`` and ``spark.io.encryption.enabled``, unless all
             of it is on this machine (``local``).
         config: the configuration's file. It names no data, and gives the table a name.
-        listen: where workers find the fit, HOST:PORT; without it any port of the driver's host.
+        listen: the address HOST:PORT at which workers find the fit; by default any port of the driver's host.
         out, overwrite, epsilon, delta, progress: as of :func:`stillpoint.fit`.
     """
     try:
