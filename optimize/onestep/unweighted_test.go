@@ -8,6 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize/onestep"
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -141,5 +142,33 @@ func TestUnweightedRows(t *testing.T) {
 	}
 	if off[true] > .02 || off[false] < .1 {
 		t.Errorf("the slope is off by the share %v of it: want the line of least squares from unweighted rows alone", off)
+	}
+}
+
+// TestCountsBeginWithinTheReach tests that the gradients by which a fit of counts finds its mean rate have the reach of the
+// first releases, also where no row is beyond the reach of the last.
+func TestCountsBeginWithinTheReach(t *testing.T) {
+	rows, targets := tailed(4000)
+	l, err := loss.Poisson(.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := intervals()
+	of.Curvature, of.Rows, of.Unweighted = onestep.Exponential, legal(), true
+	_, o, err := run(t, optimizetest.Config{Rows: rows, Targets: targets, Loss: l, Budget: budget(t, 30, account.ReplaceOne), Seed: 3}, of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reaches []float64 // of the gradients
+	for _, a := range o.Asked {
+		if term := a.Question.Terms()[0]; term.Kind() == query.WeightedGradient {
+			reaches = append(reaches, term.Reach())
+		}
+	}
+	last := reaches[len(reaches)-1]
+	for i, reach := range reaches[:len(reaches)-1] {
+		if reach != reaches[0] || !(reach < last/2) {
+			t.Errorf("gradient %d has the reach %v: must be %v, below half of the last, %v", i, reach, reaches[0], last)
+		}
 	}
 }
