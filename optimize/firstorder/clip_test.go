@@ -150,3 +150,45 @@ func TestUsualClipOfWeights(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoseClipIsSeen tests, with one change a case, that a run releases what the clip holds back for numbers of one margin
+// with a smooth loss, from an effective size of 1000 on.
+func TestWhoseClipIsSeen(t *testing.T) {
+	huber, err := loss.Huber(.3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := account.NewBudget(4, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sized := func(p *optimize.Problem, size float64) { p.Records *= size / p.Effective() }
+	for name, c := range map[string]struct {
+		change func(*optimize.Problem)
+		want   bool
+	}{
+		"as it is":                {func(*optimize.Problem) {}, true},
+		"size 1000":               {func(p *optimize.Problem) { sized(p, 1000.001) }, true},
+		"size below it":           {func(p *optimize.Problem) { sized(p, 999.999) }, false},
+		"classes":                 {func(p *optimize.Problem) { p.Real = false }, false},
+		"not explained":           {func(p *optimize.Problem) { p.Explained = false }, false},
+		"several margins":         {func(p *optimize.Problem) { p.Shape.Margins = 2 }, false},
+		"several records":         {func(p *optimize.Problem) { p.RankOne = false }, false},
+		"a slope that jumps":      {func(p *optimize.Problem) { p.Kinked = loss.Hinge().(loss.Kinked) }, false},
+		"a curvature of any size": {func(p *optimize.Problem) { p.Constants.Curvature.Hi = math.Inf(1) }, false},
+		"too many features":       {func(p *optimize.Problem) { p.Shape.Features = query.MaxPairs + 1; sized(p, 2000) }, false},
+		"counts from a base rate": {func(p *optimize.Problem) {
+			p.Counts, p.Base = true, &optimize.Base{Margins: []float64{-1}, Curvature: .3}
+		}, false},
+		"counts without base rate": {func(p *optimize.Problem) { p.Counts = true }, true},
+	} {
+		p, err := optimize.NewProblem(huber, b, optimize.Stated(3, 40_000))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Explained = true
+		if c.change(&p); firstorder.SeesClip(p) != c.want {
+			t.Errorf("%s: %v", name, !c.want)
+		}
+	}
+}

@@ -31,6 +31,9 @@ func UsualClip(p optimize.Problem, N float64) float64 { return usualClip(p, N) }
 // Beyond returns the charge of what the clip holds back.
 func Beyond(p optimize.Plan) float64 { return p.(*preconditionedPlan).beyond }
 
+// SeesClip reports whether a run on a problem releases what the clip holds back.
+func SeesClip(p optimize.Problem) bool { return seesClip(p) }
+
 // Least returns the ridge of a plan for an edge of 0 and a forecast excess that is the same for every ridge.
 func Least(p optimize.Plan, excess float64) float64 {
 	return p.(*preconditionedPlan).least(0, func(float64) float64 { return 1 },
