@@ -224,3 +224,29 @@ func TestReservedWithoutAReply(t *testing.T) {
 		}
 	}
 }
+
+// TestALeftRunIsHeldByNobody tests a run whose session settles it while the store fails: this process has left the run,
+// so that it is free to be settled.
+func TestALeftRunIsHeldByNobody(t *testing.T) {
+	b := budget.NewBook(newMemory())
+	if err := b.Create(t.Context(), "people", budgettest.Cap(t)); err != nil {
+		t.Fatal(err)
+	}
+	s, run := budgettest.NewSession(t, .5), b.Run("people", "")
+	run.Hold()
+	if err := run.Reserve(t.Context(), s.Ledger()); err != nil {
+		t.Fatal(err)
+	}
+	r, _ := run.Receipt()
+	if err := b.Held(t.Context(), "people", r.Run); !errors.Is(err, budget.ErrHeld) {
+		t.Errorf("while the session is open: %v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := run.Settle(ended, s); !errors.Is(err, budget.ErrStore) {
+		t.Errorf("settled without a store: %v", err)
+	}
+	if err := b.Held(t.Context(), "people", r.Run); err != nil {
+		t.Errorf("after its session was closed: %v", err)
+	}
+}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -297,6 +298,34 @@ func TestChangingHazardsByHand(t *testing.T) {
 			if _, err := fmt.Sscanf(line, "%g", &risk); err != nil || math.Abs(risk-(1-math.Exp(-want[i]))) > 1e-6 {
 				t.Errorf("%s, row %d: %s: must be %v", name, i, line, 1-math.Exp(-want[i]))
 			}
+		}
+	}
+	ended := false // the cells, after a reader that leaves early
+	from := Source{Header: header, Cells: func(yield func([]string, error) bool) {
+		defer func() { ended = true }()
+		for _, r := range [][]string{{"1", "b"}, {"1"}, {"1", "a"}} {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}}
+	n := 0
+	for p, err := range m.Predictions(t.Context(), from) { // up to the end both levels have the hazard 1
+		if good := n == 0; err != nil || p.OK != good || good && math.Abs(p.Value-(1-math.Exp(-1))) > 1e-6 {
+			t.Errorf("prediction %d: %+v, %v", n, p, err)
+		}
+		if n++; n == 2 {
+			break
+		}
+	}
+	if !ended {
+		t.Error("the cells are held after their reader has left")
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for p, err := range m.Predictions(gone, from) {
+		if err != context.Canceled {
+			t.Errorf("after its context has ended: %+v, %v", p, err)
 		}
 	}
 	for name, from := range map[string]Source{"two": {Path: path, Reader: strings.NewReader(text)}, "path and cells": {Path: path, Cells: cells},
