@@ -463,9 +463,9 @@ func TestClipIsToldToTheLetter(t *testing.T) {
 		want        string
 	}{
 		{.0456, .0123, "clip-holds-back: the clip of gradients may move coefficients by more than their stated noise: at the " +
-			"result, squared gradient norms exceed the clip's by 0.046 of it on average (noise 0.012). Far values of a column " +
-			"whose effect is no line cause it. A curve for the column, narrower bounds or a larger clip_scale " +
-			"lessen it"},
+			"result, squared gradient norms exceed the clip's by 0.046 of it on average (noise 0.012). Far values of a column, " +
+			"or an effect that is no line, are the usual cause; gradients may also cancel, and no coefficient moves. A curve " +
+			"for the column, narrower bounds or a larger clip_scale lessen it"},
 		{.0369, .0123, ""},
 		{.0456, 0, ""},
 		{-.0456, .0123, ""},
