@@ -63,6 +63,10 @@ func TestBoundOfAClampedTargetIsNamed(t *testing.T) {
 			"nearly all have the same, or the noise hides the others;") {
 		t.Errorf("no target: %v", list)
 	}
+	better := optimize.Compared{Constant: .0018, ConstantSigma: .005, Difference: -.0021, Sigma: .0009}
+	if list := targetWarnings("squared(0.5)", &better); list != nil {
+		t.Errorf("a fit better than the constant, whose loss is therefore not 0: %v", list)
+	}
 }
 
 // TestComparisonWarningsToTheLetter tests the warnings after a comparison with the best constant: of a fit that moved

@@ -144,7 +144,7 @@ func targetWarnings(name string, c *optimize.Compared) []Warning {
 		return []Warning{{Code: WarnTarget,
 			Text: "the released share of one class is 0 within noise: no row has a target that can be read, nearly all " +
 				"have the same, or the noise hides the others; stillpoint check shows which, on rows that may be looked at"}}
-	case precise && c.ConstantSigma > 0 && math.Abs(c.Constant) <= clearly*c.ConstantSigma:
+	case precise && !c.IsBetter() && c.ConstantSigma > 0 && math.Abs(c.Constant) <= clearly*c.ConstantSigma:
 		return warn(WarnTarget, "the mean loss of the best constant is 0 within noise (%.2g, noise %.2g): no row has a "+
 			"target that can be read, nearly all have the same, or the noise hides the others; stillpoint check shows "+
 			"which, on rows that may be looked at", c.Constant, c.ConstantSigma)
