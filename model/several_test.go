@@ -135,3 +135,50 @@ func TestAllowancesOfClasses(t *testing.T) {
 		t.Errorf("four allowances for six columns: %v", err)
 	}
 }
+
+// TestThresholdsByHand tests the thresholds of four ordered classes: the first is 0, and each of the others is the sum of
+// the gaps up to its own, with the variance of that sum.
+func TestThresholdsByHand(t *testing.T) {
+	schema, err := dataset.New(dataset.Definition{
+		Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, Low: 0, High: 10}},
+		Target:  dataset.Target{Column: "pain", Kind: dataset.Category, Classes: []string{"none", "some", "much", "most"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fit := &inference.Fit{
+		Level: .9, Method: inference.Wald, Records: 1000, Reach: 2, LeastCurvature: 5,
+		Columns: []inference.Column{{Feature: 0}, {Feature: 1, Kept: true}, {Feature: 2, Kept: true}, {Feature: 3, Kept: true}},
+		Beta:    []float64{1, -2, .5, .75},
+		Covariance: []float64{
+			.04, 0, 0, 0,
+			.09, 0, 0,
+			.05, .02,
+			.07},
+		Sampling: []float64{.02, 0, 0, 0, .02, 0, 0, .02, 0, .02},
+		Metric:   []float64{1, 0, 0, 0, 1, 0, 0, 1, 0, 1},
+	}
+	gap := func(by float64) float64 { return math.Log(math.Expm1(by)) * 2 * math.Sqrt2 } // log(1 + e^(v/sqrt 8)) is the gap
+	p := params(t, schema.Target(), "ordered(4)", "none", 1, -2, gap(.5), gap(.75))
+	p.Schema = schema
+	if p.Inference, err = fit.JSON(); err != nil {
+		t.Fatal(err)
+	}
+	m, err := New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := m.Coefficients()
+	if err != nil || len(list.Thresholds) != 2 {
+		t.Fatalf("%+v, %v", list.Thresholds, err)
+	}
+	for i, want := range []struct {
+		term        string
+		value, wide float64
+	}{{"threshold 2", .5, math.Sqrt(.05)}, {"threshold 3", 1.25, math.Sqrt(.05 + .07 + 2*.02)}} {
+		if c := list.Thresholds[i]; c.Term != want.term || math.Abs(c.Estimate-want.value) > 1e-9 || math.Abs(c.Error-want.wide) > 1e-9 ||
+			c.Span != 1 || c.Intercept {
+			t.Errorf("%s: %+v: must be %+v", c.Term, c.Interval, want)
+		}
+	}
+}

@@ -1,12 +1,18 @@
 package runfolder
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator"
+	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
@@ -122,5 +128,39 @@ func TestHeldTablesAreSummed(t *testing.T) {
 		if len(f.Earlier) != step.earlier {
 			t.Errorf("fit %d: %d earlier fits of %q are known, there were %d", i, len(f.Earlier), step.table, step.earlier)
 		}
+	}
+}
+
+// TestTotalsAreInOrder tests the order of the totals of one table: by relation first, and of one relation by unit. Each
+// total has the epsilon of its one fit, and the largest delta.
+func TestTotalsAreInOrder(t *testing.T) {
+	var folders []string
+	for _, of := range []struct {
+		relation account.Relation
+		unit     string
+	}{{account.ReplaceOne, "b"}, {account.ReplaceOne, "a"}, {account.AddOrRemove, "c"}} {
+		b, err := account.NewBudget(1, 1e-6, of.relation)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, err := json.Marshal(Entry{Time: time.Unix(1e9, 0).UTC(), Entry: ledgerfile.Reserved, Fit: 1, Data: "/people.csv", Algorithm: "gd",
+			Guarantee: b.Guarantee(of.unit)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		folder := t.TempDir()
+		write(t, filepath.Join(folder, LedgerFile), string(line)+"\n")
+		folders = append(folders, folder)
+	}
+	totals, err := Totals(t.Context(), folders, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range totals {
+		got = append(got, fmt.Sprintf("%v %s %.2f %v", l.Relation, l.Unit, l.Epsilon, l.Delta))
+	}
+	if want := []string{"add-or-remove c 1.00 1e-06", "replace-one a 1.00 1e-06", "replace-one b 1.00 1e-06"}; !slices.Equal(got, want) {
+		t.Errorf("%q: must be %q", got, want)
 	}
 }
