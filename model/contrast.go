@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -142,6 +143,9 @@ func (m *Model) contrast(text string) ([]float64, error) {
 			end = at + 1
 		}
 		if next == 0 {
+			if !slices.ContainsFunc(weights, func(w float64) bool { return w != 0 }) {
+				return nil, fmt.Errorf("contrast: %q: is 0 in every model: a reference level has the coefficient 0", text)
+			}
 			return weights, nil
 		}
 		rest, sign = rest[end+3:], next

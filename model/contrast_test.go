@@ -103,7 +103,8 @@ func TestContrastsOfTerms(t *testing.T) {
 	if want := s * math.Sqrt(.09+.05-2*.02); err != nil || math.Abs(v.Error-want) > 1e-12 {
 		t.Errorf("%v: standard error %v: want %v", err, v.Error, want)
 	}
-	for _, text := range []string{"", "height", "age sex", "age +", "age - ", "age + 3", "2 3 age", "intercept", "NaN age", "region"} {
+	for _, text := range []string{"", "height", "age sex", "age +", "age - ", "age + 3", "2 3 age", "intercept", "NaN age", "region",
+		"region=north", "age - age"} {
 		if _, err := m.Contrast(text); err == nil {
 			t.Errorf("%q: is a contrast", text)
 		}

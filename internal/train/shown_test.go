@@ -63,6 +63,10 @@ func TestBoundOfAClampedTargetIsNamed(t *testing.T) {
 			"nearly all have the same, or the noise hides the others;") {
 		t.Errorf("no target: %v", list)
 	}
+	better := optimize.Compared{Constant: .0018, ConstantSigma: .005, Difference: -.0021, Sigma: .0009}
+	if list := targetWarnings("squared(0.5)", &better); list != nil {
+		t.Errorf("a fit better than the constant, whose loss is therefore not 0: %v", list)
+	}
 }
 
 // TestComparisonWarningsToTheLetter tests the warnings after a comparison with the best constant: of a fit that moved
@@ -463,9 +467,9 @@ func TestClipIsToldToTheLetter(t *testing.T) {
 		want        string
 	}{
 		{.0456, .0123, "clip-holds-back: the clip of gradients may move coefficients by more than their stated noise: at the " +
-			"result, squared gradient norms exceed the clip's by 0.046 of it on average (noise 0.012). Far values of a column " +
-			"whose effect is no line cause it. A curve for the column, narrower bounds or a larger clip_scale " +
-			"lessen it"},
+			"result, squared gradient norms exceed the clip's by 0.046 of it on average (noise 0.012). Far values of a column, " +
+			"or an effect that is no line, are the usual cause; gradients may also cancel, and no coefficient moves. A curve " +
+			"for the column, narrower bounds or a larger clip_scale lessen it"},
 		{.0369, .0123, ""},
 		{.0456, 0, ""},
 		{-.0456, .0123, ""},

@@ -144,7 +144,7 @@ func targetWarnings(name string, c *optimize.Compared) []Warning {
 		return []Warning{{Code: WarnTarget,
 			Text: "the released share of one class is 0 within noise: no row has a target that can be read, nearly all " +
 				"have the same, or the noise hides the others; stillpoint check shows which, on rows that may be looked at"}}
-	case precise && c.ConstantSigma > 0 && math.Abs(c.Constant) <= clearly*c.ConstantSigma:
+	case precise && !c.IsBetter() && c.ConstantSigma > 0 && math.Abs(c.Constant) <= clearly*c.ConstantSigma:
 		return warn(WarnTarget, "the mean loss of the best constant is 0 within noise (%.2g, noise %.2g): no row has a "+
 			"target that can be read, nearly all have the same, or the noise hides the others; stillpoint check shows "+
 			"which, on rows that may be looked at", c.Constant, c.ConstantSigma)
@@ -180,9 +180,9 @@ func clipWarnings(law *optimize.Trace) []Warning {
 		return nil
 	}
 	return warn(WarnClip, "the clip of gradients may move coefficients by more than their stated noise: at the result, "+
-		"squared gradient norms exceed the clip's by %.2g of it on average (noise %.2g). Far values of a column whose effect "+
-		"is no line cause it. A curve for the column, narrower bounds or a larger clip_scale "+
-		"lessen it", law.Clipped, law.ClippedSigma)
+		"squared gradient norms exceed the clip's by %.2g of it on average (noise %.2g). Far values of a column, "+
+		"or an effect that is no line, are the usual cause; gradients may also cancel, and no coefficient moves. A curve for "+
+		"the column, narrower bounds or a larger clip_scale lessen it", law.Clipped, law.ClippedSigma)
 }
 
 // unlikeRows reports whether the released second moment counts rows unlike: a fit of counts that begins at a base rate

@@ -66,9 +66,9 @@ type Spider struct {
 	// of the path of its prefix sum or a quarter of that path, and step sizes in an escape from a saddle are a quarter
 	// of h/L1, or h/L1 for networks. With the setting Theorem, StepScale must be zero, and h is 1.
 	StepScale float64 `yaml:"step_scale"`
-	// Rounds is K: the cohort of a fresh gradient estimate has n/(3 K) records, where n leaves out records
-	// that are held out. Zero means N/60, at least 1 and at most 6, where N is the effective size. With the
-	// setting Theorem it must be zero.
+	// Rounds is K. The cohort of a fresh gradient estimate has n/(3 K) records, where n counts the records that are
+	// not held out. Zero means N/60, at least 1 and at most 6, where N is the effective size. With the setting Theorem
+	// it must be zero.
 	Rounds int `yaml:"rounds"`
 	// Items is the largest number of items of a prefix sum. The items are one fresh gradient estimate and
 	// gradient differences. Zero means a number from 64 to 128 that depends on Gap, StepScale and Rounds. With
