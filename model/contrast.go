@@ -21,7 +21,8 @@ type ContrastOf struct {
 	Unit    string `json:"unit"`
 	contrast.Interval
 	Multiplied
-	// Reason says why no interval is stated, or which columns outside the formula the contrast also carries.
+	// Reason says why no interval is stated, or which columns outside the formula the contrast also carries, and which levels
+	// count as a reference level with which it compares.
 	Reason string  `json:"reason,omitempty"`
 	Level  float64 `json:"level"`
 	// Meaning states the estimate and its interval in words: the factor by which the odds or the rate are
@@ -47,6 +48,16 @@ func (m *Model) Contrast(text string) (*ContrastOf, error) {
 		Interval: m.contrasts()(weights, 0)}
 	out.Unit, out.Multiplied = m.unit(), m.multiplied(out.Interval)
 	out.Reason = wider(m.reason(out.Interval, func(j int) bool { return weights[j] != 0 }), out.Interval)
+	references := m.references()
+	for j, w := range weights {
+		if w == 0 || out.State != inference.Reported {
+			continue
+		}
+		label := references[m.schema.Features()[m.feature(j)]]
+		if label != "" && !strings.Contains(out.Reason, label) { // once for all classes
+			out.Reason = strings.TrimPrefix(out.Reason+"; ", "; ") + "the reference level is " + label
+		}
+	}
 	out.Meaning = m.words(out)
 	return out, nil
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,7 +63,8 @@ func (m *Model) Inference() json.RawMessage { return bytes.Clone(m.written) }
 // Coefficient is a coefficient with its confidence interval, in the user's units.
 type Coefficient struct {
 	// Term is the name of the term, Column its column, Reference the level with which a level is compared,
-	// and Per the quantity that a slope multiplies. All four are as in dataset.Term.
+	// and Per the quantity that a slope multiplies. All four are as in dataset.Term, but Reference also names the levels
+	// that were dropped from the fit and count as the reference level: "region=north or west".
 	Term      string `json:"term"`
 	Column    string `json:"column,omitempty"`
 	Reference string `json:"reference,omitempty"`
@@ -148,15 +150,15 @@ func (m *Model) Coefficients() (*Coefficients, error) {
 			out.Changes = append(out.Changes, text)
 		}
 	}
-	contrast := m.contrasts()
+	contrast, references := m.contrasts(), m.references()
 	unit := terms[len(terms)-1].Parts[0].Factor // the factor of the intercept, which levels have too
 	for _, t := range terms {
 		weights := make([]float64, len(m.weights))
 		for _, p := range t.Parts {
 			weights[p.Feature] += p.Factor
 		}
-		c := Coefficient{Term: t.Name, Column: t.Column, Reference: t.Reference, Per: t.Per, Span: 1,
-			Intercept: t.Column == ""}
+		c := Coefficient{Term: t.Name, Column: t.Column, Reference: cmp.Or(references[t.Reference], t.Reference), Per: t.Per,
+			Span: 1, Intercept: t.Column == ""}
 		if !c.Intercept && t.Reference == "" {
 			c.Span = 2 * unit / t.Parts[0].Factor
 		}
@@ -362,6 +364,27 @@ func (m *Model) isLevel(feature int) bool {
 		}
 	}
 	return false
+}
+
+// references returns the label of each reference level as which dropped levels count: its feature and those levels in the
+// schema's order, or their number if they are more than 2. The level of missing or unlisted cells is not named: many tables
+// have no such cell.
+func (m *Model) references() map[string]string {
+	names, dropped, labels := m.schema.Features(), map[string]bool{}, map[string]string{}
+	for _, j := range m.inference.Dropped {
+		dropped[names[m.feature(j)]] = true
+	}
+	for _, c := range m.schema.Columns() {
+		merged := slices.DeleteFunc(slices.Clone(c.Categories), func(v string) bool { return !dropped[c.Name+"="+v] })
+		if len(merged) > 2 {
+			merged = []string{fmt.Sprintf("%d others", len(merged))}
+		}
+		if len(merged) > 0 {
+			first := c.Name + "=" + c.Categories[0]
+			labels[first] = first + " or " + strings.Join(merged, " or ")
+		}
+	}
+	return labels
 }
 
 // formula describes the fit's formula; if f is nil, the formula that was requested. If only some levels of a category

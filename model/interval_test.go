@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -73,6 +74,61 @@ func TestChangesNameEachDroppedTerm(t *testing.T) {
 	})
 	if list, err := m.Coefficients(); err != nil || len(list.Changes) != 1 || list.Changes[0] != "age is left out" {
 		t.Errorf("%v: %+v: want that age is left out", err, list)
+	}
+}
+
+// TestReferenceNamesDroppedLevels tests that each level of a category is against the reference level and the levels that
+// count as it, in the schema's order; more than 2 are counted, and the level of unlisted cells is not named. A contrast that
+// does not compare with the reference level says nothing of it.
+func TestReferenceNamesDroppedLevels(t *testing.T) {
+	for _, c := range []struct {
+		kept, dropped []int
+		want          string
+	}{
+		{[]int{2, 3, 4}, []int{5}, "region=north"},
+		{[]int{2, 3}, []int{5, 4}, "region=north or west - or not"},
+		{[]int{2}, []int{4, 3}, "region=north or east or west - or not"},
+		{nil, []int{4, 2, 3}, "region=north or 3 others"},
+	} {
+		m := withIntervals(t, func(f *inference.Fit) {
+			f.Dropped, f.Columns = c.dropped, []inference.Column{{Feature: 0}}
+			for _, j := range c.kept {
+				f.Columns = append(f.Columns, inference.Column{Feature: j})
+			}
+			f.Columns = append(f.Columns, inference.Column{Feature: 6, Kept: true})
+			k := len(f.Columns)
+			f.Beta, f.LeastDirection = slices.Repeat([]float64{.5}, k), slices.Repeat([]float64{.5}, k)
+			f.Covariance, f.Sampling, f.Metric = nil, nil, nil
+			for i := range k {
+				for j := i; j < k; j++ {
+					one := 0.
+					if i == j {
+						one = 1
+					}
+					f.Covariance, f.Sampling, f.Metric = append(f.Covariance, .04*one), append(f.Sampling, .02*one), append(f.Metric, one)
+				}
+			}
+		})
+		list, err := m.Coefficients()
+		if err != nil || len(list.List) != 6 {
+			t.Fatal(err)
+		}
+		for i, want := range []string{"", c.want, c.want, c.want, c.want, ""} {
+			if got := list.List[i].Reference; got != want {
+				t.Errorf("dropped %v: %s is against %q: want %q", c.dropped, list.List[i].Term, got, want)
+			}
+		}
+		said := "the reference level is " + c.want
+		if c.want == "region=north" {
+			said = ""
+		}
+		for text, want := range map[string]string{"2 age": "", "region=south": said, "region=south - region=north": said,
+			"region=south - region=east": ""} {
+			v, err := m.Contrast(text)
+			if err != nil || v.State == inference.Reported && v.Reason != want {
+				t.Errorf("dropped %v: %s: %v: %q, want %q", c.dropped, text, err, v.Reason, want)
+			}
+		}
 	}
 }
 

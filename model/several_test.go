@@ -76,8 +76,8 @@ func TestCoefficientsOfClasses(t *testing.T) {
 	for i, want := range map[int][2]float64{0: {unit / 5, .2 * unit / 5}, 1: {.25 * unit / 5, math.Sqrt(.06) * unit / 5},
 		2: {-2 * unit, .3 * unit}, 3: {3 * unit, math.Sqrt(.08) * unit}} {
 		if c := list.List[i]; math.Abs(c.Estimate-want[0]) > 1e-9 || math.Abs(c.Error-want[1]) > 1e-9 || c.Intercept ||
-			math.Abs(c.Odds.Estimate-math.Exp(want[0])) > 1e-9 {
-			t.Errorf("%s: %+v: want %v", c.Term, c.Interval, want)
+			math.Abs(c.Odds.Estimate-math.Exp(want[0])) > 1e-9 || c.Reference != []string{"", "region=north or east"}[i/2] {
+			t.Errorf("%s, against %s: %+v: want %v", c.Term, c.Reference, c.Interval, want)
 		}
 	}
 	for i, c := range list.List[4:] {
@@ -101,6 +101,10 @@ func TestCoefficientsOfClasses(t *testing.T) {
 			!strings.HasPrefix(c.Meaning, "the odds of the contrast's classes are multiplied by ") {
 			t.Errorf("%s: %v %+v: want %v", text, err, c, want)
 		}
+	}
+	c, err := m.Contrast("2 car: region=south - bus: region=south")
+	if err != nil || c.Reason != "the reference level is region=north or east" {
+		t.Errorf("%v: %+v", err, c)
 	}
 	for text, words := range map[string]string{"age": `such as "bus: age"`, "walk: age": `such as "bus: age"`,
 		"car: (intercept)": `must be a number's column`, "truck: region=north": `must be a number's column`} {

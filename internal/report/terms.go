@@ -205,6 +205,9 @@ func (f *Fit) withIntervals(c *Coefficients, e explanation) (err error) {
 	for i, k := range c.Intervals.List {
 		t := &c.Terms[i]
 		t.State, t.Reason = string(k.State), k.Reason
+		if k.Reference != "" { // with the levels that count as it
+			t.Reference, t.Per = k.Reference, "against "+k.Reference
+		}
 		switch k.State {
 		case inference.Absent:
 			t.Value = nil

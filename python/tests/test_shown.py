@@ -28,7 +28,7 @@ COEFFICIENTS = {
         term("sex=d", 1.25, 0.5, reference="sex=f"),
         term("tiny", 0.000123, None),
     ],
-    "references": {"sex": "sex=f"},
+    "references": {"sex": "f"},
     "unit": "log-odds of ill",
     "noise": "bounded",
     "meaning": "Words.",
@@ -212,7 +212,7 @@ def oracle_levels(m):
     values = {n: c.value for n, c in m.levels(COEFFICIENTS, "sex", "m", None).items()}
     assert values == {"sex=f": 0.5, "sex=d": 1.75}
     # A level that is called 0 is a level, and no missing one.
-    coded = COEFFICIENTS | {"terms": [term("sex=1", 2.0, 0.1, reference="sex=2"), term("sex=0", 0.5, 0.1, reference="sex=2")]}
+    coded = COEFFICIENTS | {"terms": [term("sex=1", 2.0, 0.1, reference="sex=2"), term("sex=0", 0.5, 0.1, reference="sex=2 or 3")], "references": {"sex": "2"}}
     assert m.pairs(coded, "sex", "0") == {"sex=2": {"sex=2": 1, "sex=0": -1}, "sex=1": {"sex=1": 1, "sex=0": -1}}
 
 
@@ -348,8 +348,8 @@ def test_summary_has_the_numbers_of_the_fit_and_of_all_fits():
 def test_contrasts_take_the_reference_that_is_given():
     """A reference of 0 is a level, and none is the schema's own."""
     model = unfitted()
-    terms = [term("dose=1", 2.0, 0.1, reference="dose=2"), term("dose=0", 0.5, 0.2, reference="dose=2")]
-    model.coefficients_ = COEFFICIENTS | {"terms": terms, "references": {"dose": "dose=2"}}
+    terms = [term("dose=1", 2.0, 0.1, reference="dose=2 or 3"), term("dose=0", 0.5, 0.2, reference="dose=2 or 3")]
+    model.coefficients_ = COEFFICIENTS | {"terms": terms, "references": {"dose": "2"}}
     model.effects_ = None
     for reference, want in {0: {"dose=2": -0.5, "dose=1": 1.5}, 1: {"dose=2": -2.0, "dose=0": -1.5}, None: {"dose=1": 2.0, "dose=0": 0.5}}.items():
         assert {n: c.value for n, c in model.contrasts("dose", reference=reference).items()} == want

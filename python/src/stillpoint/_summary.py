@@ -74,7 +74,7 @@ def contrast(coefficients: Mapping[str, Any], weights: Mapping[str, float], of: 
     if of is not None and not classes:
         raise ValueError("class_: must not be given: the model has one coefficient for each term")
     places = {t["term"]: i for i, t in enumerate(terms) if not classes or t["class"] == of}
-    references = {t["reference"] for t in terms if t.get("reference")}
+    references = {_base(coefficients, t) for t in terms if t.get("reference")}
     used: list[tuple[int, float]] = []
     for name, weight in weights.items():
         if name in places:
@@ -97,12 +97,18 @@ def contrast(coefficients: Mapping[str, Any], weights: Mapping[str, float], of: 
     return Contrast(value, sum(bounds) if known else None, coefficients["noise"], meaning)
 
 
+def _base(coefficients: Mapping[str, Any], t: Mapping[str, Any]) -> str:
+    """The reference level alone: a term's reference also names the dropped levels that count as it."""
+    level = coefficients.get("references", {}).get(t["column"])
+    return t["reference"] if level is None else f"{t['column']}={level}"
+
+
 def pairs(coefficients: Mapping[str, Any], column: str, reference: str) -> dict[str, dict[str, float]]:
     """The weights of the difference of every level of a category from one of them, by the level's term."""
     own = [t for t in coefficients["terms"] if t["column"] == column and t.get("reference")]
     if not own:
         raise ValueError(f"column {column!r}: must be one of categories with levels: {sorted(coefficients['references'])}")
-    base = own[0]["reference"]
+    base = _base(coefficients, own[0])
     names = [base, *dict.fromkeys(t["term"] for t in own)]
     against = f"{column}={reference}" if reference else base
     if against not in names:
