@@ -303,7 +303,7 @@ func meansText(a *means.Answers, predicted []profilePrediction) string {
 		return fmt.Sprintf("%.4g to %.4g", *low, *high)
 	}
 	reasons := map[string]bool{}
-	fmt.Fprintf(&b, "Mean prediction (%s) over %d rows of the population: %.4g\n", safetext.Text(a.Of), a.Rows, a.Mean.Estimate)
+	fmt.Fprintf(&b, "Mean prediction (%s) over %d rows of the population: %.4g\n", safetext.Text(a.Of), a.Rows, *a.Mean.Estimate)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	head := "interval"
 	if a.Level > 0 {
@@ -329,7 +329,11 @@ func meansText(a *means.Answers, predicted []profilePrediction) string {
 		if r.Reason != "" {
 			reasons[r.Reason] = true
 		}
-		fmt.Fprintf(w, "%s\t%s\t%.4g\t%s\n", safetext.Text(name), safetext.Text(of), r.Estimate, interval(r.Low, r.High))
+		estimate := "-"
+		if r.Estimate != nil {
+			estimate = fmt.Sprintf("%.4g", *r.Estimate)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", safetext.Text(name), safetext.Text(of), estimate, interval(r.Low, r.High))
 	}
 	_ = w.Flush() // writing to a strings.Builder never fails
 	if a.Short {

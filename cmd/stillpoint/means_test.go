@@ -22,11 +22,14 @@ func TestMeansInWords(t *testing.T) {
 	x := func(v float64) *float64 { return &v }
 	got := meansText(&means.Answers{
 		Of: "the probability of ill = yes", Rows: 37, Level: .9, Short: true,
-		Mean: means.Answer{Estimate: .24688, Low: x(.21), High: x(.28125)},
+		Mean: means.Answer{Estimate: x(.24688), Low: x(.21), High: x(.28125)},
 		List: []means.Answer{
-			{Column: "sex", Level: "f", Estimate: .125, Low: x(.11), High: x(.13)},
-			{Column: "sex", Level: "m", Against: "f", Estimate: -.0625, Reason: "withheld"},
-			{Column: "age", Estimate: .5, Low: x(.375), High: x(.625)},
+			{Column: "sex", Level: "f", Estimate: x(.125), Low: x(.11), High: x(.13)},
+			{Column: "sex", Level: "m", Against: "f", Estimate: x(-.0625), Reason: "withheld"},
+			{Column: "sex", Level: "x", Reason: "not in the formula"},
+			{Column: "sex", Level: "x", Against: "f", Reason: "not in the formula"},
+			{Column: "age", Estimate: x(.5), Low: x(.375), High: x(.625)},
+			{Column: "x2", Reason: "not in the formula"},
 		},
 	}, []profilePrediction{{Profile: "age=40", Prediction: .3125, Low: x(.25), High: x(.4375)}})
 	const want = `Mean prediction (the probability of ill = yes) over 37 rows of the population: 0.2469
@@ -38,8 +41,12 @@ column of it estimate 90% interval
 all mean 0.2469 0.21 to 0.2812
 sex mean for f 0.125 0.11 to 0.13
 sex m less f -0.0625 -
+sex mean for x - -
+sex x less f - -
 age effect of one unit more 0.5 0.375 to 0.625
+x2 effect of one unit more - -
 The intervals are of the SHORT formula of the fit: levels that it lacks count as the reference level.
+no interval: not in the formula
 no interval: withheld
 `
 	if words := spaceText.ReplaceAllString(got, " "); words != want {
@@ -101,7 +108,7 @@ func TestProfilesArePredictions(t *testing.T) {
 		}
 		want, err := strconv.ParseFloat(table[1][0], 64)
 		if err != nil || len(got.Profiles) != 1 || math.Abs(got.Profiles[0].Prediction-want) > 1e-6 ||
-			math.Abs(got.Mean.Estimate-want) > 1e-6 {
+			math.Abs(*got.Mean.Estimate-want) > 1e-6 {
 			t.Errorf("%s: %v: %+v: must be %v", c.loss, err, got, want)
 		}
 	}

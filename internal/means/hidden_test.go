@@ -4,8 +4,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/model"
 )
 
 // TestHiddenFeatures tests which features of two curves of five knots have no interval: missing numbers without a column,
@@ -48,5 +51,54 @@ func TestHiddenFeatures(t *testing.T) {
 		if got := hidden(s, f); !slices.Equal(got, of.want) {
 			t.Errorf("without %s: %v: must be %v", name, got, of.want)
 		}
+	}
+}
+
+// TestHiddenCurvesHaveNoEffect: the number of a curve whose formula lacks one knot has no effect and no interval, even if the
+// weight of another knot is not 0. The number of a whole curve has an effect.
+func TestHiddenCurvesHaveNoEffect(t *testing.T) {
+	number := func(name string) dataset.Column {
+		return dataset.Column{Name: name, Kind: dataset.Number, Low: 0, High: 1, Curve: 5}
+	}
+	s, err := dataset.New(dataset.Definition{Columns: []dataset.Column{number("a"), number("c")},
+		Target: dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"no", "yes"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := s.Hats()[1]
+	f := &inference.Fit{Level: .9, Method: inference.Wald, Records: 1000, Reach: 2, LeastCurvature: 5, Dropped: []int{c.First}}
+	w := make([]float64, s.Dim())
+	for j := range s.Dim() {
+		if j != c.First && !slices.ContainsFunc(s.Hats(), func(h dataset.Hats) bool { return h.Reference() == j }) {
+			f.Columns = append(f.Columns, inference.Column{Feature: j, Kept: j == s.Dim()-1})
+			w[j] = float64(j+1) / 8
+			f.Beta = append(f.Beta, w[j])
+		}
+	}
+	for i := range f.Beta {
+		for j := i; j < len(f.Beta); j++ {
+			one := map[bool]float64{true: 1}[i == j]
+			f.Metric, f.Sampling, f.Covariance = append(f.Metric, one), append(f.Sampling, one/100), append(f.Covariance, one/64)
+		}
+	}
+	text, err := f.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.New(model.Params{Software: "a test", Complete: true, Loss: loss.Logistic(), Regularizer: loss.None(), Schema: s,
+		Weights: w, Inference: text, Privacy: model.Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6,
+			Relation: account.ReplaceOne}, Neighbour: "a table with one row replaced by any other", Certificate: "certificate.json"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Of(t.Context(), m, Population{Header: []string{"a", "c"}, Rows: [][]string{{".8", ".9"}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := got.List[1]; c.Estimate != nil || c.Low != nil || c.Reason != "not in the formula" {
+		t.Errorf("%+v: a hidden curve must have no effect", c)
+	}
+	if a := got.List[0]; a.Estimate == nil || !(*a.Estimate > 0) || a.Reason != "noise hides a part of a curve" {
+		t.Errorf("%+v: a whole curve must have an effect", a)
 	}
 }

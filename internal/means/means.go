@@ -27,9 +27,10 @@ type Answer struct {
 	Column string `json:"column"`
 	// Level is the value of a category, and Against the value whose mean was subtracted; empty for a mean. Both are
 	// empty for a number, whose effect is of one unit more.
-	Level    string  `json:"level,omitempty"`
-	Against  string  `json:"against,omitempty"`
-	Estimate float64 `json:"estimate"`
+	Level   string `json:"level,omitempty"`
+	Against string `json:"against,omitempty"`
+	// Estimate is nil if the fit's formula lacks the level or the number, and Reason says so.
+	Estimate *float64 `json:"estimate"`
 	// Low and High are the ends of the interval. They are nil without one, and Reason says why.
 	Low    *float64 `json:"low,omitempty"`
 	High   *float64 `json:"high,omitempty"`
@@ -348,20 +349,20 @@ func (a *asker) slope(ctx context.Context, c dataset.Column) ([]Answer, error) {
 }
 
 // answer completes an answer by its estimate and, if the model has intervals, its interval. link is true for a mean,
-// whose interval is made on the scale of the score. feature names the feature that the answer is about, or is empty:
-// nothing is known of a feature that the fit's formula lacks.
+// whose interval is made on the scale of the score. feature names the feature or the number that the answer is about, or
+// is empty: nothing is known of a feature that the fit's formula lacks, and such an answer has no estimate.
 func (a *asker) answer(out Answer, m mean, link bool, feature string) Answer {
-	out.Estimate = m.value
+	if a.lacks(feature) {
+		out.Reason = string(inference.Absent)
+		return out
+	}
+	out.Estimate = &m.value
 	if a.fit == nil {
 		out.Reason = "the fit has no intervals (inference: {level: 0.95} asks for them)"
 		return out
 	}
 	if slices.ContainsFunc(a.hidden, func(j int) bool { return m.gradient[j] != 0 }) {
 		out.Reason = "noise hides a part of a curve"
-		return out
-	}
-	if at := slices.Index(a.m.Schema().Features(), feature); slices.Contains(a.fit.Dropped, at) {
-		out.Reason = string(inference.Absent)
 		return out
 	}
 	gradient := slices.Clone(m.gradient)
@@ -391,4 +392,13 @@ func (a *asker) answer(out Answer, m mean, link bool, feature string) Answer {
 	}
 	out.Low, out.High = &low, &high
 	return out
+}
+
+// lacks reports whether the fit's formula lacks the named feature, or a knot of the curve of the named number.
+func (a *asker) lacks(feature string) bool {
+	schema := a.m.Schema()
+	return a.fit != nil && (slices.Contains(a.fit.Dropped, slices.Index(schema.Features(), feature)) ||
+		slices.ContainsFunc(schema.Hats(), func(h dataset.Hats) bool {
+			return h.Curve() && h.Axes[0].Column == feature && slices.Contains(a.hidden, h.First)
+		}))
 }

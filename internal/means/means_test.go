@@ -1,6 +1,7 @@
 package means_test
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -199,14 +200,14 @@ func TestMeansByHand(t *testing.T) {
 		}
 		compare := func(a means.Answer, of func(b []float64) float64, mean, none bool) {
 			value, half := of(beta), quantile*deviation(of, c.doubt)
-			if math.Abs(a.Estimate-value) > 1e-5*(1+math.Abs(value)) {
-				t.Errorf("%s: %+v: estimate must be %v", c.name, a, value)
-			}
 			if none {
-				if a.Low != nil || a.Reason != "not in the formula" {
-					t.Errorf("%s: %+v: must have no interval", c.name, a)
+				if a.Estimate != nil || a.Low != nil || a.Reason != "not in the formula" {
+					t.Errorf("%s: %+v: must have no estimate and no interval", c.name, a)
 				}
 				return
+			}
+			if a.Estimate == nil || math.Abs(*a.Estimate-value) > 1e-5*(1+math.Abs(value)) {
+				t.Errorf("%s: %+v: estimate must be %v", c.name, a, value)
 			}
 			low, high := value-half, value+half
 			if mean && c.scale == "logit" {
@@ -251,8 +252,8 @@ func TestShortFormula(t *testing.T) {
 		t.Errorf("answers about %q at level %v: must be %q", columns, got.Level, want)
 	}
 	want := 1 / (1 + math.Exp(-.25/math.Sqrt(3))) // an unknown age is the midpoint, as 5 is
-	if math.Abs(got.Mean.Estimate-want) > 1e-6 {
-		t.Errorf("mean %v: must be %v", got.Mean.Estimate, want)
+	if math.Abs(*got.Mean.Estimate-want) > 1e-6 {
+		t.Errorf("mean %v: must be %v", *got.Mean.Estimate, want)
 	}
 }
 
@@ -281,8 +282,8 @@ func TestEffectsAtTheBounds(t *testing.T) {
 			p := byHand(func(z float64) float64 { return 1 / (1 + math.Exp(-z)) }, beta, []float64{age}, []string{"south"})
 			want += p * (1 - p) * beta[0] / 5 / math.Sqrt(3) / float64(len(c.at))
 		}
-		if math.Abs(got.List[0].Estimate/want-1) > 1e-4 {
-			t.Errorf("ages %v: effect %v: must be %v", c.ages, got.List[0].Estimate, want)
+		if math.Abs(*got.List[0].Estimate/want-1) > 1e-4 {
+			t.Errorf("ages %v: effect %v: must be %v", c.ages, *got.List[0].Estimate, want)
 		}
 	}
 }
@@ -305,14 +306,14 @@ func TestClampedMeans(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := 50 + 50*intercept/math.Sqrt(3)
-		if half := quantile * 50 * math.Sqrt(.03/3); math.Abs(free.Mean.Estimate-want) > 1e-4 || math.Abs(*free.Mean.High-want-half) > 1e-4 {
+		if half := quantile * 50 * math.Sqrt(.03/3); math.Abs(*free.Mean.Estimate-want) > 1e-4 || math.Abs(*free.Mean.High-want-half) > 1e-4 {
 			t.Errorf("not clamped: %+v: must be %v and half as wide as %v", free.Mean, want, half)
 		}
 		at, err := means.Of(t.Context(), clamped, people, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want = min(max(want, 0), 100); at.Mean.Estimate != want || at.Mean.Low != nil && *at.Mean.Low != *at.Mean.High {
+		if want = min(max(want, 0), 100); *at.Mean.Estimate != want || at.Mean.Low != nil && *at.Mean.Low != *at.Mean.High {
 			t.Errorf("clamped: %+v: must be %v alone", at.Mean, want)
 		}
 	}
@@ -330,6 +331,20 @@ func TestDroppedNumbersShorten(t *testing.T) {
 		got, err := means.Of(t.Context(), m, means.Population{Header: []string{"age", "region"}, Rows: [][]string{{age, "north"}}}, []string{"region"})
 		if err != nil || got.Short != short || got.Mean.Low == nil {
 			t.Errorf("age %s: %+v, %v: short must be %v", age, got, err, short)
+		}
+	}
+	people := means.Population{Header: []string{"age", "region"}, Rows: [][]string{{"2", "north"}}}
+	got, err := means.Of(t.Context(), m, people, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range map[int]string{ // the number age, the level west, and west less north
+		0: `{"column":"age","estimate":null,"reason":"not in the formula"}`,
+		4: `{"column":"region","level":"west","estimate":null,"reason":"not in the formula"}`,
+		7: `{"column":"region","level":"west","against":"north","estimate":null,"reason":"not in the formula"}`,
+	} {
+		if text, err := json.Marshal(got.List[i]); err != nil || string(text) != want {
+			t.Errorf("%s, %v: must be %s", text, err, want)
 		}
 	}
 }

@@ -128,7 +128,7 @@ func TestOrderedByHand(t *testing.T) {
 	mean := func(a means.Answer, of func(b []float64) float64) {
 		t.Helper()
 		logit := func(b []float64) float64 { p := of(b) / 3; return math.Log(p / (1 - p)) }
-		near("a mean", a.Estimate, of(b))
+		near("a mean", *a.Estimate, of(b))
 		near("its lower end", *a.Low, 3*logistic(logit(b)-half(logit)))
 		near("its upper end", *a.High, 3*logistic(logit(b)+half(logit)))
 	}
@@ -136,7 +136,7 @@ func TestOrderedByHand(t *testing.T) {
 	mean(got.List[0], expected("north", "north"))
 	mean(got.List[1], expected("south", "south"))
 	difference := func(b []float64) float64 { return expected("south", "south")(b) - expected("north", "north")(b) }
-	near("a difference", got.List[2].Estimate, difference(b))
+	near("a difference", *got.List[2].Estimate, difference(b))
 	near("its lower end", *got.List[2].Low, difference(b)-half(difference))
 
 	c, err := m.Coefficients()

@@ -189,3 +189,37 @@ func TestCurvedIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// TestKnotsForIntervals compares the number of knots of curves with that of a fit with intervals: .135 sqrt(size)/columns,
+// between 3 and 11, by classes less one. A size by hand is (knots/.42)^3.
+func TestKnotsForIntervals(t *testing.T) {
+	columns := []dataset.Column{{Name: "a", Kind: dataset.Number, Low: 0, High: 1, Curve: dataset.CurveAuto},
+		{Name: "b", Kind: dataset.Number, Low: 0, High: 1, Curve: dataset.CurveAuto}, {Name: "c", Kind: dataset.Category,
+			Categories: []string{"p", "q"}}}
+	two := dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"no", "yes"}}
+	five := dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"1", "2", "3", "4", "5"}}
+	for _, c := range []struct {
+		target     dataset.Target
+		pairs      []dataset.Interaction
+		size       float64
+		plain, few int
+	}{
+		{two, nil, 250, 3, 3}, {two, nil, 4_500, 7, 3}, {two, nil, 25_800, 25, 7}, {two, nil, 45_000, 30, 10}, {two, nil, 1e6, 64, 11},
+		{five, nil, 45_000, 30, 5}, {two, []dataset.Interaction{{"a", "c"}}, 4_500, 7, 5}, {two, nil, 100, 0, 0},
+	} {
+		s, err := dataset.New(dataset.Definition{Columns: columns, Target: c.target, Interactions: c.pairs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []int{c.plain, c.few} {
+			config := &Config{Schema: s}
+			if want == c.few {
+				config.Inference = new(Inference)
+			}
+			got, choices, err := config.knots(c.size)
+			if err != nil || knots(got)["a"] != want || len(got.Interactions()) != len(c.pairs) || len(choices.Without) > 0 {
+				t.Errorf("size %v: %v, %v, %v: must be %d", c.size, knots(got), choices, err, want)
+			}
+		}
+	}
+}

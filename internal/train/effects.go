@@ -162,6 +162,9 @@ const leastClasses = 6000
 // moment of the first stage, if there is such a size: finer curves would cost the metric of the second stage.
 func (c *Config) knots(size float64) (*dataset.Schema, dataset.Resolved, error) {
 	schema, choices, err := c.Schema.Resolve(size)
+	if c.Inference != nil && len(choices.Curves) > 0 {
+		schema, choices, err = c.Schema.Resolve(c.inferable(size))
+	}
 	if err != nil || c.Model.Features == "" || schema.Dim() <= runrecord.MostMoment {
 		return schema, choices, err
 	}
@@ -171,6 +174,19 @@ func (c *Config) knots(size float64) (*dataset.Schema, dataset.Resolved, error) 
 		}
 	}
 	return schema, choices, nil
+}
+
+// inferable returns the size, at most the given one, whose curves have few enough knots for confidence intervals: about
+// .135 sqrt(size)/columns, between 3 and 11. With more knots, noise hides the rows near one of them, and then the whole curve
+// has no interval (docs/explanation/decisions/0092). Interactions with numbers are kept, which need a size of 1500.
+func (c *Config) inferable(size float64) float64 {
+	least := 300.
+	if len(c.Schema.Interactions()) > 0 {
+		least = 1500
+	}
+	each := size / float64(max(1, len(c.Schema.Target().Classes)-1))
+	knots := .135 * math.Sqrt(each) / float64(len(c.Schema.Columns()))
+	return min(size, max(least, math.Pow(knots/.42, 3)), 19_999)
 }
 
 // leastKnots is the least size to which knots reduces a size. Below it curves lose their knots and interactions.

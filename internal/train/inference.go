@@ -393,9 +393,13 @@ func inferenceWarnings(s *dataset.Schema, f *inference.Fit) (list []Warning) {
 		}
 	}
 	if len(dropped) > 0 {
-		list = append(list, warn(WarnFormula, "intervals are for a SHORTER formula than was asked for: %d columns that "+
-			"the noise hides are left out, or are levels that count as the reference level (first %.80q); the intervals do "+
-			"not cover the coefficients of the longer formula", len(dropped), s.Features()[dropped[0]])...)
+		hides, first := "columns that the noise hides are left out, or are levels that count", "first "
+		if len(dropped) == 1 {
+			hides, first = "column that the noise hides is left out, or is a level that counts", ""
+		}
+		list = append(list, warn(WarnFormula, "intervals are for a SHORTER formula than was asked for: %d %s as the reference "+
+			"level (%s%.80q); the intervals do not cover the coefficients of the longer formula", len(dropped), hides, first,
+			s.Features()[dropped[0]])...)
 	}
 	return list
 }

@@ -264,7 +264,7 @@ func TestExpectedOfTheDeclaredShare(t *testing.T) {
 }
 
 // TestInferenceWarningsToTheLetter tests the warning about a shorter formula: its number counts the features that were
-// left out and are no level of cells that are not listed.
+// left out and are no level of cells that are not listed. One feature is told of in the singular.
 func TestInferenceWarningsToTheLetter(t *testing.T) {
 	s := config(t, 10).Schema // age, its indicator or none, sex=f, sex=m, sex=other, intercept
 	other := -1
@@ -276,6 +276,12 @@ func TestInferenceWarningsToTheLetter(t *testing.T) {
 	list := inferenceWarnings(s, &inference.Fit{Method: inference.Wald, Dropped: []int{2, 0, other}})
 	if len(list) != 1 || !strings.Contains(list[0].Text, ": 2 columns that the noise hides") ||
 		!strings.Contains(list[0].Text, "(first \""+s.Features()[2]+"\")") {
+		t.Errorf("%v", list)
+	}
+	const one = "intervals are for a SHORTER formula than was asked for: 1 column that the noise hides is left out, or is a level " +
+		`that counts as the reference level ("sex=m"); the intervals do not cover the coefficients of the longer formula`
+	if list = inferenceWarnings(s, &inference.Fit{Method: inference.Wald, Dropped: []int{2, other}}); len(list) != 1 ||
+		list[0].Text != one {
 		t.Errorf("%v", list)
 	}
 }
