@@ -73,6 +73,35 @@ func withIntervals(t *testing.T, variance, sampling, factor float64) folder {
 	return f
 }
 
+// TestMergedReferenceIsShown tests that the coefficients of a fit that dropped a level name it beside the reference level:
+// in the terms for programs, in the table of text and on the page.
+func TestMergedReferenceIsShown(t *testing.T) {
+	f := withIntervals(t, .04, .01, 1)
+	weights := []float64{.9, 0, -.4, 0, 0, .2}
+	f.weights = func(j int) float64 { return weights[j] }
+	i := f.intervals
+	i.Columns, i.Beta, i.Dropped = append(i.Columns[:2:2], i.Columns[3]), []float64{.9, -.4, .2}, []int{1, 4, 3}
+	i.Covariance, i.Sampling = []float64{.04, 0, 0, .04, 0, .04}, []float64{.01, 0, 0, .01, 0, .01}
+	i.Metric = []float64{1, 0, 0, 1, 0, 1}
+	fit := read(t, f)
+	list, err := fit.Coefficients()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range list.Terms {
+		if c.Column == "p3" && (c.Reference != "p3=pa or pb" || c.Per != "against p3=pa or pb") {
+			t.Errorf("%s: %q, %q", c.Term, c.Reference, c.Per)
+		}
+	}
+	if text := CoefficientText(list.Intervals); !strings.Contains(text, "\np3=other     p3=pa or pb  ") {
+		t.Error(text)
+	}
+	s, ok := fit.intervals()
+	if !ok || rowOf(t, partOf(t, s, func(Table) bool { return true }), "p3=other")[1] != "p3=pa or pb" {
+		t.Errorf("%+v", s)
+	}
+}
+
 // TestForestIsScaled tests the forest plot: point and both ends are multiplied by the range of a number, and only
 // coefficients with an interval are drawn.
 func TestForestIsScaled(t *testing.T) {

@@ -212,8 +212,11 @@ def oracle_levels(m):
     values = {n: c.value for n, c in m.levels(COEFFICIENTS, "sex", "m", None).items()}
     assert values == {"sex=f": 0.5, "sex=d": 1.75}
     # A level that is called 0 is a level, and no missing one.
-    coded = COEFFICIENTS | {"terms": [term("sex=1", 2.0, 0.1, reference="sex=2"), term("sex=0", 0.5, 0.1, reference="sex=2 or 3")], "references": {"sex": "2"}}
+    # A reference also names the dropped levels that count as it, and is called by its own name.
+    two = [term("sex=1", 2.0, 0.1, reference="sex=2 or 3"), term("sex=0", 0.5, 0.1, reference="sex=2 or 3")]
+    coded = COEFFICIENTS | {"terms": two, "references": {"sex": "2"}}
     assert m.pairs(coded, "sex", "0") == {"sex=2": {"sex=2": 1, "sex=0": -1}, "sex=1": {"sex=1": 1, "sex=0": -1}}
+    assert m.contrast(coded, {"sex=1": 1, "sex=2": -1}, None).value == 2.0
 
 
 def oracle_tidy(m):
