@@ -66,6 +66,7 @@ func TestMarksAreRaisedAhead(t *testing.T) {
 				t.Errorf("%s: waited %v", name, waited)
 			}
 			time.Sleep(time.Minute)
+			synctest.Wait()
 			switch {
 			case (len(s.leases) > 0) != (c.raised > 0):
 				t.Errorf("%s: marks %v", name, s.leases)

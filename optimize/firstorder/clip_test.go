@@ -174,7 +174,7 @@ func TestWhoseClipIsSeen(t *testing.T) {
 		"not explained":           {func(p *optimize.Problem) { p.Explained = false }, false},
 		"several margins":         {func(p *optimize.Problem) { p.Shape.Margins = 2 }, false},
 		"several records":         {func(p *optimize.Problem) { p.RankOne = false }, false},
-		"a slope that jumps":      {func(p *optimize.Problem) { p.Kinked = loss.Hinge().(loss.Kinked) }, false},
+		"a slope that jumps":      {func(p *optimize.Problem) { p.Kinked = loss.Hinge() }, false},
 		"a curvature of any size": {func(p *optimize.Problem) { p.Constants.Curvature.Hi = math.Inf(1) }, false},
 		"too many features":       {func(p *optimize.Problem) { p.Shape.Features = query.MaxPairs + 1; sized(p, 2000) }, false},
 		"counts from a base rate": {func(p *optimize.Problem) {
