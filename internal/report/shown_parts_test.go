@@ -233,7 +233,7 @@ func TestHeatByTheLargestCell(t *testing.T) {
 // that was released, and otherwise only for the Huber loss that it is left out.
 func TestClipIsStatedToTheLetter(t *testing.T) {
 	const ofCounts = " They leave out the bias of clipped gradients, which no release of this fit tells. Where an outcome of 10% " +
-		"meets a level of 10%, coefficients of the level were 2 to 9 deviations off, some with the other sign. A larger " +
+		"meets a level of 10%, coefficients of the level were 6 to 32 deviations off, most with the other sign. A larger " +
 		"clip_scale has less of this bias and more noise. A fit with confidence intervals (inference) has none of it."
 	for _, c := range []struct {
 		loss        string
