@@ -177,15 +177,16 @@ func (c *Config) knots(size float64) (*dataset.Schema, dataset.Resolved, error) 
 }
 
 // inferable returns the size, at most the given one, whose curves have few enough knots for confidence intervals: about
-// .135 sqrt(size)/columns, between 3 and 11. With more knots, noise hides the rows near one of them, and then the whole curve
-// has no interval (docs/explanation/decisions/0092). Interactions with numbers are kept, which need a size of 1500.
+// .135 sqrt(size)/max(3, columns), between 3 and 11. With more knots, noise hides the rows near one of them, and then the
+// whole curve has no interval (lab/coverage/results.md). The knots of a size are .42 times its cube root, below 20,000
+// (dataset.Schema.Resolve). Interactions with numbers need a size of 1500, which is kept for them.
 func (c *Config) inferable(size float64) float64 {
 	least := 300.
 	if len(c.Schema.Interactions()) > 0 {
 		least = 1500
 	}
 	each := size / float64(max(1, len(c.Schema.Target().Classes)-1))
-	knots := .135 * math.Sqrt(each) / float64(len(c.Schema.Columns()))
+	knots := .135 * math.Sqrt(each) / float64(max(3, len(c.Schema.Columns())))
 	return min(size, max(least, math.Pow(knots/.42, 3)), 19_999)
 }
 
