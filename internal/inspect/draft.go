@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"maps"
 	"math"
@@ -216,36 +217,20 @@ const (
 	openCategory = "{category: [" + placeholder + "]}"
 )
 
-// guesses lists words of columns' names by the kind of column that they suggest. The first kind that has one of a
+// guesses lists words of columns' names by the kind of column that they suggest, a kind on a line: columns that are ignored,
+// dates, categories and numbers. The first kind that has one of a
 // name's words counts. A guess depends on the name alone: the cells of the table are never read for it.
-var guesses = []struct {
-	kind  dataset.ColumnKind
-	words []string
-}{
-	{dataset.Ignore, []string{"id", "uid", "uuid", "guid", "mrn", "ssn", "nino", "nhs", "name", "surname", "firstname",
-		"lastname", "forename", "email", "mail", "phone", "telephone", "fax", "address", "street", "url", "note", "notes",
-		"comment", "comments", "remarks", "key", "index", "rownames", "barcode", "passport", "iban"}},
-	{dataset.Date, []string{"date", "dates", "day", "dob", "born", "birthdate", "birthday", "datum", "timestamp", "admitted",
-		"discharged", "dod", "onset"}},
-	{dataset.Category, []string{"sex", "gender", "race", "ethnicity", "ethnic", "region", "state", "country", "province",
-		"county", "district", "ward", "type", "kind", "class", "status", "category", "group", "stage", "grade", "marital",
-		"relationship", "education", "occupation", "job", "industry", "sector", "religion", "language", "nationality",
-		"citizenship", "department", "specialty", "site", "hospital", "payer", "insurance", "plan", "smoker", "smoking",
-		"diabetic", "flag", "is", "has", "method", "color", "colour", "brand", "season", "weekday", "month", "arm",
-		"treatment", "outcome", "diagnosis", "icd", "icd9", "icd10", "zip", "postcode"}},
-	{dataset.Number, []string{"age", "year", "years", "months", "days", "hours", "minutes", "count", "number", "num", "n",
-		"amount", "total", "sum", "price", "cost", "costs", "income", "salary", "wage", "charge", "charges", "premium",
-		"weight", "height", "length", "width", "size", "bmi", "score", "rate", "ratio", "percent", "pct", "share",
-		"temperature", "temp", "pressure", "systolic", "diastolic", "pulse", "glucose", "cholesterol", "hba1c", "dose", "time",
-		"duration", "distance", "area", "volume", "level", "latitude", "longitude", "lat", "lon", "visits", "children"}},
-}
+//
+//go:embed guesses.txt
+var guesses string
 
 // guess returns the kind of column that a name suggests. known is false if the name suggests none.
 func guess(name string) (kind dataset.ColumnKind, known bool) {
+	kinds := []dataset.ColumnKind{dataset.Ignore, dataset.Date, dataset.Category, dataset.Number}
 	words := wordsOf(name)
-	for _, g := range guesses {
-		if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(g.words, w) }) {
-			return g.kind, true
+	for i, line := range strings.Split(strings.TrimSpace(guesses), "\n") {
+		if slices.ContainsFunc(strings.Fields(line), func(w string) bool { return slices.Contains(words, w) }) {
+			return kinds[i], true
 		}
 	}
 	return dataset.Number, false
@@ -325,40 +310,10 @@ const placeholder = "???"
 // missingLine returns the list of cells that mean missing, as a line of a schema.
 func missingLine(markers []string) string { return "missing: " + yamltext.Texts(markers) }
 
-const draftTop = `# What is publicly known about each column. Replace every ??? by hand.
-#
-# Bounds and lists must come from public knowledge: a codebook, the form that
-# was filled in, the range of the instrument, common sense. Never take them from
-# the table itself: a minimum, a maximum or a list of the values that occur is a
-# fact about the people in it, published without being accounted for. When in
-# doubt choose round and wide; a cell beyond a bound counts as the bound.
-#
-# Kinds are guessed from names alone, never from cells: change a kind that is not
-# meant. A column is one of
-#   age:    {number: [0, 120]}                         lower and upper bound
-#   income: {number: [0, 1000000], transform: log1p}   a skewed amount
-#   height: {number: [120, 220], missing: indicator}   a missing one is a feature of its own
-#   born:   {date: [1900-01-01, 2024-12-31]}           layout: "%d.%m.%Y" if not as here
-#   sex:    {category: [female, male]}                 any other value is "other"
-#   month:  {category: 1..12}                          or {file: months.txt}, one a line
-#   name:   ignore                                     not used
-#   split:  {public: [train, test]}                    known of every row to everybody, such as
-#                                                      a division drawn beforehand; not a feature
-schema:
-  columns:
-`
-
-const draftEnd = `  # What to predict. Delete its line under columns. Either classes, of two the
-  # negative one first, or for a quantity its public bounds: number: [low, high].
-  target: {column: ???, classes: [???, ???]}
-  # Use only rows with this cell. The column must be listed above as public: who
-  # passes, and how many do, is then no secret. Never filter on a fact about people.
-  # where: split=train
-  # Cells that mean missing. Default: only the empty cell.
-  # missing: ["", NA, "?"]
-  # What rows are divided by, in place of the largest norm they could have, which is the
-  # root of one more than the columns that are features. Numbers count from -1 to 1
-  # between their bounds, a category 1. Longer rows are cut. Helps wide tables whose
-  # rows are publicly known to be short.
-  # norm: 10
-`
+// draftTop and draftEnd are the texts before and after the lines of the columns in a drafted schema.
+var (
+	//go:embed draft_top.txt
+	draftTop string
+	//go:embed draft_end.txt
+	draftEnd string
+)
