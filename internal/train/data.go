@@ -11,6 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
@@ -146,11 +147,7 @@ func (c *Config) DataPath() string {
 	if c.held() {
 		return c.TableName()
 	}
-	paths := make([]string, len(c.Data))
-	for i, name := range c.Data {
-		paths[i] = c.resolve(name)
-	}
-	return strings.Join(paths, ", ")
+	return strings.Join(vector.Map(c.Data, c.resolve), ", ")
 }
 
 // TableName returns the name of the table for messages. It is the public name; without one, the names in the

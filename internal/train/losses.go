@@ -10,6 +10,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -167,10 +168,7 @@ func (n *LossName) UnmarshalYAML(unmarshal func(any) error) error {
 // name returns the network in the notation of package loss. It does not check the network; loss.Parse reports
 // missing or invalid parts later.
 func (w network) name() LossName {
-	hidden := make([]string, len(w.Hidden))
-	for i, m := range w.Hidden {
-		hidden[i] = strconv.Itoa(m)
-	}
+	hidden := vector.Map(w.Hidden, strconv.Itoa)
 	name := fmt.Sprintf("network(%s,%s,%s", strings.Join(hidden, "-"), cmp.Or(w.Activation, "tanh"), w.Output)
 	if w.Clip != 0 {
 		name += fmt.Sprintf(",clip=%v", w.Clip)
