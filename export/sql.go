@@ -10,6 +10,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -62,9 +63,7 @@ func SQL(m *model.Model, q Query) (string, error) {
 	if err := s.check(q.Keep); err != nil {
 		return "", err
 	}
-	for _, name := range q.Keep {
-		s.keep = append(s.keep, d.identifier(name))
-	}
+	s.keep = vector.Map(q.Keep, d.identifier)
 	for slices.ContainsFunc(q.Keep, func(k string) bool { return strings.HasPrefix(strings.ToLower(k), s.prefix) }) {
 		s.prefix += "_"
 	}
@@ -103,11 +102,7 @@ func (s *query) check(keep []string) error {
 				"only dates of ISO 8601 can be scored in a query: score by predict, or export to ONNX", c.Name, c.Layout)
 		}
 	}
-	names := slices.Clone(keep)
-	for _, c := range s.columns {
-		names = append(names, c.Name)
-	}
-	names = append(names, s.target.Classes...)
+	names := slices.Concat(keep, vector.Map(s.columns, func(c column) string { return c.Name }), s.target.Classes)
 	for _, name := range names {
 		if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }) {
 			return fmt.Errorf("export: name %q: must hold visible characters only, to be written in a query", name)
@@ -129,11 +124,7 @@ func (s *query) results() []string {
 	case model.Risk:
 		return []string{"risk"}
 	case model.Probabilities:
-		var names []string
-		for _, c := range s.target.Classes {
-			names = append(names, "probability="+c)
-		}
-		return append(names, "class")
+		return append(vector.Map(s.target.Classes, func(c string) string { return "probability=" + c }), "class")
 	case model.Probability:
 		return []string{"probability", "class"}
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
+	"text/tabwriter"
 
 	"github.com/stillpoint-dp/stillpoint/internal/report"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
@@ -51,4 +53,104 @@ func (r *reportCommand) Run(ctx context.Context, c *console) error {
 	}
 	_, err = fmt.Fprintf(c.out, "report  %s\n", safetext.Text(out))
 	return err
+}
+
+type coefficientsCommand struct {
+	Dir          string   `arg:"" help:"Output folder of a fit; with --tests also its model.json." placeholder:"DIR"`
+	Tests        bool     `help:"Print a joint test of each column in place of its coefficients, after a fit with inference." xor:"level,at"`
+	Level        *float64 `help:"Level of the intervals, after a fit with inference; without it the level of the fit." placeholder:"P" xor:"level"`
+	Simultaneous bool     `help:"Widen the intervals so that all of them hold at once with the level (Bonferroni)." xor:"at"`
+	JSON         bool     `help:"Print JSON, with the covariance of the noise." name:"json"`
+}
+
+func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
+	if k.Tests {
+		return k.tests(ctx, c)
+	}
+	fit, err := report.ReadFit(ctx, k.Dir)
+	if err != nil {
+		return err
+	}
+	if fit.Model != nil {
+		together := 0
+		if k.Simultaneous {
+			together = report.Every
+		}
+		if fit.Model, err = report.AtLevel(fit.Model, k.Level, together); err != nil {
+			return fmt.Errorf("%s: %w", k.Dir, err)
+		}
+	}
+	list, err := fit.Coefficients()
+	if err != nil {
+		return fmt.Errorf("%s: %w", k.Dir, err)
+	}
+	if k.JSON {
+		return printJSON(c.out, list)
+	}
+	text := ""
+	if list.Intervals != nil {
+		text = report.CoefficientText(list.Intervals)
+		if k.Simultaneous {
+			text += simultaneous("the level in the head of the table")
+		}
+	} else {
+		text = coefficientTable(list)
+	}
+	_, err = fmt.Fprint(c.out, text+report.HazardText(list.HazardRatios))
+	return err
+}
+
+// simultaneous says which level intervals have that hold at once.
+func simultaneous(level string) string {
+	return safetext.Lines("Simultaneous: each interval has "+level+", so that all of them hold at once with the level that was asked "+
+		"for (Bonferroni).", "", 100)
+}
+
+// tests prints the joint tests of the columns.
+func (k *coefficientsCommand) tests(ctx context.Context, c *console) error {
+	m, err := (&contrastCommand{Dir: k.Dir}).model(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := report.Tests(m)
+	if err != nil {
+		return fmt.Errorf("%s: %w", k.Dir, err)
+	}
+	return c.answer(k.JSON, list, report.TestText(list))
+}
+
+// coefficientTable formats the coefficients as a table of text.
+func coefficientTable(list *report.Coefficients) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	noise := "noise sd"
+	if list.Noise == report.NoiseBounded {
+		noise = "noise sd at most"
+	}
+	classes := len(list.Terms) > 0 && list.Terms[0].Class != ""
+	class := func(name string) string {
+		if !classes {
+			return ""
+		}
+		return safetext.Text(name) + "\t"
+	}
+	fmt.Fprintf(w, "term\t%sreference or unit\tcoefficient\t%s\n", class("class"), noise)
+	for _, t := range list.Terms {
+		fmt.Fprintf(w, "%s\t%s%s\t%.4g\t%s\n", safetext.Text(t.Term), class(t.Class),
+			safetext.Text(cmp.Or(t.Reference, t.Per)), *t.Value, t.Noise())
+	}
+	for _, column := range list.NotInterpretable {
+		fmt.Fprintf(w, "%s\t%s%s\t%s\t%s\n", safetext.Text(column), class("-"), "hashed", "-", "not interpretable")
+	}
+	_ = w.Flush() // writing to a strings.Builder never fails
+	fmt.Fprintf(&b, "\nCoefficients are in %s.\n", safetext.Text(list.Unit))
+	for k, t := range list.Thresholds {
+		fmt.Fprintf(&b, "%-24s %.4g\n", fmt.Sprintf("threshold %d", k+1), t)
+	}
+	if list.Counted > 0 {
+		fmt.Fprintf(&b, "%d of %d, intercepts left out, differ from 0 by more than two standard deviations of the noise.\n",
+			list.Beyond, list.Counted)
+	}
+	b.WriteString(safetext.Lines(safetext.Text(list.Meaning), "", 100))
+	return b.String()
 }

@@ -157,27 +157,10 @@ func tooMuch(header []string) int {
 	return -1
 }
 
-const draft = `# yaml-language-server: $schema=stillpoint-1.schema.json
-# (stillpoint schema --editor > stillpoint-1.schema.json, and editors check this file)
-# How to fit a model to %s: complete it, then run
-#   stillpoint plan FILE.yaml
-#   stillpoint fit FILE.yaml
-data: %s # relative to this file
-
-%s%s
-model:
-  loss: logistic # two classes: logistic, sigmoid, tanh; a number: huber(0.1), welsch(0.5), ...
-  family: auto # lines, curves, effects (curves and interactions), or the best of them at this size
-  # regularizer: l2(0.001)
-
-privacy: # nothing here has a default
-  # epsilon: 1     # up to about 1 is a strong guarantee, 10 a weak one
-  # delta: 1e-6    # well below 1 / (number of rows)
-  relation: replace-one
-
-# train:            # the defaults need no tuning
-#   algorithm: gd
-`
+// draft is a configuration with places for the table's name, its path, a note and the schema.
+//
+//go:embed draft.txt
+var draft string
 
 type checkCommand struct {
 	Config string `arg:"" help:"Configuration file (YAML); its budget is not looked at." placeholder:"CONFIG"`

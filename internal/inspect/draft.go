@@ -2,6 +2,8 @@ package inspect
 
 import (
 	"context"
+	_ "embed"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -216,36 +218,20 @@ const (
 	openCategory = "{category: [" + placeholder + "]}"
 )
 
-// guesses lists words of columns' names by the kind of column that they suggest. The first kind that has one of a
+// guesses lists words of columns' names by the kind of column that they suggest, a kind on a line: columns that are ignored,
+// dates, categories and numbers. The first kind that has one of a
 // name's words counts. A guess depends on the name alone: the cells of the table are never read for it.
-var guesses = []struct {
-	kind  dataset.ColumnKind
-	words []string
-}{
-	{dataset.Ignore, []string{"id", "uid", "uuid", "guid", "mrn", "ssn", "nino", "nhs", "name", "surname", "firstname",
-		"lastname", "forename", "email", "mail", "phone", "telephone", "fax", "address", "street", "url", "note", "notes",
-		"comment", "comments", "remarks", "key", "index", "rownames", "barcode", "passport", "iban"}},
-	{dataset.Date, []string{"date", "dates", "day", "dob", "born", "birthdate", "birthday", "datum", "timestamp", "admitted",
-		"discharged", "dod", "onset"}},
-	{dataset.Category, []string{"sex", "gender", "race", "ethnicity", "ethnic", "region", "state", "country", "province",
-		"county", "district", "ward", "type", "kind", "class", "status", "category", "group", "stage", "grade", "marital",
-		"relationship", "education", "occupation", "job", "industry", "sector", "religion", "language", "nationality",
-		"citizenship", "department", "specialty", "site", "hospital", "payer", "insurance", "plan", "smoker", "smoking",
-		"diabetic", "flag", "is", "has", "method", "color", "colour", "brand", "season", "weekday", "month", "arm",
-		"treatment", "outcome", "diagnosis", "icd", "icd9", "icd10", "zip", "postcode"}},
-	{dataset.Number, []string{"age", "year", "years", "months", "days", "hours", "minutes", "count", "number", "num", "n",
-		"amount", "total", "sum", "price", "cost", "costs", "income", "salary", "wage", "charge", "charges", "premium",
-		"weight", "height", "length", "width", "size", "bmi", "score", "rate", "ratio", "percent", "pct", "share",
-		"temperature", "temp", "pressure", "systolic", "diastolic", "pulse", "glucose", "cholesterol", "hba1c", "dose", "time",
-		"duration", "distance", "area", "volume", "level", "latitude", "longitude", "lat", "lon", "visits", "children"}},
-}
+//
+//go:embed guesses.txt
+var guesses string
 
 // guess returns the kind of column that a name suggests. known is false if the name suggests none.
 func guess(name string) (kind dataset.ColumnKind, known bool) {
+	kinds := []dataset.ColumnKind{dataset.Ignore, dataset.Date, dataset.Category, dataset.Number}
 	words := wordsOf(name)
-	for _, g := range guesses {
-		if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(g.words, w) }) {
-			return g.kind, true
+	for i, line := range strings.Split(strings.TrimSpace(guesses), "\n") {
+		if slices.ContainsFunc(strings.Fields(line), func(w string) bool { return slices.Contains(words, w) }) {
+			return kinds[i], true
 		}
 	}
 	return dataset.Number, false
@@ -325,40 +311,148 @@ const placeholder = "???"
 // missingLine returns the list of cells that mean missing, as a line of a schema.
 func missingLine(markers []string) string { return "missing: " + yamltext.Texts(markers) }
 
-const draftTop = `# What is publicly known about each column. Replace every ??? by hand.
-#
-# Bounds and lists must come from public knowledge: a codebook, the form that
-# was filled in, the range of the instrument, common sense. Never take them from
-# the table itself: a minimum, a maximum or a list of the values that occur is a
-# fact about the people in it, published without being accounted for. When in
-# doubt choose round and wide; a cell beyond a bound counts as the bound.
-#
-# Kinds are guessed from names alone, never from cells: change a kind that is not
-# meant. A column is one of
-#   age:    {number: [0, 120]}                         lower and upper bound
-#   income: {number: [0, 1000000], transform: log1p}   a skewed amount
-#   height: {number: [120, 220], missing: indicator}   a missing one is a feature of its own
-#   born:   {date: [1900-01-01, 2024-12-31]}           layout: "%d.%m.%Y" if not as here
-#   sex:    {category: [female, male]}                 any other value is "other"
-#   month:  {category: 1..12}                          or {file: months.txt}, one a line
-#   name:   ignore                                     not used
-#   split:  {public: [train, test]}                    known of every row to everybody, such as
-#                                                      a division drawn beforehand; not a feature
-schema:
-  columns:
-`
+// draftTop and draftEnd are the texts before and after the lines of the columns in a drafted schema.
+var (
+	//go:embed draft_top.txt
+	draftTop string
+	//go:embed draft_end.txt
+	draftEnd string
+)
 
-const draftEnd = `  # What to predict. Delete its line under columns. Either classes, of two the
-  # negative one first, or for a quantity its public bounds: number: [low, high].
-  target: {column: ???, classes: [???, ???]}
-  # Use only rows with this cell. The column must be listed above as public: who
-  # passes, and how many do, is then no secret. Never filter on a fact about people.
-  # where: split=train
-  # Cells that mean missing. Default: only the empty cell.
-  # missing: ["", NA, "?"]
-  # What rows are divided by, in place of the largest norm they could have, which is the
-  # root of one more than the columns that are features. Numbers count from -1 to 1
-  # between their bounds, a category 1. Longer rows are cut. Helps wide tables whose
-  # rows are publicly known to be short.
-  # norm: 10
-`
+// codebookColumns lists the names that codebooks give to their own columns, in lower case, with those of REDCap's data
+// dictionary.
+var codebookColumns = map[string][]string{
+	"name":   {"name", "variable", "column", "field", "variable name", "column name", "variable / field name"},
+	"kind":   {"kind", "type", "field type", "data type", "datatype", "variable type"},
+	"low":    {"low", "min", "minimum", "lower", "lower bound", "text validation min"},
+	"high":   {"high", "max", "maximum", "upper", "upper bound", "text validation max"},
+	"values": {"values", "levels", "categories", "codes", "choices", "allowed values", "choices, calculations, or slider labels"},
+	"form":   {"format", "validation", "text validation type or show slider number"},
+}
+
+// kindWords lists the words for kinds of columns in codebooks.
+var kindWords = map[dataset.ColumnKind][]string{
+	dataset.Number: {"number", "numeric", "integer", "int", "float", "double", "decimal", "real", "continuous", "count",
+		"slider", "calc", "number_1dp", "number_2dp"},
+	dataset.Date: {"date", "datetime", "timestamp", "date_ymd", "date_mdy", "date_dmy", "datetime_ymd", "datetime_mdy",
+		"datetime_dmy", "datetime_seconds_ymd"},
+	dataset.Category: {"category", "categorical", "factor", "nominal", "ordinal", "enum", "dropdown", "radio", "yesno",
+		"truefalse", "boolean", "bool", "binary"},
+	dataset.Ignore: {"id", "identifier", "ignore", "notes", "file", "descriptive", "text", "string", "email", "phone"},
+}
+
+// Codebook drafts the columns of a schema from a codebook: a table with a row for each column, which gives its name and
+// any of its kind, bounds and values. Facts that the codebook does not give stay open. from is the codebook's name for
+// the notes. Codebook returns an error if no column of the codebook holds names.
+func Codebook(ctx context.Context, path string, as dataset.CSV, from string) (map[string]Drafted, error) {
+	at := map[string]int{}
+	columns := map[string]Drafted{}
+	err := each(ctx, []string{path}, as, func(r *table.Reader) error {
+		for what, names := range codebookColumns {
+			at[what] = slices.IndexFunc(r.Header(), func(h string) bool {
+				return slices.Contains(names, strings.ToLower(strings.TrimSpace(h)))
+			})
+		}
+		if at["name"] < 0 {
+			return errors.New("codebook: must have a column name, variable, column or field, with a row for each column of the table")
+		}
+		return nil
+	}, nil, func(cells []string) {
+		get := func(what string) string {
+			if i := at[what]; i >= 0 && i < len(cells) {
+				return strings.TrimSpace(cells[i])
+			}
+			return ""
+		}
+		name := get("name")
+		if entry, ok := described(name, get); ok && name != "" {
+			columns[name] = Drafted{Entry: entry, Note: "from " + from}
+		}
+	})
+	return columns, err
+}
+
+// described returns the entry of the column that a row of a codebook describes. ok is false if the row says neither its
+// kind nor its values.
+func described(name string, get func(string) string) (entry string, ok bool) {
+	values := choices(get("values"))
+	kind, known := kindOf(get("form"), get("kind")) // a format says more: REDCap's type of a number is text
+	switch word := strings.ToLower(get("kind")); {
+	case word == "yesno" || word == "truefalse":
+		values = []string{"0", "1"}
+	case len(values) > 1 && (!known || kind == dataset.Ignore):
+		kind = dataset.Category
+	case !known && get("low") == "" && get("high") == "":
+		return "", false
+	}
+	switch kind {
+	case dataset.Ignore:
+		if g, is := guess(name); is && g != dataset.Ignore {
+			return "", false // a text of unknown content: its name says more
+		}
+		return "ignore", true
+	case dataset.Category:
+		if len(values) == 0 {
+			return openCategory, true
+		}
+		return "{category: " + yamltext.Texts(values) + "}", true
+	case dataset.Date:
+		low, one := dataset.Day(get("low"))
+		high, other := dataset.Day(get("high"))
+		return entryOf("date", open(dataset.ShowDay(low), one == nil), open(dataset.ShowDay(high), other == nil)), true
+	}
+	low, one := strconv.ParseFloat(get("low"), 64)
+	high, other := strconv.ParseFloat(get("high"), 64)
+	both := one != nil || other != nil || low < high
+	return entryOf("number", open(strconv.FormatFloat(low, 'g', -1, 64), one == nil && both),
+		open(strconv.FormatFloat(high, 'g', -1, 64), other == nil && both)), true
+}
+
+// kindOf returns the kind of column that the first of the words in kindWords stands for. known is false if none is there.
+func kindOf(words ...string) (kind dataset.ColumnKind, known bool) {
+	for _, word := range words {
+		for k, list := range kindWords {
+			if slices.Contains(list, strings.ToLower(word)) {
+				return k, true
+			}
+		}
+	}
+	return dataset.Number, false
+}
+
+// entryOf returns the entry of a column of a kind with two bounds.
+func entryOf(kind, low, high string) string { return "{" + kind + ": [" + low + ", " + high + "]}" }
+
+// open returns the text, or the placeholder if it is not known.
+func open(text string, known bool) string {
+	if known {
+		return text
+	}
+	return placeholder
+}
+
+// mostChoices is the largest number of values that a codebook may list for a column.
+const mostChoices = 1000
+
+// choices divides a codebook's list of values, such as "1, male | 2, female", "1=male; 2=female" or "male, female", and
+// returns the codes that stand in the table.
+func choices(text string) (list []string) {
+	separator := ","
+	for _, s := range []string{"|", ";", "\n"} {
+		if strings.Contains(text, s) {
+			separator = s
+			break
+		}
+	}
+	for part := range strings.SplitSeq(text, separator) {
+		if separator == "|" {
+			part, _, _ = strings.Cut(part, ",")
+		}
+		part, _, _ = strings.Cut(part, "=")
+		part = strings.Trim(strings.TrimSpace(part), `"'`)
+		if part != "" && part != "other" && !slices.Contains(list, part) && len(list) < mostChoices {
+			list = append(list, part)
+		}
+	}
+	return list
+}

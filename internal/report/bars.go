@@ -228,10 +228,7 @@ func (s *svg) interval(low, high, y float64, style string) {
 }
 
 func (b Bars) description() string {
-	var items []string
-	for _, item := range b.Items {
-		items = append(items, item.Name+" "+Number(item.Value))
-	}
+	items := vector.Map(b.Items, func(item Bar) string { return item.Name + " " + Number(item.Value) })
 	return b.X.Label + ": " + strings.Join(items, "; ") + ". " + b.Caption
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // cost makes the section of the page about the privacy cost of the run and the meaning of that cost for a
@@ -278,9 +279,7 @@ func (f *Fit) attack(ctx context.Context) (attack, error) {
 	a := attack{alarms: alarms(), relation: c.Relation}
 	if f.Certificate.Basis() != certificate.BasisSchedule {
 		a.gaussian, a.mu = true, c.Mu
-		for _, x := range a.alarms {
-			a.detected = append(a.detected, gaussianPower(c.Mu, x))
-		}
+		a.detected = vector.Map(a.alarms, func(x float64) float64 { return gaussianPower(c.Mu, x) })
 		a.right = normal(c.Mu / 2)
 		return a, nil
 	}
@@ -340,10 +339,7 @@ func (a attack) at(alarm float64) float64 {
 // plot draws the attack's curve, and for comparison the curve of the strongest attack that (epsilon, delta)
 // alone would allow.
 func (a attack) plot(epsilon, delta float64) Plot {
-	pair := make([]float64, len(a.alarms))
-	for i, x := range a.alarms {
-		pair[i] = pairPower(epsilon, delta, x)
-	}
+	pair := vector.Map(a.alarms, func(x float64) float64 { return pairPower(epsilon, delta, x) })
 	return Plot{
 		Title: "The best attack on one person's row",
 		Caption: "How often an attack recognises a row that was in the table, against how often it raises a false alarm " +

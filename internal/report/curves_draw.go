@@ -10,7 +10,9 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/internal/synthetic"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // mostPictures is the largest number of plots of curves on a page, and the largest number of pictures of
@@ -72,10 +74,7 @@ func (f *Fit) aboutCurves(e explanation, overBounds bool) string {
 		text += "Grey stretches hold few rows, or a number of rows that noise hides. "
 	}
 	if list := f.plan.Monotone; len(list) > 0 {
-		var names []string
-		for _, m := range list {
-			names = append(names, m.Column+" ("+m.Way+")")
-		}
+		names := vector.Map(list, func(m runrecord.Monotone) string { return m.Column + " (" + m.Way + ")" })
 		text += "Made monotone after the last release: " + listed(names,
 			160) + "; their bands are those of the curves before. "
 	}

@@ -182,7 +182,7 @@ func TestTermsAreShown(t *testing.T) {
 			continue
 		}
 		if m[2] != "reason" && !strings.Contains(noise, "c."+m[1]) { // the text below the table has the reasons
-			contains(t, "cmd/stillpoint/coefficients.go", "."+m[1])
+			contains(t, "cmd/stillpoint/report.go", "."+m[1])
 		}
 		contains(t, "python/src/stillpoint/_summary.py", `"`+m[2]+`"`)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/internal/parquet"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // parquetFile reads the needed columns of a Parquet file, one row group as a chunk.
@@ -38,11 +39,7 @@ func (f *file) parquetFault(err error) error {
 }
 
 func (p *parquetFile) names() []string {
-	names := make([]string, len(p.source.Columns))
-	for i, c := range p.source.Columns {
-		names[i] = c.Name
-	}
-	return names
+	return vector.Map(p.source.Columns, func(c parquet.Column) string { return c.Name })
 }
 
 func (p *parquetFile) limit(bytes int64) { p.source.Limit = bytes }
@@ -96,6 +93,7 @@ func (p *parquetFile) chunk() (Chunk, error) {
 		}
 		of := p.rows(i)
 		if _, look = of.(looked); !look || of.Number() && counts(c.Type) {
+			rows.columns[i].keeps = look
 			rows.columns[i].read, rows.columns[i].none = readingsOf(c.Type, of), of.Text("")
 		}
 	}
@@ -173,6 +171,7 @@ type column struct {
 	spare    *[]float64 // memory for entries, shared by the columns of a group
 
 	// The following fields are used if cells are looked at.
+	keeps        bool           // whether text writes the texts of held and listed
 	held, listed parquet.Values // the values of the batch and of the dictionary whose numbers are readings and entries
 	order        []int32        // by row of the batch: the number of values in the rows before
 	kept         []int32        // memory for index
@@ -325,40 +324,26 @@ func (g *lookedRows) Columns() (columns []Cells, n int, err error) {
 // look reads the next batch of the column's values: their texts, or their numbers and a copy of the values, of which
 // text writes texts.
 func (c *column) look() error {
-	b := c.batch
-	if c.read == nil {
-		if err := c.load(); err != nil {
-			return err
-		}
-	} else {
-		if err := c.reader.Next(b); err != nil {
-			return err
-		}
-		c.row, c.rows, c.present, c.index = 0, b.Rows, nil, nil
-		c.readings = slices.Grow(c.readings[:0], b.Rows)[:b.Rows]
-		values := c.readings[:b.N]
+	b, load := c.batch, c.load
+	if c.read != nil {
+		load = c.loadReadings
+	}
+	if err := load(); err != nil {
+		return err
+	}
+	if c.read != nil {
+		c.present, c.index = nil, nil
 		switch {
 		case b.Indices != nil:
-			if err := c.hold(); err != nil {
-				return err
-			}
 			c.index = append(c.kept[:0], b.Indices...)
 			c.kept = c.index
-			for i, entry := range b.Indices {
-				values[i] = c.entries[entry]
-			}
 		case b.N > 0:
-			c.read(values, &b.Values)
-			c.held = parquet.Values{Int32s: c.held.Int32s[:0], Int64s: c.held.Int64s[:0], Floats: c.held.Floats[:0],
-				Doubles: c.held.Doubles[:0]}
-			keep(&c.held, &b.Values, b.N)
+			keep(&c.held, 0, &b.Values, b.N)
 		}
 		if b.Present != nil {
 			c.present = append(c.marks[:0], b.Present...)
 			c.marks = c.present
-			c.spread(b.Present, b.N)
 		}
-		c.reader.Rest()
 	}
 	if c.present != nil {
 		c.order = c.order[:0]
@@ -373,28 +358,16 @@ func (c *column) look() error {
 	return nil
 }
 
-// hold keeps the values of the dictionary and their numbers. It does nothing if it did so before.
-func (c *column) hold() error {
-	if c.known {
-		return nil
-	}
-	c.known = true
-	return c.reader.Dictionary(func(v *parquet.Values, n, _ int) error {
-		at := len(c.entries)
-		c.entries = append(c.entries, make([]float64, n)...)
-		c.read(c.entries[at:], v)
-		keep(&c.listed, v, n)
-		return nil
-	})
+// keep puts the first n numbers of v behind the first numbers of to, as many as at says.
+func keep(to *parquet.Values, at int, v *parquet.Values, n int) {
+	keepOf(&to.Int32s, at, v.Int32s, n)
+	keepOf(&to.Int64s, at, v.Int64s, n)
+	keepOf(&to.Floats, at, v.Floats, n)
+	keepOf(&to.Doubles, at, v.Doubles, n)
 }
 
-// keep appends the first n numbers of v to those of to.
-func keep(to, v *parquet.Values, n int) {
-	first := func(length int) int { return min(n, length) } // a slice of another kind of value is empty
-	to.Int32s = append(to.Int32s, v.Int32s[:first(len(v.Int32s))]...)
-	to.Int64s = append(to.Int64s, v.Int64s[:first(len(v.Int64s))]...)
-	to.Floats = append(to.Floats, v.Floats[:first(len(v.Floats))]...)
-	to.Doubles = append(to.Doubles, v.Doubles[:first(len(v.Doubles))]...)
+func keepOf[T any](to *[]T, at int, v []T, n int) { // a slice of another kind of value is empty
+	*to = append((*to)[:min(at, len(*to))], v[:min(n, len(v))]...)
 }
 
 // text returns the text of the cell with index row in the batch.

@@ -117,6 +117,9 @@ func (c *column) defineReadings() error {
 		at := len(c.entries)
 		c.entries = slices.Grow(c.entries, left)[:at+n]
 		c.read(c.entries[at:], v)
+		if c.keeps {
+			keep(&c.listed, at, v, n)
+		}
 		return nil
 	})
 	c.reader.Hold(8 * cap(c.entries))

@@ -14,6 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/describe"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -138,10 +139,7 @@ func adaptedTo(r dataset.Resolved, records int) (list []Warning) {
 			"noise than shape", strings.Join(r.Linear, ", "), many(len(r.Linear), "stays", "stay"), records)...)
 	}
 	if len(r.Without) > 0 {
-		var pairs []string
-		for _, p := range r.Without {
-			pairs = append(pairs, p[0]+" and "+p[1])
-		}
+		pairs := vector.Map(r.Without, func(p dataset.Interaction) string { return p[0] + " and " + p[1] })
 		list = append(list, warn(WarnPairs, "the %s of %s %s left out: with %d records at this budget %s would be more "+
 			"noise than shape", many(len(pairs), "interaction", "interactions"), strings.Join(pairs, ", of "),
 			many(len(pairs), "is", "are"), records, many(len(pairs), "it", "they"))...)

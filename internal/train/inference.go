@@ -12,6 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
@@ -182,11 +183,10 @@ func formula(s *dataset.Schema) ([]inference.Column, error) {
 				"coefficient of a bucket is that of no value", c.Name)
 		}
 	}
-	var list []inference.Column
 	terms := s.Terms(false)
-	for _, t := range terms[:len(terms)-1] {
-		list = append(list, inference.Column{Feature: t.Parts[0].Feature, Level: t.Reference != ""})
-	}
+	list := vector.Map(terms[:len(terms)-1], func(t dataset.Term) inference.Column {
+		return inference.Column{Feature: t.Parts[0].Feature, Level: t.Reference != ""}
+	})
 	return append(list, inference.Column{Feature: s.Dim() - 1, Kept: true}), nil
 }
 

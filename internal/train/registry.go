@@ -69,10 +69,7 @@ func Algorithms() []string {
 // output rule "selected".
 func known(key string) (reflect.StructField, bool) {
 	types := []reflect.Type{reflect.TypeFor[optimize.Selected]()}
-	for _, a := range algorithms {
-		types = append(types, reflect.TypeOf(a.zero))
-	}
-	for _, t := range types {
+	for _, t := range append(types, vector.Map(algorithms, func(a algorithm) reflect.Type { return reflect.TypeOf(a.zero) })...) {
 		if f, ok := field(t, key); ok {
 			return f, true
 		}
