@@ -160,7 +160,7 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 		}
 	}
 	if e.list[0].share != nil {
-		how += " They include the expected distance from the end of the steps to the coefficient without privacy."
+		how += " The deviations include the expected distance from the end of the steps to the coefficient without privacy."
 	}
 	if slices.ContainsFunc(e.list, coefficient.part) {
 		how += " If this distance is not small compared with the noise, the noise alone and the share of the way that the " +
@@ -178,7 +178,7 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 			"which they are compared, so that their values are noise.", listed(names, 200))
 	}
 	if f.Certificate.Algorithm().Name == "dp-sgd" {
-		how += " They leave out the randomness of the samples of rows."
+		how += " The deviations leave out the randomness of the samples of rows."
 	}
 	if c := f.plan.Compared; c != nil && c.Shrunk > 0 {
 		how += " The model is a weighted mean of the fit and the best constant, and has the weighted noise of the fit and, in " +
@@ -199,13 +199,13 @@ func (f *Fit) clipped() string {
 		return fmt.Sprintf(" At the result, squared gradient norms exceed the clip's by %s of it on average (noise %s), %s.",
 			Number(l.Clipped), Number(l.ClippedSigma), told)
 	case strings.HasPrefix(f.Model.Loss().Name(), "huber"):
-		return " They leave out what the clip of gradients moves, which is not released here. A larger clip_scale moves less " +
-			"and has more noise."
+		return " The deviations leave out the effect of the clip of gradients, which is not released here. A larger " +
+			"clip_scale moves less and has more noise."
 	case len(f.Model.Schema().Target().Classes) > 1, strings.HasPrefix(f.Model.Loss().Name(), "poisson"):
-		return " They leave out the bias of clipped gradients, which no release of this fit tells. Where 11% or 86% of the " +
-			"rows had an outcome and 7% to 10% had a level, the coefficient of the level was within two deviations in none of " +
-			"96 fits. A larger clip_scale has less of this bias and more noise. A fit with confidence intervals (inference) " +
-			"has none of it."
+		return " The deviations leave out the bias of clipped gradients, which no release of this fit tells. Where 11% or " +
+			"86% of the rows had an outcome and 7% to 10% had a level, the coefficient of the level was within two deviations " +
+			"in none of 96 fits. A larger clip_scale has less of this bias and more noise. A fit with confidence intervals " +
+			"(inference) has none of it."
 	}
 	return ""
 }

@@ -232,8 +232,8 @@ func TestHeatByTheLargestCell(t *testing.T) {
 // TestClipIsStatedToTheLetter tests the sentence about the clip of gradients: with what it holds back at the result, where
 // that was released, and otherwise only for the Huber loss that it is left out.
 func TestClipIsStatedToTheLetter(t *testing.T) {
-	const ofCounts = " They leave out the bias of clipped gradients, which no release of this fit tells. Where 11% or 86% of " +
-		"the rows had an outcome and 7% to 10% had a level, the coefficient of the level was within two deviations in none " +
+	const ofCounts = " The deviations leave out the bias of clipped gradients, which no release of this fit tells. Where 11% or 86% " +
+		"of the rows had an outcome and 7% to 10% had a level, the coefficient of the level was within two deviations in none " +
 		"of 96 fits. A larger clip_scale has less of this bias and more noise. A fit with confidence intervals (inference) " +
 		"has none of it."
 	for _, c := range []struct {
@@ -245,8 +245,8 @@ func TestClipIsStatedToTheLetter(t *testing.T) {
 			"0.0123), so that the clip may move coefficients by more than their deviation."},
 		{"squared(1)", .0345, .0123, " At the result, squared gradient norms exceed the clip's by 0.0345 of it on average (noise " +
 			"0.0123), which tells of no bias by the clip."},
-		{"huber(0.1)", 0, 0, " They leave out what the clip of gradients moves, which is not released here. A larger clip_scale " +
-			"moves less and has more noise."},
+		{"huber(0.1)", 0, 0, " The deviations leave out the effect of the clip of gradients, which is not released here. A larger " +
+			"clip_scale moves less and has more noise."},
 		{"squared(1)", 0, 0, ""},
 		{"poisson(1)", 0, 0, ofCounts},
 		{"logistic", 0, 0, ofCounts},
