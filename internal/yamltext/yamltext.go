@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
-	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // plain matches texts that need no quotes in YAML. It matches no YAML number. It matches the YAML words for
@@ -40,5 +39,9 @@ func Text(s string) string {
 
 // Texts returns texts as a YAML list.
 func Texts(values []string) string {
-	return "[" + strings.Join(vector.Map(values, Text), ", ") + "]"
+	quoted := make([]string, len(values))
+	for i, v := range values {
+		quoted[i] = Text(v)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
 }
