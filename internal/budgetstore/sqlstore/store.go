@@ -33,8 +33,8 @@ type Dialect struct {
 	// Numbered is true if parameters of statements are written $1, $2 and so on. Otherwise they are
 	// written as question marks.
 	Numbered bool
-	// Schema lists the statements that create the tables unless they exist.
-	Schema []string
+	// Schema has the statements that create the tables unless they exist, one on each line.
+	Schema string
 }
 
 // Store is a budget.Store whose chains of rows are in an SQL database.
@@ -60,10 +60,8 @@ func Open(ctx context.Context, db *sql.DB, d Dialect, create bool) (*Store, erro
 	s := &Store{db: db, dialect: d}
 	if create {
 		err := s.transact(ctx, d.Begin, func(c *sql.Conn) (bool, error) {
-			for _, statement := range d.Schema {
-				if _, err := c.ExecContext(ctx, statement); err != nil {
-					return false, err
-				}
+			if err := s.create(ctx, c); err != nil {
+				return false, err
 			}
 			_, err := c.ExecContext(ctx, s.sql("INSERT INTO stillpoint_store (id, version, secret) SELECT 1, ?, "+d.Key+
 				" WHERE NOT EXISTS (SELECT 1 FROM stillpoint_store)"), version)
@@ -85,6 +83,16 @@ func Open(ctx context.Context, db *sql.DB, d Dialect, create bool) (*Store, erro
 	return s, nil
 }
 
+// create makes the tables that do not exist.
+func (s *Store) create(ctx context.Context, c *sql.Conn) error {
+	for _, statement := range strings.Split(strings.TrimSpace(s.dialect.Schema), "\n") {
+		if _, err := c.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // hasLeases reports whether the database has the table of leases. Another process may make it at any time.
 func (s *Store) hasLeases(ctx context.Context, c *sql.Conn) (bool, error) {
 	if s.leases.Load() {
@@ -103,10 +111,8 @@ func (s *Store) lease(ctx context.Context, c *sql.Conn, dataset string, l budget
 	if has, err := s.hasLeases(ctx, c); err != nil {
 		return err
 	} else if !has {
-		for _, statement := range s.dialect.Schema {
-			if _, err := c.ExecContext(ctx, statement); err != nil {
-				return fmt.Errorf("the table of leases must be made once, by a user who may: %w", err)
-			}
+		if err := s.create(ctx, c); err != nil {
+			return fmt.Errorf("the table of leases must be made once, by a user who may: %w", err)
 		}
 	}
 	ended := 0
