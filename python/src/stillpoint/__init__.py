@@ -1,9 +1,8 @@
 """Train models on tables of people under differential privacy.
 
-:func:`fit` runs a configuration whose table Python never holds.
-:class:`StillpointClassifier` and :class:`StillpointRegressor` are scikit-learn
-estimators for tables that Python holds already; they need scikit-learn, which is
-imported when they are first spoken of.
+:func:`fit` runs a configuration, and Python never holds its table. :class:`StillpointClassifier`
+and :class:`StillpointRegressor` are scikit-learn estimators for tables that Python holds already;
+they need scikit-learn, which is imported at their first use.
 
 All work is done by the command ``stillpoint``, which the package brings along.
 """

@@ -61,7 +61,8 @@ def _place(model: Fit | str | os.PathLike) -> Path:
 
 
 def of_bytes(model: bytes, *arguments: Any, feed: Any = None) -> Any:
-    """What the command says of a model that Python holds: arguments[0] is the command, and the model's file comes next."""
+    """The output of a command about a model that Python holds: arguments[0] is the command, and the
+    model's file comes next."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.json"
         file.write_bytes(model)

@@ -1,7 +1,7 @@
-"""The texts of values and of cells, as the command reads them.
+"""The texts of values and of cells, in the form that the command reads.
 
-Whether an error is raised, and which, may not depend on what a cell holds: the error
-would say something about its row. A cell that cannot be read is missing instead.
+No error may depend on the content of a cell, since the error would reveal something about its row.
+A cell that cannot be read is missing instead.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ WHOLE = 2.0**53  # below it a float that is a whole number is written like an in
 def text(value: Any) -> str:
     """A public value as the command reads it; empty if it stands for a missing one.
 
-    Equal numbers have equal texts, whatever their types: one missing cell makes pandas
-    hold a whole column of integers as floats, and no other cell may change by that.
+    Equal numbers have equal texts, whatever their types. One missing cell makes pandas hold a whole
+    column of integers as floats, which may not change any other cell.
     """
     kind = type(value)
     if kind is str:
@@ -45,14 +45,15 @@ def text(value: Any) -> str:
 
 
 def amount(value: Any) -> str:
-    """A value of numbers as the command reads it: its text, and that of 1 and 0 for True and False."""
+    """The text of a number in the form that the command reads; True and False have the texts of 1
+    and 0."""
     return "01"[bool(value)] if issubclass(type(value), (bool, np.bool_)) else text(value)
 
 
 def cell(value: Any, longest: int, of: Callable[[Any], str] = text) -> str:
-    """The text of a cell: that of its value, and empty if it has none of that length.
+    """The text of a cell's value, or an empty text if this text would be too long.
 
-    Methods of the cell may run, and may raise anything. Nothing passes: cells are read
+    This may run methods of the cell, which may raise any exception. Nothing passes: cells are read
     in the thread that feeds the command, and interrupts reach the main thread alone.
     """
     try:
@@ -63,7 +64,7 @@ def cell(value: Any, longest: int, of: Callable[[Any], str] = text) -> str:
 
 
 def cells(column: Any, longest: int, of: Callable[[Any], str] = text) -> list[str]:
-    """The texts of the cells of a column, or of a part of one, of any make."""
+    """The texts of the cells of a column, or of a part of one, from any library."""
     count = len(column)
     try:
         values = _values(column)

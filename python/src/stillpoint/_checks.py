@@ -1,7 +1,8 @@
-"""What an estimator refuses before a row is read: types, arguments and steps that learn.
+"""The checks of an estimator before it reads a row: of types, arguments and steps that learn from
+rows.
 
-A check looks at shapes, names, types and arguments alone, which count as public. None looks at
-a cell: an error about a cell would tell about a person.
+A check looks at shapes, names, types and arguments alone, which count as public. No check looks at
+a cell, since an error about a cell would reveal something about a person.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ REFUSED = {
 
 
 def refuse_arguments(name: str, given: dict[str, Any]) -> None:
-    """Refuses arguments that others have and no estimator here can have."""
+    """Refuses arguments that estimators of other libraries have, and that no estimator here can
+    have."""
     for argument in given:
         why = REFUSED.get(argument)
         if why is None:
@@ -41,9 +43,9 @@ def refuse_arguments(name: str, given: dict[str, Any]) -> None:
 
 
 def refuse_columns(columns: list[str], described: set[str], ignored: set[str]) -> None:
-    """Refuses columns of X of which nothing is stated, and columns that share a name.
+    """Refuses columns of X about which no argument states a fact, and columns that share a name.
 
-    Columns are told by place: in a file without a header the names are a record.
+    An error names a column by its place, since in a file without a header the names are a record.
     """
     refuse_twice(columns)
     unknown = [i for i, c in enumerate(columns) if c not in described and c not in ignored]
@@ -69,7 +71,8 @@ def _configuration(message: str, field: str, rule: str) -> ConfigurationError:
 
 
 def type_of(column: Any) -> str:
-    """The kind of a column's type: number, complex number, truth, text, time, duration; empty of types that hold anything.
+    """The kind of a column's type: number, complex number, truth, text, time or duration; empty for
+    types that can hold any value.
 
     The type alone is looked at, never a cell.
     """
@@ -101,9 +104,9 @@ def type_of(column: Any) -> str:
 
 
 def refuse_targets(y: Any, classes: Sequence[Any] | None) -> None:
-    """Refuses targets of a type that no class has, or that no number is.
+    """Refuses targets whose type no class has, or whose type is not one of numbers.
 
-    All of them would be counted and none learned from, and the fit would be charged.
+    Otherwise the fit would count all of them, learn from none, and be charged.
     """
     kind = type_of(y)
     if classes is None:
@@ -122,8 +125,8 @@ def refuse_targets(y: Any, classes: Sequence[Any] | None) -> None:
 
 
 def refuse_lists(lists: dict[str, Any]) -> None:
-    """Refuses values of classes and categories that are no list: a text would be one of letters, and a set has
-    another order in each process."""
+    """Refuses values of classes and categories that are not a list. A text would count as a list of
+    letters, and a set has another order in each process."""
     for field, values in lists.items():
         if isinstance(values, (str, bytes, set, frozenset)) or not hasattr(values, "__iter__"):
             of = "a list of all public values in a fixed order"
@@ -131,10 +134,10 @@ def refuse_lists(lists: dict[str, Any]) -> None:
 
 
 def refuse_cells(kinds: dict[str, str], schema: dict[str, Any]) -> None:
-    """Refuses columns of a type of which no cell can be read as what is stated of the column.
+    """Refuses a column if no cell of its type can be read as the arguments state.
 
-    Every cell would be missing or other, and the fit would be charged. kinds are types by column, as type_of
-    says them, and schema what the configuration states.
+    Otherwise every cell would count as missing or other, and the fit would be charged. kinds are
+    types by column, as type_of says them, and schema what the configuration states.
     """
     for place, (name, facts) in enumerate(schema.items()):
         kind, levels = kinds[name], facts.get("category")
@@ -166,9 +169,9 @@ def _of_a_number(level: str) -> bool:
 def refuse_what_was_fitted(public: Sequence[str]) -> None:
     """Refuses to be fitted behind a step of a Pipeline that learned from the rows.
 
-    What such a step learned (a mean, a largest value) would be in the model without
-    having been charged for; so would what the transformer of a target learned. Neither
-    says that it calls, so they are looked for among the callers.
+    The model would contain the values that such a step learned (a mean, a largest value) without a
+    charge; the same holds for the transformer of a target. Neither says that it calls, so they are
+    looked for among the callers.
     """
     frame = sys._getframe(1)
     while frame is not None:
@@ -203,11 +206,11 @@ def refuse_what_was_fitted(public: Sequence[str]) -> None:
 
 
 def encoded(y: Any, classes: Sequence[Any]) -> list[int] | None:
-    """The number by which a caller has encoded each class, if one has.
+    """The number by which a caller encoded each class, if a caller did so.
 
-    VotingClassifier and StackingClassifier hand the numbers of sorted classes to their estimators in place of the
-    classes, and neither says so, so that they are looked for among the callers. A class that no target of the
-    caller has comes after the others.
+    VotingClassifier and StackingClassifier pass the numbers of sorted classes to their estimators,
+    in place of the classes, without a sign of it. This function therefore looks for them among the
+    callers. A class that no target of the caller has comes after the others.
     """
     if type_of(y) != "number" or not all(isinstance(c, str) for c in classes):
         return None

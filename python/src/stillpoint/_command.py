@@ -1,4 +1,5 @@
-"""Runs the command. Tables go to it over a pipe or in memory; what it says is public or released."""
+"""Runs the command. Tables go to it over a pipe or in memory; its output consists of public facts
+and released numbers."""
 
 from __future__ import annotations
 
@@ -92,12 +93,13 @@ def run(
 ) -> str:
     """Runs the command and returns what it prints.
 
-    ``feed`` writes its standard input, to a pipe or, if it can, to a file in memory, before
-    the command starts; ``on`` gets the events it reports meanwhile. Once
-    ``stop`` is set the command is interrupted, and saves what it reached.
+    ``feed`` writes its standard input to a pipe or, if it can, to a file in memory before the
+    command starts. ``on`` gets the events that the command reports. If ``stop`` is set, the command
+    is interrupted, and saves the model of its steps so far.
 
-    At Ctrl-C the command is interrupted as well, and KeyboardInterrupt is raised once it has saved
-    what it reached, with the command's words: a search that takes errors for bad models ends, too.
+    Ctrl-C interrupts the command as well. After the command has saved the model of its steps so
+    far, KeyboardInterrupt is raised with the command's message. It also ends a search that counts
+    errors as bad models.
     """
     file = feed.file() if isinstance(feed, Typed) else None
     if file is None:
@@ -140,7 +142,7 @@ def _run(
     on: Callable[[Event], None] | None,
     stop: threading.Event | None,
 ) -> str:
-    """Runs the command with this standard input, a pipe if feed writes it."""
+    """Runs the command with this standard input, which is a pipe if feed writes it."""
     process = subprocess.Popen(
         [command(), *map(os.fspath, arguments), "--progress=json"],
         stdin=stdin,
@@ -240,7 +242,7 @@ def _interrupt(process: subprocess.Popen) -> None:
 
 
 def _wait(event: threading.Event) -> None:
-    """Waits for an event in turns: a wait without end may keep an interrupt from being seen."""
+    """Waits for an event for short times in turn, since an unlimited wait may hide an interrupt."""
     while not event.wait(0.2):
         pass
 

@@ -1,9 +1,9 @@
 """Elementary functions of arrays, with the bits that the command computes.
 
 The command multiplies and adds in one rounding (FMA), which numpy cannot. Here a product is split into its
-rounded value and its error, both exact, and so is the sum (Dekker 1971, Knuth). The sum of the two errors is
-rounded once before it is added: for the bits to differ it would have to lie within 2^-53 of itself beside half a
-unit of the last place.
+rounded value and its error, both exact, and so is the sum (Dekker 1971, Knuth). The sum of the two
+errors is rounded once before it is added. The bits can differ only if this sum is within 2^-53 of
+itself from half a unit of the last place.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def add(p: Array, e: Array, c: Array) -> Array:
 
 
 def _portable(a: float, x: np.ndarray, z: np.ndarray) -> None:
-    """Adds a x to z, rounded once, where x is of float32 or a is of few bits, or both are any."""
+    """Adds a x to z, rounded once. x may be of float32, or a may have few bits, or both may be any
+    numbers."""
     z[:] = fma(a, x, z)
 
 
@@ -96,7 +97,7 @@ class _Factor:
         self.high, self.low = split(value)
 
     def fma(self, other: _Factor, c: np.ndarray) -> np.ndarray:
-        """self times other plus c, which is at least as large as the product, rounded once."""
+        """self times other plus c, rounded once; c must be at least as large as the product."""
         p = self.value * other.value
         e = self.high * other.high
         e -= p

@@ -37,14 +37,16 @@ class NewTableWarning(UserWarning):
 
 @dataclass(frozen=True)
 class _Unit:
-    """What rows belong together: a column of X, or an array beside it; without a column each row is a record."""
+    """The statement of which rows are one record: a column of X, or an array beside X. Without it
+    each row is a record."""
 
     column: str
     rows: int
     persons: Any = None
 
     def named(self) -> tuple[str, Any] | None:
-        """The array with its column's name; None if the column is one of X."""
+        """The array of persons with the name of its column; None if the persons are in a column of
+        X."""
         return None if self.persons is None else (self.column, self.persons)
 
 
@@ -57,7 +59,8 @@ def _count(value: Any) -> bool:
 
 
 def _shared(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of _Estimator among those of a constructor; None stands for one that it has not."""
+    """The arguments of _Estimator among those of a constructor; an argument that the constructor
+    lacks is None."""
     return {name: given.get(name) for name in inspect.signature(_Estimator.__init__).parameters if name != "self"}
 
 
@@ -149,7 +152,7 @@ class _Estimator(BaseEstimator):
         raise NotImplementedError
 
     def _of(self) -> Callable[[Any], str]:
-        """What makes the text of a target."""
+        """The function that makes the text of a target."""
         raise NotImplementedError
 
     @classmethod
@@ -266,7 +269,8 @@ class _Estimator(BaseEstimator):
         return targets
 
     def _beside(self, X: Any, persons: Any, taken: list[str], spread: bool, inside: bool) -> _Unit:
-        """The unit, checked by the names of columns and shapes alone; taken are the names there are."""
+        """The unit, checked by the names of columns and by shapes alone; taken has the names of all
+        columns."""
         columns = taken[:-1]
         self._check_named(columns)
         if self.unit is None:
@@ -496,7 +500,8 @@ class _Estimator(BaseEstimator):
         return {str(name): (use, bounds) for use, of in given.items() if of for name, bounds in of.items()}
 
     def _named(self) -> dict[str, Any]:
-        """The columns of X that say more of the target, by their use; None where a use has no column."""
+        """The columns of X that belong to the target, by their use (such as weight or exposure);
+        None for a use without a column."""
         return {"weight": self.weight, **{use: name for name, (use, _) in self._exposed().items()}}
 
     def _check_named(self, columns: list[str]) -> None:
@@ -520,7 +525,7 @@ class _Estimator(BaseEstimator):
         return schema
 
     def _sum(self, unit: str) -> None:
-        """Says what the fits of the table cost together."""
+        """Prints the total cost of all fits of the table."""
         sums = spent(self.folder)
         key = (f"table {self.table}", self.relation, unit)
         self.spent_ = next(t for t in sums if (t["table"], t["relation"], t.get("unit", "")) == key)
@@ -638,7 +643,8 @@ class _Estimator(BaseEstimator):
         return np.column_stack([scores["lower"], scores["upper"]])
 
     def _read(self, X: Any, used: Sequence[str] | None = None) -> tuple[Any, list[int]]:
-        """A table with the columns of the fit, or those that are used, and their places."""
+        """A table with the columns of the fit, or with the used ones alone, and the places of these
+        columns."""
         check_is_fitted(self)
         used = self._used if used is None else used
         if _spread(X):
@@ -658,10 +664,11 @@ class _Estimator(BaseEstimator):
         return X, places
 
     def _score(self, X: Any, only: str, *flags: str) -> dict[str, Any]:
-        """What the command predicts of each row, by column, of which those called only are read; of classes their indices.
+        """The predictions of the command for each row, by column; only the columns in only are
+        read, and classes are their indices.
 
-        Rows are scored in this process, with the bits of the command. The command itself scores those for which
-        it is needed, for intervals, or faster, as for many rows of a model with effects.
+        Rows are scored in this process, with the bits of the command. The command scores rows if it
+        is needed, for intervals, and if it is faster, for many rows of a model with effects.
         """
         X, places = self._read(X)
         rows = X.shape[0]
@@ -690,7 +697,7 @@ def _floats(cells: Sequence[str]) -> np.ndarray:
 
 
 def _plain(value: Any) -> Any:
-    """A setting of numpy's as one of Python's: searches make them."""
+    """A setting as a value of Python, since searches make values of numpy."""
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
     raise TypeError(f"a setting of type {type(value).__name__}: must be a number, a text, or a list or mapping of them")
@@ -730,7 +737,7 @@ def _rows(X: Any) -> tuple[Any, list[str] | None]:
 
 
 def _auto(bounds: Any) -> bool:
-    """Whether the bounds are those that a description releases."""
+    """Whether a description releases the bounds."""
     return isinstance(bounds, str) and bounds == "auto"
 
 
@@ -742,7 +749,8 @@ def _number(bounds: Any) -> Any:
 
 
 class _Description(_Estimator):
-    """The description of a table: its columns as a fit reads them, of which one is called the target."""
+    """The description of a table: its columns in the form in which a fit reads them, one of them as
+    the target."""
 
     def __init__(self, *, by: str | None, level: float, **given: Any):
         columns = {kind: dict(given[kind] or {}) for kind in ("bounds", "categories", "dates")}
@@ -779,7 +787,7 @@ class _Description(_Estimator):
 
 
 def _fresh(folder: Path) -> Path:
-    """Makes the next numbered folder. Fits at the same time get one each."""
+    """Makes the next numbered folder. Two fits at the same time get different folders."""
     folder.mkdir(parents=True, exist_ok=True)
     number = 1 + max((int(p.name[4:]) for p in folder.glob("fit-*") if p.name[4:].isdigit()), default=0)
     while True:

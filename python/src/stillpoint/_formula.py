@@ -1,8 +1,8 @@
 """Formulas: which columns a model has, read from their text alone.
 
 formulaic parses the text. It makes no matrix and sees no row: a transformation that looks at
-rows (a scale, splines with knots at quantiles, the levels of a factor) would put into the
-model what nobody charged for.
+rows (a scale, splines with knots at quantiles, the levels of a factor) would put values into the
+model that no budget pays for.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from stillpoint._command import ConfigurationError
 
 @dataclass
 class Parsed:
-    """What a formula says: the outcome, the columns in order, and what is stated of them."""
+    """The content of a formula: the outcome, the columns in order, and the facts that it states
+    about them."""
 
     outcome: str
     columns: list[str] = field(default_factory=list)

@@ -16,9 +16,10 @@ def importances(
     """The importance of each column and the standard deviation of the privacy noise in it, as shares of a sum.
 
     The importance is the largest difference that the column makes to the score between two rows within its public
-    bounds, levels or knots; of several classes it is the mean. A missing cell and the level other do not count.
-    The deviation is that of the difference between the two places where the released effect is largest and least.
-    It is NaN where the fit states no noise.
+    bounds, levels or knots; for several classes it is the mean over the classes. A missing cell and
+    the level other do not count. The standard deviation is that of the noise in the difference of
+    two released effects: the largest and the smallest one of the column. It is NaN where the fit
+    states no noise.
     """
     terms = coefficients["terms"]
     classes = list(dict.fromkeys(t.get("class") for t in terms)) or [None]

@@ -13,7 +13,7 @@ Shown = bool | Literal["auto"]
 class Progress:
     """Shows events: on a line of the terminal, or in the cell's output of a notebook.
 
-    ``auto`` shows nothing where there is neither.
+    With ``auto``, other outputs show no progress.
     """
 
     def __init__(self, shown: Shown = "auto"):

@@ -93,7 +93,8 @@ class Reader:
         return isinstance(kind, np.dtype) and kind.kind in "biuf" and kind.itemsize <= 8
 
     def _known(self, texts: list[str], of: Callable[[str], float], kind: Any) -> np.ndarray:
-        """What of makes of each trimmed text, once for texts that are equal."""
+        """The result of the function of for each trimmed text; of is called once for equal
+        texts."""
         known = {t: of(t.strip(SPACE)) for t in set(texts)}
         return np.fromiter(map(known.__getitem__, texts), kind, len(texts))
 
@@ -160,7 +161,7 @@ def _iso(cell: str) -> float:
 
 
 def _layout(layout: str) -> Callable[[str], float]:
-    """What reads dates in a layout such as %d.%m.%Y."""
+    """A function that reads dates in a layout such as %d.%m.%Y."""
     parts = [p for p in re.split(r"%([A-Za-z])", layout)]
     pattern, order = "", []
     for i, part in enumerate(parts):

@@ -28,12 +28,12 @@ LARGEST = 1e250  # of weights: products of larger ones could not be split
 
 
 class Unsupported(Exception):
-    """A model that this package does not score by itself: the command does."""
+    """A model that only the command scores, and not this package."""
 
 
 @dataclass
 class _Term:
-    """Features of rows: one feature in all of them, or another one in each."""
+    """Features of rows: the same feature in all rows, or a different one in each row."""
 
     at: Any  # the index of the feature, or an index for each row
     x: Any  # its value, or a value for each row, both as float64 of a float32
@@ -85,7 +85,7 @@ class _Column:
 class Model:
     """A model file, by which rows are scored.
 
-    Raises Unsupported for what it does not know: another version, or members that have no meaning here.
+    Raises Unsupported for another version of the file, and for members that have no meaning here.
     """
 
     def __init__(self, content: bytes | str):
@@ -160,7 +160,7 @@ class Model:
     def score(
         self, columns: Callable[[str, int, int], Any], rows: int, longest: int, only: str | None = None
     ) -> dict[str, np.ndarray]:
-        """What predict --margin writes of each row, by column; of classes their indices.
+        """The output of predict --margin for each row, by column; classes are their indices.
 
         columns(name, start, stop) are the cells of a column in these rows, and longest is the number of
         characters beyond which a cell is missing. With only, just the columns only and only=CLASS are made.
@@ -180,7 +180,8 @@ class Model:
     def _read(
         self, columns: Callable, start: int, stop: int, longest: int, held: tuple[np.ndarray, np.ndarray], size: int
     ) -> tuple[list[np.ndarray], dict[int, np.ndarray]]:
-        """The readings of columns, and what of them is encoded already: plain numbers, all at a time, in held arrays."""
+        """The readings of columns, and the part of them that is encoded already: plain numbers,
+        which are read all at a time from arrays in memory."""
         count = stop - start
         readings: list[Any] = []
         plain: dict[int, Reader] = {}
@@ -240,7 +241,8 @@ class Model:
         z[:] = add(p, e, z)
 
     def _encode(self, readings: list[np.ndarray], ready: dict[int, np.ndarray], rows: int) -> Iterator[_Term]:
-        """The features of rows that are not zero in all of them, in their order; ready are those of plain numbers."""
+        """The features that are not zero in all rows, in their order; ready has the features of
+        plain numbers."""
         longer = self._longer(readings, rows)
 
         def scaled(u: Any) -> Any:
@@ -285,7 +287,7 @@ class Model:
         yield _Term(self._features - 1, one, -1)
 
     def _longer(self, readings: list[np.ndarray], rows: int) -> np.ndarray | None:
-        """What rows are divided by besides: the norm of those that are longer than 1; None if none is.
+        """The further divisor of each row: its norm if this is above 1; None if no norm is.
 
         Unless the schema states a norm, a row is longer by rounding alone, and then each of its numbers is at a
         bound, or missing with a feature for that.
@@ -378,7 +380,8 @@ def _knots(column: Mapping[str, Any], reader: Reader) -> _Knots | None:
 
 
 def _pair_knots(own: _Knots) -> _Knots:
-    """The knots of a column with a curve in interactions, evenly among its own if these are listed."""
+    """The knots of a column with a curve in interactions; if the column's own knots are listed,
+    these are chosen evenly among them."""
     if own.listed is None:
         return _Knots(PAIR_KNOTS)
     listed = []

@@ -1,8 +1,8 @@
 """Holds one partition of a table for a fit that runs elsewhere.
 
-What runs here runs on the machines of an engine (Dask, Spark), beside the rows. It raises
-nothing while it holds rows, since engines log the arguments of what fails: it returns a
-word for how it ended.
+This code runs on the machines of an engine (Dask, Spark), beside the rows. It raises no exception
+while it holds rows, since engines log the arguments of a failed call. It returns a word for its end
+instead.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Key:
     """The key of a fit, 256 random bits, and the pipe by which the fit gets it.
 
     The fit says that it waits for its key, and by which unit the table must be partitioned.
-    The pipe stays open until the end, also where this process is killed: so the fit notices.
+    The pipe stays open until this process ends, so the fit also notices if the process is killed.
     """
 
     def __init__(self) -> None:
@@ -56,8 +56,8 @@ def place(cell: str) -> int:
 def hold(write: Callable[[IO[bytes]], None], address: str, key: str, partition: int, attempt: int, threads: int) -> tuple[str, str]:
     """Runs a worker over rows that ``write`` writes as CSV, until the fit ends.
 
-    Returns how it ended and what it said: ``done``, ``lost`` if another attempt may
-    do better, or ``failed``.
+    Returns a word for its end and its message. The word is ``done``, ``lost`` if another attempt
+    may succeed, or ``failed``.
     """
     process = None
     try:
@@ -95,7 +95,7 @@ def hold(write: Callable[[IO[bytes]], None], address: str, key: str, partition: 
 
 
 def _feed(process: subprocess.Popen, write: Callable[[IO[bytes]], None], key: str) -> bool:
-    """Writes the key, the rows in frames and the end. Rows that are cut short have no end."""
+    """Writes the key, the rows in frames and the end. If the rows break off, there is no end."""
     pipe = process.stdin
     try:
         pipe.write(key.encode() + b"\n")
@@ -111,7 +111,7 @@ def _feed(process: subprocess.Popen, write: Callable[[IO[bytes]], None], key: st
 
 
 class _Frames:
-    """Cuts what is written into frames: a length of four bytes, and as many bytes."""
+    """Divides written bytes into frames: a length of four bytes, and then as many bytes."""
 
     def __init__(self, pipe: IO[bytes]):
         self._pipe = pipe

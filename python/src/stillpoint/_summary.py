@@ -1,4 +1,4 @@
-"""What a fitted model says, as a table to be read, and differences between its terms."""
+"""The summary of a fitted model as a table for people, and differences between its terms."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ class Contrast:
     the terms' bounds), or ``not stated`` or ``not arrived``, and then ``noise_sd`` is None. ``meaning`` is the value in words: the factor on the
     odds or on the rate, or how much higher the prediction is, in the target's units.
 
-    Of a fit with ``inference`` it has its confidence interval: ``low``, ``high``, ``standard_error`` and
-    ``privacy_share``, None where none is stated; ``state`` then says so and ``reason`` why. ``formula`` is
-    the formula to which the interval belongs.
+    After a fit with ``inference`` it has a confidence interval: ``low``, ``high``,
+    ``standard_error`` and ``privacy_share``. These are None if no interval is stated; ``state``
+    then says so, and ``reason`` gives the reason. ``formula`` is the formula to which the interval
+    belongs.
     """
 
     value: float
@@ -42,12 +43,13 @@ class Contrast:
 
 
 def contrast_text(weights: Mapping[str, float]) -> str:
-    """A weighted sum of terms as the command reads it; the space keeps a minus from being that of a flag."""
+    """A weighted sum of terms in the form that the command reads; the space before a minus
+    distinguishes it from a flag."""
     return " " + " + ".join(f"{float(weight)!r} {name}" for name, weight in weights.items())
 
 
 def with_interval(c: Contrast, said: Mapping[str, Any]) -> Contrast:
-    """A contrast with the interval that the command says of it."""
+    """A contrast with the interval that the command prints."""
     kept = {k: said.get(k) for k in ("low", "high", "standard_error", "privacy_share") if said["state"] == "reported"}
     words = {k: said.get(k, "") for k in ("state", "reason", "formula")}
     return replace(c, value=said.get("estimate", math.nan), meaning=said["meaning"], level=said["level"], **kept, **words)
@@ -133,7 +135,7 @@ class Summary:
     """A fit in words and a table. ``print`` shows it; a notebook shows it as HTML.
 
     ``facts`` are pairs of a title and a text, ``columns`` and ``rows`` the table of terms, and
-    ``notes`` what has to be known to read it.
+    ``notes`` the facts that a reader of the table needs.
     """
 
     def __init__(self, title: str, facts: list[tuple[str, str]], columns: list[str], rows: list[list[str]], notes: list[str]):
@@ -227,7 +229,7 @@ def summarize(
 
 
 def _with_intervals(kind: str, facts: list[tuple[str, str]], effects: Mapping[str, Any]) -> Summary:
-    """The table of a fit whose coefficients have confidence intervals, as it was asked for them."""
+    """The table of a fit that was asked for confidence intervals of its coefficients."""
 
     def number(value: float | None) -> str:
         return "-" if value is None else f"{value:.4g}"
@@ -261,7 +263,7 @@ def _with_intervals(kind: str, facts: list[tuple[str, str]], effects: Mapping[st
 
 
 def _against(t: Mapping[str, Any]) -> str:
-    """What a term with an interval is the effect of, or why it has none."""
+    """The effect that a term with an interval describes, or the reason why it has no interval."""
     words = f"against {t['reference']}" if t.get("reference") else ("" if t.get("intercept") else "one unit more")
     if t["state"] == "reported" and t.get("reason"):
         words = f"{words}, {t['reason']}".removeprefix(", ")

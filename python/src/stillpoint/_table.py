@@ -1,8 +1,8 @@
 """Writes tables that Python holds as CSV, to a pipe, part by part.
 
-What runs here before the pipe is written looks at shapes, names and types alone. Cells
-are read while it is, by :mod:`stillpoint._cells`, and no error depends on them. Columns
-of plain numbers are written by their own libraries; all others cell by cell.
+Before the pipe is written, this code looks at shapes, names and types alone. While the pipe is
+written, :mod:`stillpoint._cells` reads the cells, and no error depends on them. Columns of plain
+numbers are written by their own libraries; all others cell by cell.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RECORD = (16 << 20) // 4
 
 
 def names(table: Any) -> list[str] | None:
-    """The names of a table's columns; None of an array, which has none."""
+    """The names of a table's columns; None for an array, which has no names."""
     columns = getattr(table, "column_names", None)  # pyarrow
     if columns is None:
         columns = getattr(table, "columns", None)  # pandas, polars
@@ -40,8 +40,9 @@ def names(table: Any) -> list[str] | None:
 def array(table: Any) -> Any:
     """A table of pandas, polars or pyarrow as it is, and anything else as an array.
 
-    A list of rows is an array of its cells, whatever they are: one text among numbers
-    must not make texts of all. Its width is that of most rows; any other row is missing.
+    A list of rows becomes an array of its cells without a change of type, so one text among numbers
+    does not turn all cells into texts. The width of the array is that of most rows; rows of another
+    width count as missing.
     """
     if _make(table) != "array":
         return table
@@ -64,14 +65,14 @@ def array(table: Any) -> Any:
 
 
 def _width(row: Any) -> int:
-    """How many cells a row of a list has; -1 if it is no row."""
+    """The number of cells in a row of a list; -1 if it is no row."""
     if issubclass(type(row), (list, tuple)):
         return len(row)
     return len(row) if issubclass(type(row), np.ndarray) and row.ndim == 1 else -1
 
 
 def _vector(values: Sequence[Any]) -> np.ndarray:
-    """A list as an array of what it holds."""
+    """A list as an array of its items."""
     vector = np.empty(len(values), dtype=object)
     for i, value in enumerate(values):
         vector[i] = value
@@ -110,10 +111,10 @@ def writer(
 ) -> Callable[[IO[bytes]], None]:
     """A function that writes columns of a table, and a last one of targets, as CSV.
 
-    The columns stand at these places of the table and get these names. Of the columns
-    that are listed, the text of each cell is that of the same value in a list of
-    categories; in all others True is 1 and False is 0. of makes the text of a target.
-    beside is the name of one more column, which stands before the targets, and its cells.
+    The columns stand at these places of the table and get these names. In the listed columns, the
+    text of a cell is that of the same value in a list of categories; in all other columns True is 1
+    and False is 0. of makes the text of a target. beside is the name of one more column, which
+    stands before the targets, and its cells.
     """
     write = {"polars": _polars, "pyarrow": _arrow}.get(_make(table), _lines)
     more = [] if beside is None else [beside]
@@ -136,12 +137,13 @@ def writer(
 
 
 def longest(columns: int) -> int:
-    """The characters of a cell of a table of so many columns beyond which it is missing."""
+    """The largest number of characters of a cell in a table of this many columns; a longer cell
+    counts as missing."""
     return max(RECORD // (columns + 2), 64)
 
 
 def _make(table: Any) -> str:
-    """Which library made a table or a column; array if it is none of the three."""
+    """The name of the library that made a table or a column; array if it is none of the three."""
     if hasattr(table, "iloc"):
         return "pandas"
     kind = type(table).__module__.partition(".")[0]
@@ -233,7 +235,7 @@ def _arrow(part, exact, longest, texts) -> bytes:
 
 
 def _lines(part, exact, longest, texts) -> bytes:
-    """The same of pandas and of arrays."""
+    """The same for pandas and for arrays."""
     made = []
     for column, listed in zip(part, exact):
         plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf" and not listed

@@ -1,8 +1,8 @@
 """Writes tables of plain numbers as Parquet into memory, which the command opens in place of a pipe.
 
 The command reads the same cells from it as from the text that :mod:`stillpoint._table`
-writes, without the time that writing and reading text take. Whether a table is written so
-depends on types, names and the system alone, never on cells.
+writes, without the time that writing and reading text take. Only types, names and the system decide
+whether a table is written in this way, never its cells.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def typed(
     rows: int,
     part: Callable[[Any, int], Any],
 ) -> Callable[[IO[bytes]], None]:
-    """The feed itself, or a Typed of it where all columns are of plain numbers.
+    """The feed itself, or a Typed of it if all columns are of plain numbers.
 
     names are those of the columns and, last, of the targets; exact says of which columns
     the text counts; part(column, start) are the rows of a column that are written at a time.
@@ -62,7 +62,7 @@ def typed(
 
 
 def _short(targets: Any, of: Callable[[Any], str]) -> bool:
-    """Whether the texts of targets are short, by their type: that of a class always is."""
+    """Whether the texts of targets are short, by their type; the text of a class always is."""
     if of is not text and of is not amount:
         return True
     kind = getattr(targets, "dtype", None)
@@ -72,9 +72,11 @@ def _short(targets: Any, of: Callable[[Any], str]) -> bool:
 
 
 def _maker(column: Any, exact: bool) -> Callable[[Any], Any] | None:
-    """What makes an array of Arrow of a part of a column; None of a type other than plain numbers.
+    """A function that makes an Arrow array from a part of a column; None for a type other than
+    plain numbers.
 
-    The text of a float is written by its own library: where the text counts it is not plain.
+    Each library writes the text of a float in its own way, so a float is not plain if its text
+    matters.
     """
     library = type(column).__module__.partition(".")[0]
     if library == "pyarrow":
@@ -105,7 +107,7 @@ def _polars(kind: Any, exact: bool) -> Callable[[Any], Any] | None:
 
 
 def _numpy(kind: Any, exact: bool) -> Callable[[Any], Any] | None:
-    """The same of pandas and of arrays. Their text is that of float64 for float32 as well."""
+    """The same for pandas and for arrays. A float32 has the same text as its float64, too."""
     import pyarrow
 
     if not isinstance(kind, np.dtype):

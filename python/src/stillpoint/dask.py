@@ -81,7 +81,7 @@ def fit(
 
 
 def _moved(frame: Any) -> Callable[[distributed.Client, str], list[tuple[Any, Any]]]:
-    """What brings the rows of a unit into one partition, where a fit has a unit."""
+    """A function that moves all rows of a unit into one partition, if a fit has a unit."""
     return lambda client, unit: _by_unit(client, frame, unit)
 
 
@@ -112,7 +112,7 @@ def _placed(part: Any, unit: str) -> Any:
 
 
 def _ordered(part: Any) -> Any:
-    """A partition in an order that its rows alone decide, whatever order they came in."""
+    """A partition in an order that its rows alone decide, whatever their order was before."""
     import numpy as np
     from pandas.util import hash_pandas_object
 
@@ -210,7 +210,7 @@ def _hold(part: Any, targets: Any, make: Make, address: str, key: str, partition
 
 
 def _whole(part: Any, targets: None) -> Write | str:
-    """What writes all columns of a partition."""
+    """A function that writes all columns of a partition."""
     from stillpoint._table import _csv, names, writer
 
     columns = names(part)
@@ -224,7 +224,8 @@ def _whole(part: Any, targets: None) -> Write | str:
 
 @dataclass(frozen=True)
 class _Chosen:
-    """Makes what writes columns of a partition, and its targets last, as an estimator's configuration has them."""
+    """Makes a function that writes the columns of a partition, with the targets last, in the order
+    of an estimator's configuration."""
 
     places: list[int]
     columns: list[str]

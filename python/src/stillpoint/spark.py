@@ -117,7 +117,7 @@ _held: dict[str, int] = {}  # by the application's id: the slots that fits of th
 
 @contextmanager
 def _taken(context: Any, settings: Any, shards: int) -> Iterator[None]:
-    """Takes a slot for each partition, or says that there are too few."""
+    """Takes a slot for each partition, or raises an error if there are too few."""
     application = context.applicationId
     slots = _slots(context, settings)
     fixed = context.master.partition("[")[0] == "local"
@@ -143,7 +143,8 @@ def _taken(context: Any, settings: Any, shards: int) -> Iterator[None]:
 
 
 def _slots(context: Any, settings: Any) -> int | None:
-    """The number of tasks that run at a time, None where executors come as they are needed, without a limit."""
+    """The number of tasks that run at a time; None if executors are added as needed, without a
+    limit."""
     scala = context._jsc.sc()
     now = int(scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile()))
     if settings.get("spark.dynamicAllocation.enabled", "false").lower() != "true":
@@ -237,7 +238,7 @@ def _task(address: str, key: str, columns: list[str]) -> Any:
 
 
 class _Headless:
-    """Writes all but the first thing written, the header, which a partition has once."""
+    """Writes all writes but the first one, which is the header that a partition has once."""
 
     def __init__(self, pipe: IO[bytes]):
         self._pipe, self._begun = pipe, False
