@@ -1,9 +1,7 @@
 // Package repromath computes elementary functions with the same bits on every machine.
 package repromath
 
-import (
-	"math"
-)
+import "math"
 
 const (
 	invLn2 = 1 / math.Ln2

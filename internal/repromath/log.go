@@ -1,8 +1,6 @@
 package repromath
 
-import (
-	"math"
-)
+import "math"
 
 // Log returns ln x for a normal x > 0, with the same bits on every machine. Its error is at
 // most 2^-51 max(1, |ln x|). With x = 2^e m and s = (m-1)/(m+1) <= 1/3,

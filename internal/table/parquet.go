@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/internal/parquet"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // parquetFile reads the needed columns of a Parquet file, one row group as a chunk.
@@ -38,11 +39,7 @@ func (f *file) parquetFault(err error) error {
 }
 
 func (p *parquetFile) names() []string {
-	names := make([]string, len(p.source.Columns))
-	for i, c := range p.source.Columns {
-		names[i] = c.Name
-	}
-	return names
+	return vector.Map(p.source.Columns, func(c parquet.Column) string { return c.Name })
 }
 
 func (p *parquetFile) limit(bytes int64) { p.source.Limit = bytes }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // plain matches texts that need no quotes in YAML. It matches no YAML number. It matches the YAML words for
@@ -39,9 +40,5 @@ func Text(s string) string {
 
 // Texts returns texts as a YAML list.
 func Texts(values []string) string {
-	quoted := make([]string, len(values))
-	for i, v := range values {
-		quoted[i] = Text(v)
-	}
-	return "[" + strings.Join(quoted, ", ") + "]"
+	return "[" + strings.Join(vector.Map(values, Text), ", ") + "]"
 }
