@@ -248,13 +248,8 @@ func (p *Population) draw(columns []column, moment []float64, random *rand.PCG) 
 		}
 	}
 	if f := p.schema.Filter(); f.Column != "" {
-		for cell, c := range p.schema.Columns() {
-			if c.Name == f.Column {
-				for i := range p.readings[cell] {
-					p.readings[cell][i] = 1
-				}
-			}
-		}
+		cell := slices.IndexFunc(p.schema.Columns(), func(c dataset.Column) bool { return c.Name == f.Column })
+		p.readings[cell] = slices.Repeat([]float64{1}, n)
 	}
 }
 
