@@ -99,7 +99,7 @@ var layers = map[string]struct {
 	"internal/codec":      {},
 	"internal/order":      {},
 	"internal/vector":     {},
-	"internal/durable":    {},
+	"internal/durable":    {local: []string{"internal/regularfile"}},
 	"internal/safetext":   {},
 	"internal/strictjson": {},
 	"internal/strictyaml": {local: []string{"internal/safetext"}, others: []string{"github.com/goccy/go-yaml"}},
