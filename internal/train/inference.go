@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/gonum/floats"
-
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
@@ -388,13 +386,13 @@ func rareClass(s *dataset.Schema, base *Base) string {
 	if base == nil || len(classes) < 3 || len(base.Sums) != len(classes) {
 		return ""
 	}
-	j := floats.MinIdx(base.Sums)
-	most := max(base.Sums[j], 0) + 2*base.Sigma
+	least := slices.Min(base.Sums)
+	most := max(least, 0) + 2*base.Sigma
 	if most >= fewRows {
 		return ""
 	}
 	return fmt.Sprintf("; class %.80q has at most %.2g%% of the rows: without it in target.classes the other classes may keep "+
-		"their columns", classes[j], 100*most)
+		"their columns", classes[slices.Index(base.Sums, least)], 100*most)
 }
 
 // inferenceWarnings returns the warnings about the intervals f; nil if f is nil. base is the released base rate or nil.
