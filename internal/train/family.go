@@ -170,10 +170,10 @@ func definition(s *dataset.Schema, columns []dataset.Column, t dataset.Target) d
 }
 
 // leastSizes are the least effective sizes M (see Outlook.Size) of a plan from which on FamilyAuto takes a family, by
-// the kind of target. They were chosen on half of the tables of lab/results/families.md and confirmed on the others, with 25 for effects of numbers,
-// but a fit below optimize.SmallSize is refused.
+// the kind of target. They were chosen on half of the tables of lab/results/families.md and confirmed on the others. Numbers
+// take the richest family that is not refused for its size.
 var leastSizes = map[string]map[string]float64{
-	Curves:       {"numbers": 40, "classes": 40, "counts": 175},
+	Curves:       {"numbers": optimize.SmallSize, "classes": 40, "counts": 175},
 	Interactions: {"numbers": optimize.SmallSize, "classes": 230, "counts": 470},
 }
 
