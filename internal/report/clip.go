@@ -157,6 +157,6 @@ func (f *Fit) hold(e *explanation) {
 	moves := h.moves(ranges, 1/s.Scale())
 	for i := range e.list {
 		c := &e.list[i]
-		c.clipped = !c.late && !c.intercept && math.Abs(partsOf(c.parts, moves)) > heldBack*c.effectSD
+		c.clipped = !c.late && math.Abs(partsOf(c.parts, moves)) > heldBack*c.effectSD
 	}
 }

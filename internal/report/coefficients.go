@@ -318,10 +318,8 @@ func (f *Fit) table(e explanation, odds bool) Table {
 			row.Cells = slices.Insert(row.Cells, 1, c.class)
 		}
 		switch {
-		case c.late:
-			row.Cells = append(row.Cells, stateNotArrived, "-")
-		case c.clipped:
-			row.Cells = append(row.Cells, "-", "-")
+		case c.hidden():
+			row.Cells = append(row.Cells, c.term(e.how).Noise(), "-")
 		case e.how != unstated:
 			row.Cells = append(row.Cells, c.term(e.how).Noise(), digits(math.Abs(c.effect)/c.effectSD, 2))
 		}

@@ -82,11 +82,13 @@ func uncommon(loss string, rate, level, effect, epsilon float64, records int) De
 func init() {
 	for _, records := range []int{5000, 20_000, 100_000} {
 		for _, epsilon := range []float64{.5, 1, 4} {
-			for loss, rates := range map[string][]float64{"logistic": {.03, .1, .5, .86, .97}, "softmax(3)": {.03, .1, .5},
-				"poisson(0.5)": {.2, 3}} {
-				for _, rate := range rates {
+			for _, of := range []struct {
+				loss  string
+				rates []float64
+			}{{"logistic", []float64{.03, .1, .5, .86, .97}}, {"softmax(3)", []float64{.03, .1, .5}}, {"poisson(0.5)", []float64{.2, 3}}} {
+				for _, rate := range of.rates {
 					for _, level := range []float64{.02, .05, .1, .3} {
-						add(uncommon(loss, rate, level, -.4, epsilon, records))
+						add(uncommon(of.loss, rate, level, -.4, epsilon, records))
 					}
 				}
 			}
