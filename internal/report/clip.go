@@ -7,92 +7,80 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
-	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
 // holding estimates by how much the clip of gradients moves the weights of a fit of classes or counts. All of it is
 // released: the last clip norm, the second moment of the rows, and the model, which tells how often a row has an outcome.
 type holding struct {
-	clip     float64
-	square   *mat.Dense // P^2 for the metric P
-	g        *mat.SymDense
-	mean     []float64 // the mean row m
-	rest     float64   // mean of |P x|^2 less |P m|^2
-	weights  []float64
-	loss     interface{ Slopes(dst, z, y []float64) }
-	outcomes func(z []float64) (y, share []float64) // targets at the margins z, and their shares
-	curved   func(z []float64) float64              // second derivative at the margin; nil for classes
+	clip      float64
+	square, g *mat.SymDense // P^2 for the metric P, and the second moment of the rows
+	mean      []float64     // the mean row m
+	rest      float64       // mean of |P x|^2 less |P m|^2
+	weights   []float64
+	slopes    func(dst, z, y []float64)
+	most      float64 // largest count; 0 for classes
 }
+
+// heldBack is the least estimated move by the clip, in stated deviations, at which no deviation is stated. mostCounted is
+// the largest count of which the share is worked out.
+const heldBack, mostCounted = .5, 2000
 
 // spreadOfRest are the ratios to rest that stand for the rows of a level, whose other columns differ.
 var spreadOfRest = []float64{.25, 1, 1.75}
-
-// heldBack is the least estimated move by the clip, in stated deviations, at which no deviation is stated.
-const heldBack = .5
 
 // holding returns nil if the releases do not tell what the clip moves.
 func (f *Fit) holding() *holding {
 	l, s, d := f.plan.Trace, f.Model.Schema(), f.Model.Schema().Dim()
 	h := &holding{weights: f.Model.Weights(), mean: make([]float64, d)}
-	t := s.Target()
-	if l == nil || l.Moment == nil || s.Norm() > 0 || len(h.weights)%d != 0 || t.Exposure.Column != "" || t.Event != "" {
+	of, ok := f.Model.Loss().(interface{ Slopes(dst, z, y []float64) })
+	name, _, _ := strings.Cut(f.Model.Loss().Name(), "(")
+	if !ok || l == nil || l.Moment == nil || s.Norm() > 0 || len(h.weights)%d != 0 || s.Target().Exposure.Column != "" ||
+		s.Target().Event != "" || !slices.Contains([]string{"logistic", "softmax", "poisson"}, name) {
 		return nil
+	}
+	if h.slopes = of.Slopes; name == "poisson" {
+		h.most = s.Target().High
 	}
 	var e mat.EigenSym
-	released := (*moment)(l.Moment)
-	_, g, shape, err := released.matrices()
-	h.clip = released.Clip
-	if err != nil || !(h.clip > 0) || g.SymmetricDim() != d || !(g.At(d-1, d-1) > 2*released.Sigma) || !e.Factorize(shape, true) {
+	m := (*moment)(l.Moment)
+	_, g, shape, err := m.matrices()
+	if err != nil || !(m.Clip > 0) || g.SymmetricDim() != d || !(g.At(d-1, d-1) > 2*m.Sigma) || !e.Factorize(shape, true) {
 		return nil
 	}
-	h.g, h.square = g, newReleased(e, released).power(-1)
+	h.clip, h.g, h.square = m.Clip, g, inference.Symmetric(newReleased(e, m).power(-1))
 	for j := range d {
 		h.mean[j] = g.At(j, d-1) / g.At(d-1, d-1) / s.Scale()
 	}
-	for i := range d {
-		for j := range d {
-			h.rest += h.square.At(i, j) * (g.At(i, j) - h.mean[i]*h.mean[j])
-		}
-	}
-	h.rest = max(h.rest, 0)
-	of, _ := f.Model.Loss().(loss.RankOne)
-	switch m, several := f.Model.Loss().(loss.Margins); {
-	case several:
-		h.loss, h.outcomes = m, shares
-	case of == nil:
-		return nil
-	case of.Name() == "logistic":
-		h.loss, h.outcomes = of, func(z []float64) (y, share []float64) {
-			_, share = shares([]float64{0, z[0]})
-			return []float64{-1, 1}, share
-		}
-	case strings.HasPrefix(of.Name(), "poisson("):
-		h.loss, h.curved = of, func(z []float64) float64 { return math.Exp(z[0]) }
-		h.outcomes = func(z []float64) (y, share []float64) {
-			for n := 0.; n <= min(t.High, mostCounted); n++ {
-				v, _ := math.Lgamma(n + 1)
-				mean := math.Exp(z[0]) * t.High
-				y, share = append(y, 2*n/t.High-1), append(share, math.Exp(n*math.Log(mean)-mean-v))
-			}
-			return y, share
-		}
-	default:
-		return nil
-	}
+	var spread mat.Dense
+	spread.Mul(h.square, g)
+	mean := mat.NewVecDense(d, h.mean)
+	h.rest = max(mat.Trace(&spread)-mat.Inner(mean, h.square, mean), 0)
 	return h
 }
 
-// mostCounted is the largest count of which the share is worked out.
-const mostCounted = 2000
-
-// shares returns the classes and their shares at the margins z.
-func shares(z []float64) (y, share []float64) {
-	most := slices.Max(z)
-	for k, v := range z {
-		y, share = append(y, float64(k)), append(share, math.Exp(v-most))
+// outcomes returns the targets of rows at the margins z, and their shares. Those of classes follow from the slopes.
+func (h *holding) outcomes(z []float64) (y, share []float64) {
+	if h.most > 0 {
+		mean := math.Exp(z[0]) * h.most
+		for n := 0.; n <= min(h.most, mostCounted); n++ {
+			v, _ := math.Lgamma(n + 1)
+			y, share = append(y, 2*n/h.most-1), append(share, math.Exp(n*math.Log(mean)-mean-v))
+		}
+		return y, share
 	}
-	vector.Divide(share, vector.Sum(share, func(v float64) float64 { return v }))
+	share = make([]float64, len(z))
+	if len(z) == 1 {
+		h.slopes(share, z, []float64{-1})
+		return []float64{-1, 1}, []float64{1 - share[0], share[0]}
+	}
+	h.slopes(share, z, []float64{0})
+	share[0]++
+	for k := range z {
+		y = append(y, float64(k))
+	}
 	return y, share
 }
 
@@ -107,7 +95,7 @@ func (h *holding) moved(x []float64) []float64 {
 	norm := mat.Inner(row, h.square, row)
 	y, share := h.outcomes(z)
 	for i, p := range share {
-		h.loss.Slopes(slope, z, y[i:i+1])
+		h.slopes(slope, z, y[i:i+1])
 		held := 0.
 		for _, far := range spreadOfRest {
 			held += max(0, 1-h.clip/math.Sqrt(vector.Dot(slope, slope)*(norm+far*h.rest))) / float64(len(spreadOfRest))
@@ -118,8 +106,8 @@ func (h *holding) moved(x []float64) []float64 {
 		}
 	}
 	for m := range out {
-		if h.curved != nil {
-			curved[m] = h.curved(z)
+		if h.most > 0 {
+			curved[m] = math.Exp(z[m])
 		}
 		out[m] /= max(curved[m], 1e-12)
 	}
@@ -129,7 +117,7 @@ func (h *holding) moved(x []float64) []float64 {
 // moves returns by how much the clip moves each weight. A level or hat is a mean row with it in place of its column's
 // features. The weight of a number is that of the least squares line through the moves at the mean row and at sqrt 3
 // deviations on both sides of it, the nodes of a normal distribution.
-func (h *holding) moves(ranges [][2]int, shared float64) []float64 {
+func (h *holding) moves(ranges []dataset.Group, shared float64) []float64 {
 	d := len(h.mean)
 	base := h.moved(h.mean)
 	out := make([]float64, len(h.weights))
@@ -141,9 +129,9 @@ func (h *holding) moves(ranges [][2]int, shared float64) []float64 {
 	set(d-1, 1/shared, base, make([]float64, len(base)))
 	for j := range d - 1 {
 		x := slices.Clone(h.mean)
-		at := slices.IndexFunc(ranges, func(r [2]int) bool { return r[0] <= j && j < r[0]+r[1] })
+		at := slices.IndexFunc(ranges, func(r dataset.Group) bool { return r.First <= j && j < r.First+r.Width })
 		if at >= 0 {
-			clear(x[ranges[at][0] : ranges[at][0]+ranges[at][1]])
+			clear(x[ranges[at].First:][:ranges[at].Width])
 			x[j] = shared
 			set(j, 1/shared, h.moved(x), base)
 		} else if far := math.Sqrt(3 * max(h.g.At(j, j)-h.mean[j]*h.mean[j], 0)); far > 0 {
@@ -153,39 +141,22 @@ func (h *holding) moves(ranges [][2]int, shared float64) []float64 {
 			set(j, .5/far, above, h.moved(x))
 		}
 	}
-	for j := range d { // the same move of all classes moves nothing
-		if k := len(base); k > 1 {
-			mean := 0.
-			for m := range k {
-				mean += out[m*d+j] / float64(k)
-			}
-			for m := range k {
-				out[m*d+j] -= mean
-			}
-		}
-	}
 	return out
 }
 
 // hold marks the coefficients that the clip may move by more than heldBack of their deviation.
 func (f *Fit) hold(e *explanation) {
-	if e.how != estimated || e.noise.lift.size > 0 {
+	h, s := f.holding(), f.Model.Schema()
+	if h == nil || e.how != estimated || e.noise.lift.size > 0 {
 		return
 	}
-	h := f.holding()
-	if h == nil {
-		return
+	ranges := s.Groups()
+	for _, g := range s.Hats() {
+		ranges = append(ranges, dataset.Group{First: g.First, Width: g.Width})
 	}
-	var ranges [][2]int
-	for _, g := range f.Model.Schema().Groups() {
-		ranges = append(ranges, [2]int{g.First, g.Width})
-	}
-	for _, g := range f.Model.Schema().Hats() {
-		ranges = append(ranges, [2]int{g.First, g.Width})
-	}
-	moves := h.moves(ranges, 1/f.Model.Schema().Scale())
+	moves := h.moves(ranges, 1/s.Scale())
 	for i := range e.list {
 		c := &e.list[i]
-		c.clipped = !c.late && !c.intercept && math.Abs(partsOf(c.parts, moves)) > heldBack*c.effectSD
+		c.clipped = !c.late && math.Abs(partsOf(c.parts, moves)) > heldBack*c.effectSD
 	}
 }

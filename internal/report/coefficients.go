@@ -212,7 +212,7 @@ func (f *Fit) clipped() string {
 			return how + "How large it is does not follow from the releases of this fit."
 		}
 		return how + "The released second moment, the model and the last clip norm tell by how much the clip may move a " +
-			"coefficient. Above half of the deviation, no deviation is stated. Of uncommon outcomes at uncommon levels 93% or " +
+			"coefficient. Above half of the deviation, no deviation is stated. Of uncommon outcomes at uncommon levels 92% or " +
 			"more of the stated coefficients were then within two deviations of the fit of the same rows without privacy."
 	}
 	return ""
@@ -318,10 +318,8 @@ func (f *Fit) table(e explanation, odds bool) Table {
 			row.Cells = slices.Insert(row.Cells, 1, c.class)
 		}
 		switch {
-		case c.late:
-			row.Cells = append(row.Cells, stateNotArrived, "-")
-		case c.clipped:
-			row.Cells = append(row.Cells, "-", "-")
+		case c.hidden():
+			row.Cells = append(row.Cells, c.term(e.how).Noise(), "-")
 		case e.how != unstated:
 			row.Cells = append(row.Cells, c.term(e.how).Noise(), digits(math.Abs(c.effect)/c.effectSD, 2))
 		}

@@ -109,7 +109,7 @@ var layers = map[string]struct {
 		"github.com/andybalholm/brotli", "github.com/pierrec/lz4/v4"}},
 	"stationarity": {local: []string{"internal/vector", "loss"},
 		others: []string{"gonum.org/v1/gonum"}},
-	"internal/report": {local: []string{"loss", "internal/vector", "account/mechanism", "internal/targetpair", "internal/describe", "internal/spline", "internal/synthetic", "internal/inference", "internal/regularfile", "account",
+	"internal/report": {local: []string{"internal/vector", "account/mechanism", "internal/targetpair", "internal/describe", "internal/spline", "internal/synthetic", "internal/inference", "internal/regularfile", "account",
 		"model", "certificate", "dataset", "internal/runrecord", "internal/ledgerfile", "internal/safetext"},
 		others: []string{"gonum.org/v1/gonum"}},
 	"internal/arrowfile": {},

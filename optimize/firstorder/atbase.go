@@ -133,10 +133,7 @@ func (g *preconditionedPlan) long(r released, effective float64) float64 {
 	if g.reach == 0 || r.diagonal {
 		return 0
 	}
-	mean := r.mean
-	if mean == nil {
-		mean = r.about[len(r.about)-int(math.Sqrt(float64(len(r.about)))):]
-	}
+	mean := r.rows().Means(r.intercept())
 	p, least := g.Problem(), mostLevel
 	for _, group := range p.Groups {
 		for _, v := range mean[group[0] : group[0]+group[1]] {
