@@ -231,49 +231,56 @@ func TestChangingHazardRatios(t *testing.T) {
 	}
 }
 
-// TestRareEventsCount fits events of 4% of the records, at epsilon 5. The mean predicted risk must be within a tenth of the
-// share of events, whose standard error is 3% of it, and the log hazard ratio of age within five deviations of .7, where its
-// deviation is .05. A clip norm of 3 root mean squares, which shortens the gradient of each event, gives a risk that
-// is 20% too small.
+// TestRareEventsCount fits events of 4% of the records four times, at epsilon 5. The mean predicted risk over the share of
+// events had a mean of .993 and a deviation of .035 in 60 fits. That of four fits must be within .13 of 1, seven deviations
+// beside .007, which a run exceeds with a probability below 1e-8. The log hazard ratio of age, .63 with a deviation of .016
+// in these fits, must be within .25 of .7. A clip norm of 3 root mean squares, which shortens the gradient of each event,
+// gives a risk that is 20% too small.
 func TestRareEventsCount(t *testing.T) {
 	const n = 20000
 	c := timesConfig(t, n, 5, "")
 	var table strings.Builder
-	table.WriteString("age,sex,years,died\n")
-	c.Rows.Cells = func(yield func([]string, error) bool) {
+	rows := func(yield func([]string, error) bool) {
 		r := rand.New(rand.NewPCG(5, 6))
 		for i := range n {
 			age := math.Max(-3, math.Min(3, r.NormFloat64()))
 			at, until := r.ExpFloat64()/(.015*math.Exp(.7*age)), 1+2*r.Float64()
 			cells := []string{fmt.Sprint(age), []string{"f", "m"}[i%2], fmt.Sprint(min(at, until)), fmt.Sprint(min(1, int(until/at)))}
-			table.WriteString(strings.Join(cells, ",") + "\n")
 			if !yield(cells, nil) {
 				return
 			}
 		}
 	}
-	fitted, err := c.Fit(t.Context(), train.Options{Software: "test v1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, term := range fitted.Model.Schema().Terms(true) {
-		if got := term.Of(fitted.Model.Weights()); term.Name == "age" && !(got > .45 && got < .95) {
-			t.Errorf("age: %v: want .7", got)
-		}
-	}
 	path := filepath.Join(t.TempDir(), "people.csv")
+	table.WriteString("age,sex,years,died\n")
+	rows(func(cells []string, _ error) bool {
+		table.WriteString(strings.Join(cells, ",") + "\n")
+		return true
+	})
 	if err := os.WriteFile(path, []byte(table.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m, err := fitted.Model.Evaluate(t.Context(), path, "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
 	predicted, observed := 0., 0.
-	for _, b := range m.Calibration.Bins {
-		predicted, observed = predicted+b.Predicted*float64(b.N), observed+b.Observed*float64(b.N)
+	for range 4 {
+		c.Rows.Cells = rows
+		fitted, err := c.Fit(t.Context(), train.Options{Software: "test v1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, term := range fitted.Model.Schema().Terms(true) {
+			if got := term.Of(fitted.Model.Weights()); term.Name == "age" && !(got > .45 && got < .95) {
+				t.Errorf("age: %v: want .7", got)
+			}
+		}
+		m, err := fitted.Model.Evaluate(t.Context(), path, "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range m.Calibration.Bins {
+			predicted, observed = predicted+b.Predicted*float64(b.N), observed+b.Observed*float64(b.N)
+		}
 	}
-	if math.Abs(predicted/observed-1) > .1 {
+	if math.Abs(predicted/observed-1) > .13 {
 		t.Errorf("predicted %v of %v events", predicted, observed)
 	}
 }

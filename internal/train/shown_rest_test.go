@@ -116,9 +116,11 @@ func TestFamiliesNeedRecords(t *testing.T) {
 }
 
 // TestNoiseAloneIsTold fits a target that depends on nothing. The certificate's sentence says that single steps show noise
-// only, since the comparison with a constant did not show the fit to be better.
+// only, since the comparison with a constant did not show the fit to be better. The longest of the means of the first 1,
+// 2, 4, 8 or 15 gradients is three deviations above its noise in one fit of 400 by chance, and then the sentence is another
+// one: one of five fits must have it, which fails in one run of 1e13.
 func TestNoiseAloneIsTold(t *testing.T) {
-	for range 2 {
+	for left := 4; ; left-- {
 		c := config(t, 3000, "note: ignore", "note: {hash: 100}", "epsilon: 1,", "epsilon: 0.6,", "model: {loss: logistic}",
 			"model: {loss: logistic}\ntrain: {algorithm: gd, steps: 60}")
 		var b strings.Builder
@@ -138,8 +140,11 @@ func TestNoiseAloneIsTold(t *testing.T) {
 		if err := json.Unmarshal(f.Certificate.Algorithm().Plan, &run); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasPrefix(run.Arrived, "single steps show noise only, which says nothing of the model") {
-			t.Errorf("%+v, %+v: %q", f.Result.Late, f.Compared, run.Arrived)
+		if strings.HasPrefix(run.Arrived, "single steps show noise only, which says nothing of the model") {
+			return
+		}
+		if late := f.Result.Late; left == 0 || late.FirstGradient <= late.FirstNoise*(1+3/math.Sqrt(2*106)) {
+			t.Fatalf("%+v, %+v: %q", late, f.Compared, run.Arrived)
 		}
 	}
 }
