@@ -71,7 +71,10 @@ func (r registry[T]) parse(name string) (T, error) {
 		args = strings.Split(inside, ",")
 	}
 	if len(args) != len(e.fields) {
-		return none, fmt.Errorf("%s: name = %q: has %d parameters: must be %s", r.kind, name, len(args), e.wanted())
+		if len(e.fields) > 0 {
+			base += "(" + e.wanted() + ")"
+		}
+		return none, fmt.Errorf("%s: name = %q: must be %s", r.kind, name, base)
 	}
 	p := make([]float64, len(args))
 	for i, arg := range args {

@@ -70,16 +70,16 @@ func TestNewRegularizerErrors(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	for name, want := range map[string]string{
-		"huber":           `loss: name = "huber": has 0 parameters: must be delta`,
+		"huber":           `loss: name = "huber": must be huber(delta)`,
 		"huber(0.1":       `loss: name = "huber(0.1": must end in ")"`,
 		"huber()":         `loss: name = "huber()": delta = "": must be a number`,
 		"huber(x)":        `loss: name = "huber(x)": delta = "x": must be a number`,
 		"huber( 1)":       `loss: name = "huber( 1)": delta = " 1": must be a number`,
-		"huber(1,2)":      `loss: name = "huber(1,2)": has 2 parameters: must be delta`,
+		"huber(1,2)":      `loss: name = "huber(1,2)": must be huber(delta)`,
 		"huber(NaN)":      "loss: huber: delta = NaN: must be between 1e-06 and 1e+06",
 		"huber(1e999)":    `loss: name = "huber(1e999)": delta = "1e999": must be a number`,
-		"logistic()":      `loss: name = "logistic()": has 1 parameters: must be none`,
-		"logistic(1)":     `loss: name = "logistic(1)": has 1 parameters: must be none`,
+		"logistic()":      `loss: name = "logistic()": must be logistic`,
+		"logistic(1)":     `loss: name = "logistic(1)": must be logistic`,
 		"huber(0.1) ":     `loss: name = "huber(0.1) ": must end in ")"`,
 		"huber(0.1)(0.1)": `loss: name = "huber(0.1)(0.1)": delta = "0.1)(0.1": must be a number`,
 	} {

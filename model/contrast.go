@@ -46,7 +46,11 @@ func (m *Model) Contrast(text string) (*ContrastOf, error) {
 	}
 	out := &ContrastOf{Text: text, Formula: m.formula(f), Short: m.short(), Level: f.Level,
 		Interval: m.contrasts()(weights, 0)}
-	out.Unit, out.Multiplied = m.unit(), m.multiplied(out.Interval)
+	of := m.quantity()
+	if m.several() {
+		of = m.odds(weights)
+	}
+	out.Unit, out.Multiplied = m.unitOf(of), m.multiplied(out.Interval)
 	out.Reason = wider(m.reason(out.Interval, func(j int) bool { return weights[j] != 0 }), out.Interval)
 	references := m.references()
 	for j, w := range weights {
@@ -58,12 +62,43 @@ func (m *Model) Contrast(text string) (*ContrastOf, error) {
 			out.Reason = strings.TrimPrefix(out.Reason+"; ", "; ") + "the reference level is " + label
 		}
 	}
-	out.Meaning = m.words(out)
+	out.Meaning = words(out, of)
 	return out, nil
 }
 
-// words states the estimate of a contrast and its interval in words, or the reason why no interval is stated.
-func (m *Model) words(c *ContrastOf) string {
+// odds names the odds that a contrast of several classes multiplies: of a class against the first, or against another class
+// of which the contrast is the difference.
+func (m *Model) odds(weights []float64) string {
+	const mixed = "the odds of the contrast's classes"
+	classes, dim := m.schema.Target().Classes, m.schema.Dim()
+	var list []int
+	for i := range classes {
+		if slices.ContainsFunc(weights[i*dim:(i+1)*dim], func(w float64) bool { return w != 0 }) {
+			list = append(list, i)
+		}
+	}
+	against := 0
+	switch len(list) {
+	case 1:
+	case 2:
+		a, b := weights[list[0]*dim:][:dim], weights[list[1]*dim:][:dim]
+		if !slices.EqualFunc(a, b, func(v, w float64) bool { return v == -w }) {
+			return mixed
+		}
+		first := slices.IndexFunc(m.schema.Terms(m.rates()), func(t dataset.Term) bool { return a[t.Parts[0].Feature] != 0 })
+		if p := m.schema.Terms(m.rates())[first].Parts[0]; a[p.Feature]*p.Factor < 0 {
+			slices.Reverse(list)
+		}
+		against = list[1]
+	default:
+		return mixed
+	}
+	return fmt.Sprintf("the odds of %q against %q", classes[list[0]], classes[against])
+}
+
+// words states the estimate of a contrast and its interval in words, or the reason why no interval is stated. quantity is
+// the quantity that a contrast raises or multiplies.
+func words(c *ContrastOf, quantity string) string {
 	if c.State != inference.Reported {
 		return fmt.Sprintf("no interval is stated: %s: %s", c.State, c.Reason)
 	}
@@ -73,13 +108,9 @@ func (m *Model) words(c *ContrastOf) string {
 		if c.Rate != nil {
 			verb = "is"
 		}
-		of := m.quantity()
-		if m.several() {
-			of = "the odds of the contrast's classes"
-		}
-		return fmt.Sprintf("%s %s multiplied by %.4g %s %.4g to %.4g)", of, verb, r.Estimate, with, r.Low, r.High)
+		return fmt.Sprintf("%s %s multiplied by %.4g %s %.4g to %.4g)", quantity, verb, r.Estimate, with, r.Low, r.High)
 	}
-	return fmt.Sprintf("%s is expected to be %.4g higher %s %.4g to %.4g)", m.quantity(), c.Estimate, with, c.Low, c.High)
+	return fmt.Sprintf("%s is expected to be %.4g higher %s %.4g to %.4g)", quantity, c.Estimate, with, c.Low, c.High)
 }
 
 // Joint returns the joint confidence region of several contrasts (linear combinations of terms), given as
@@ -207,7 +238,14 @@ func (m *Model) part(weights []float64, terms []dataset.Term, text string, sign 
 	}
 	of := ""
 	if m.several() {
-		of = fmt.Sprintf(" of a class, such as %q", terms[0].Name)
+		// So do the coefficients of the first class.
+		classes := m.schema.Target().Classes
+		if name, first := strings.CutPrefix(text, classes[0]+": "); first && slices.ContainsFunc(terms, func(t dataset.Term) bool {
+			return t.Column != "" && (t.Name == classes[1]+": "+name || t.Reference == name)
+		}) {
+			return nil
+		}
+		of = fmt.Sprintf(" of a class (%s), such as %q", strings.Join(classes, ", "), terms[0].Name)
 	}
 	return fmt.Errorf("contrast: %q: must be a number's column or a level such as column=value%s, joined by \" + \" or "+
 		"\" - \"", text, of)

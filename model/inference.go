@@ -253,8 +253,10 @@ func (m *Model) quantity() string {
 }
 
 // unit returns the unit of the model's estimates in words.
-func (m *Model) unit() string {
-	of := m.quantity()
+func (m *Model) unit() string { return m.unitOf(m.quantity()) }
+
+// unitOf returns the unit of estimates of the quantity of in words.
+func (m *Model) unitOf(of string) string {
 	switch {
 	case m.logit():
 		return "log-" + strings.TrimPrefix(of, "the ")

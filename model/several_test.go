@@ -90,15 +90,21 @@ func TestCoefficientsOfClasses(t *testing.T) {
 		!slices.Equal(list.Changes, []string{"region=east counts as the reference level", "region=other counts as the reference level"}) {
 		t.Errorf("%+v", list)
 	}
-	for text, want := range map[string][2]float64{
-		"car: age - bus: age":                   {-.75 * unit / 5, math.Sqrt(.04+.06-2*.01) * unit / 5},
-		"bus: region=south - bus: region=north": {-2 * unit, .3 * unit},
+	for text, want := range map[string]struct {
+		estimate, deviation float64
+		of                  string
+	}{
+		"car: age - bus: age":                                        {-.75 * unit / 5, math.Sqrt(.04+.06-2*.01) * unit / 5, `the odds of "car" against "bus"`},
+		"bus: region=south - bus: region=north":                      {-2 * unit, .3 * unit, `the odds of "bus" against "walk"`},
+		"walk: age - car: age":                                       {-.25 * unit / 5, math.Sqrt(.06) * unit / 5, `the odds of "car" against "walk"`},
+		"car: region=north - car: region=south + walk: region=north": {-3 * unit, .2828427124746190 * unit, `the odds of "car" against "walk"`},
+		"2 bus: region=south - 2 car: region=south":                  {-10 * unit, 2 * math.Sqrt(.09+.08-2*.02) * unit, `the odds of "bus" against "car"`},
 		"2 car: region=south - bus: region=south + bus: age": {8*unit + unit/5,
-			unit * math.Sqrt(4*.08+.09+.04/25-2*2*.02-2*.03/5)},
+			unit * math.Sqrt(4*.08+.09+.04/25-2*2*.02-2*.03/5), "the odds of the contrast's classes"},
 	} {
 		c, err := m.Contrast(text)
-		if err != nil || math.Abs(c.Estimate-want[0]) > 1e-9 || math.Abs(c.Error-want[1]) > 1e-9 ||
-			!strings.HasPrefix(c.Meaning, "the odds of the contrast's classes are multiplied by ") {
+		if err != nil || math.Abs(c.Estimate-want.estimate) > 1e-9 || math.Abs(c.Error-want.deviation) > 1e-9 ||
+			!strings.HasPrefix(c.Meaning, want.of+" are multiplied by ") || c.Unit != "log-"+strings.TrimPrefix(want.of, "the ") {
 			t.Errorf("%s: %v %+v: want %v", text, err, c, want)
 		}
 	}
@@ -106,7 +112,8 @@ func TestCoefficientsOfClasses(t *testing.T) {
 	if err != nil || c.Reason != "the reference level is region=north or east" {
 		t.Errorf("%v: %+v", err, c)
 	}
-	for text, words := range map[string]string{"age": `such as "bus: age"`, "walk: age": `such as "bus: age"`,
+	for text, words := range map[string]string{"age": `a level such as column=value of a class (walk, bus, car), such as "bus: age", joined`,
+		"walk: age": "is 0 in every model", "walk: ages": `such as "bus: age"`, "walk: (intercept)": `such as "bus: age"`,
 		"car: (intercept)": `must be a number's column`, "truck: region=north": `must be a number's column`} {
 		if _, err := m.Contrast(text); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%s: %v", text, err)

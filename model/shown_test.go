@@ -29,19 +29,19 @@ func TestContrastsToTheLetter(t *testing.T) {
 		}
 	}
 	c.Odds = &Ratio{Estimate: 1.12345, Low: 1.05432, High: 1.23456}
-	if got := m.words(c); got != `the odds of "yes" are multiplied by 1.123 (90% interval 1.054 to 1.235)` {
+	if got := words(c, m.quantity()); got != `the odds of "yes" are multiplied by 1.123 (90% interval 1.054 to 1.235)` {
 		t.Error(got)
 	}
 	c.Odds, c.Rate = nil, c.Odds
-	if got := m.words(c); got != `the odds of "yes" is multiplied by 1.123 (90% interval 1.054 to 1.235)` {
+	if got := words(c, m.quantity()); got != `the odds of "yes" is multiplied by 1.123 (90% interval 1.054 to 1.235)` {
 		t.Error(got)
 	}
 	c.Rate, c.Estimate, c.Low, c.High = nil, .123456, .045678, .234567
-	if got := m.words(c); got != `the odds of "yes" is expected to be 0.1235 higher (90% interval 0.04568 to 0.2346)` {
+	if got := words(c, m.quantity()); got != `the odds of "yes" is expected to be 0.1235 higher (90% interval 0.04568 to 0.2346)` {
 		t.Error(got)
 	}
 	c.State, c.Reason = inference.Withheld, "noise"
-	if got := m.words(c); got != "no interval is stated: "+string(inference.Withheld)+": noise" {
+	if got := words(c, m.quantity()); got != "no interval is stated: "+string(inference.Withheld)+": noise" {
 		t.Error(got)
 	}
 	list, err := m.Coefficients()

@@ -2,12 +2,15 @@
 package durable
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"math/rand/v2"
 	"path/filepath"
+
+	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
 )
 
 // WriteFile writes data to path, and replaces an existing file. After a crash, path has the whole new content
@@ -20,11 +23,7 @@ func writeFile(d Disk, path string, data []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	err = Fill(file, data)
-	if closing := file.Close(); err == nil {
-		err = closing
-	}
-	if err == nil {
+	if err = cmp.Or(Fill(file, data), file.Close()); err == nil {
 		err = d.Rename(name, path)
 	}
 	if err != nil {
@@ -60,10 +59,7 @@ func Append(d Disk, path string, line []byte) error {
 	if err == nil {
 		err = file.Sync()
 	}
-	if closing := file.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
+	if err = cmp.Or(err, file.Close()); err != nil {
 		return err
 	}
 	return d.SyncFolder(filepath.Dir(path))
@@ -152,7 +148,8 @@ func Identity(info fs.FileInfo) (device, inode uint64) {
 	if known, ok := info.(interface{ Identity() (device, inode uint64) }); ok {
 		return known.Identity()
 	}
-	return identity(info)
+	device, inode, _ = regularfile.Number(info)
+	return device, inode
 }
 
 // File is an open file.

@@ -108,7 +108,8 @@ func TestPlacesThatFail(t *testing.T) {
 		time.Since(began) < 300*time.Millisecond {
 		t.Errorf("nobody there: %v, %v after %v", c, err, time.Since(began))
 	}
-	broken := &Listener{tcp: refused{l.tcp}, done: make(chan struct{})}
+	broken := &Listener{tcp: refused{l.tcp}}
+	broken.open, broken.shut = context.WithCancel(context.Background())
 	if err := broken.Close(); !errors.Is(err, errRefused) {
 		t.Errorf("a Close that fails: %v", err)
 	}
@@ -164,7 +165,8 @@ func TestAcceptGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &Listener{tcp: flaky{tcp, make(chan struct{}, 3)}, tls: c, met: make(chan net.Conn), done: make(chan struct{})}
+	l := &Listener{tcp: flaky{tcp, make(chan struct{}, 3)}, tls: c, met: make(chan net.Conn)}
+	l.open, l.shut = context.WithCancel(context.Background())
 	for range 3 {
 		l.tcp.(flaky).left <- struct{}{}
 	}

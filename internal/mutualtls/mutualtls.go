@@ -77,7 +77,8 @@ type Listener struct {
 	tcp  net.Listener
 	tls  *tls.Config
 	met  chan net.Conn
-	done chan struct{}
+	open context.Context // ends when the listener is closed
+	shut context.CancelFunc
 	once sync.Once
 	all  sync.WaitGroup
 }
@@ -93,7 +94,8 @@ func Listen(address string, k Key) (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Listener{tcp: tcp, tls: c, met: make(chan net.Conn), done: make(chan struct{})}
+	l := &Listener{tcp: tcp, tls: c, met: make(chan net.Conn)}
+	l.open, l.shut = context.WithCancel(context.Background())
 	l.all.Go(l.accept)
 	return l, nil
 }
@@ -129,7 +131,7 @@ func (l *Listener) accept() {
 		c, err := l.tcp.Accept()
 		if err != nil {
 			select {
-			case <-l.done:
+			case <-l.open.Done():
 				return
 			case <-time.After(100 * time.Millisecond): // a temporary error, such as too many open files
 				continue
@@ -137,7 +139,7 @@ func (l *Listener) accept() {
 		}
 		select {
 		case slots <- struct{}{}:
-		case <-l.done:
+		case <-l.open.Done():
 			c.Close()
 			return
 		}
@@ -149,16 +151,9 @@ func (l *Listener) accept() {
 }
 
 func (l *Listener) meet(c net.Conn) {
-	ctx, stop := context.WithTimeout(context.Background(), patience)
+	ctx, stop := context.WithTimeout(l.open, patience)
 	defer stop()
 	defer context.AfterFunc(ctx, func() { c.Close() })()
-	go func() {
-		select {
-		case <-l.done:
-			stop()
-		case <-ctx.Done():
-		}
-	}()
 	s := tls.Server(c, l.tls)
 	if s.HandshakeContext(ctx) != nil {
 		c.Close()
@@ -177,7 +172,7 @@ func (l *Listener) Accept(ctx context.Context) (net.Conn, error) {
 	select {
 	case c := <-l.met:
 		return c, nil
-	case <-l.done:
+	case <-l.open.Done():
 		return nil, net.ErrClosed
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -188,7 +183,7 @@ func (l *Listener) Accept(ctx context.Context) (net.Conn, error) {
 func (l *Listener) Close() error {
 	var err error
 	l.once.Do(func() {
-		close(l.done)
+		l.shut()
 		err = l.tcp.Close()
 		l.all.Wait()
 	})

@@ -106,28 +106,10 @@ func (t *thrift) metadata() (m metadata) {
 func (t *thrift) element() (e element) {
 	var converted, scale int32 = -1, 0
 	named, logical := false, false
-	t.fields(func(id int16, kind byte) bool {
-		switch {
-		case id == 1 && kind == thriftI32:
-			e.typ.Kind, e.leaf = Kind(t.int32()), true
-		case id == 2 && kind == thriftI32:
-			e.typ.Width = int(t.int32())
-		case id == 3 && kind == thriftI32:
-			e.repetition = t.int32()
-		case id == 4 && kind == thriftBinary:
-			e.name, named = string(t.binary()), true
-		case id == 5 && kind == thriftI32:
-			e.children = t.int32()
-		case id == 6 && kind == thriftI32:
-			converted = t.int32()
-		case id == 7 && kind == thriftI32:
-			scale = t.int32()
-		case id == 10 && kind == thriftStruct:
-			logical = t.logical(&e.typ)
-		default:
-			return false
-		}
-		return true
+	t.into(map[int16]any{
+		1: func(x int32) { e.typ.Kind, e.leaf = Kind(x), true }, 2: func(x int32) { e.typ.Width = int(x) }, 3: &e.repetition,
+		4: func(b []byte) { e.name, named = string(b), true }, 5: &e.children, 6: &converted, 7: &scale,
+		10: structure(func() { logical = t.logical(&e.typ) }),
 	})
 	// An element without a name is refused: it would take one byte of the file and many bytes of memory.
 	if !named {
@@ -333,8 +315,11 @@ func (t *thrift) binary() []byte {
 // field's value and return true, or read nothing and return false. If read returns false, fields skips the value.
 func (t *thrift) fields(read func(id int16, kind byte) bool) { t.fieldsAt(0, read) }
 
-// into reads a struct whose fields are wanted as they are. An entry of fields is the variable for a number, or reads
-// an element of a list of structs. Other fields are skipped.
+// structure reads a field that is a struct.
+type structure func()
+
+// into reads the fields of a struct. An entry of fields is the variable for a number, takes a number or bytes, reads a
+// structure, or reads an element of a list of structs. Other fields, and those of another type, are skipped.
 func (t *thrift) into(fields map[int16]any) {
 	t.fields(func(id int16, kind byte) bool {
 		switch v := fields[id].(type) {
@@ -346,6 +331,21 @@ func (t *thrift) into(fields map[int16]any) {
 		case *int64:
 			if kind == thriftI64 {
 				*v = t.int()
+				return true
+			}
+		case func(int32):
+			if kind == thriftI32 {
+				v(t.int32())
+				return true
+			}
+		case func([]byte):
+			if kind == thriftBinary {
+				v(t.binary())
+				return true
+			}
+		case structure:
+			if kind == thriftStruct {
+				v()
 				return true
 			}
 		case func():

@@ -50,26 +50,13 @@ type header struct {
 
 func (t *thrift) header() (h header) {
 	h.kind = -1
-	t.fields(func(id int16, kind byte) bool {
-		switch {
-		case id == 1 && kind == thriftI32:
-			h.kind = t.int32()
-		case id == 2 && kind == thriftI32:
-			h.whole = t.int32()
-		case id == 3 && kind == thriftI32:
-			h.compressed = t.int32()
-		case id == 4 && kind == thriftI32:
-			h.checksum, h.checked = uint32(t.int32()), true
-		case id == 5 && kind == thriftStruct:
-			t.numbers(h.is(dataPage), &h.values, &h.encoding, &h.levels)
-		case id == 7 && kind == thriftStruct:
-			t.numbers(h.is(dictionaryPage), &h.values, &h.encoding)
-		case id == 8 && kind == thriftStruct:
+	t.into(map[int16]any{
+		1: &h.kind, 2: &h.whole, 3: &h.compressed, 4: func(x int32) { h.checksum, h.checked = uint32(x), true },
+		5: structure(func() { t.numbers(h.is(dataPage), &h.values, &h.encoding, &h.levels) }),
+		7: structure(func() { t.numbers(h.is(dictionaryPage), &h.values, &h.encoding) }),
+		8: structure(func() {
 			h.bare = t.numbers(h.is(dataPage2), &h.values, nil, nil, &h.encoding, &h.missing, &h.repeated)
-		default:
-			return false
-		}
-		return true
+		}),
 	})
 	return h
 }

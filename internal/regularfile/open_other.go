@@ -8,5 +8,5 @@ import "io/fs"
 // no flag for this.
 const nonblocking = 0
 
-// number returns ok = false: on this system it cannot read the numbers of a file's device and inode.
-func number(fs.FileInfo) (device, inode uint64, ok bool) { return 0, 0, false }
+// Number returns ok = false: on this system it cannot read the numbers of a file's device and inode.
+func Number(fs.FileInfo) (device, inode uint64, ok bool) { return 0, 0, false }

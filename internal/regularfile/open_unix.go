@@ -11,9 +11,9 @@ import (
 // this flag would wait for a writer. The flag has no effect on a regular file.
 const nonblocking = syscall.O_NONBLOCK
 
-// number returns the number of a file's device and the file's inode number on this device. ok is false if
+// Number returns the number of a file's device and the file's inode number on this device. ok is false if
 // info does not have them.
-func number(info fs.FileInfo) (device, inode uint64, ok bool) {
+func Number(info fs.FileInfo) (device, inode uint64, ok bool) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return 0, 0, false

@@ -19,28 +19,17 @@ const Document = 64 << 20
 
 // Open opens a regular file for reading. Errors are [fs.PathError].
 func Open(path string) (*os.File, error) {
-	return open(path, os.O_RDONLY, 0)
-}
-
-// Append opens a regular file for reading and appending. If the file does not exist, Append creates it with
-// the given permissions.
-func Append(path string, permissions fs.FileMode) (*os.File, error) {
-	return open(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, permissions)
-}
-
-func open(path string, flag int, permissions fs.FileMode) (*os.File, error) {
 	info, err := os.Stat(path)
-	made := flag&os.O_CREATE != 0 && errors.Is(err, fs.ErrNotExist)
-	if fault := (*fs.PathError)(nil); errors.As(err, &fault) && !made {
+	if fault := (*fs.PathError)(nil); errors.As(err, &fault) {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: fault.Err}
 	}
 	if err == nil {
 		err = check(path, info)
 	}
-	if err != nil && !made {
+	if err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(path, flag|nonblocking, permissions)
+	file, err := os.OpenFile(path, os.O_RDONLY|nonblocking, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +87,7 @@ type Identity struct {
 
 // IdentityOf returns the identity of the file that info, a result of [os.File.Stat], describes.
 func IdentityOf(info fs.FileInfo) Identity {
-	if device, inode, ok := number(info); ok {
+	if device, inode, ok := Number(info); ok {
 		return Identity{device: device, inode: inode}
 	}
 	return Identity{size: info.Size(), modified: info.ModTime().UnixNano()}

@@ -160,25 +160,30 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 		}
 	}
 	if e.list[0].share != nil {
-		how += " They include the expected distance from the end of the steps to the coefficient without privacy."
+		how += " The deviations include the expected distance from the end of the steps to the coefficient without privacy."
 	}
 	if slices.ContainsFunc(e.list, coefficient.part) {
 		how += " If this distance is not small compared with the noise, the noise alone and the share of the way that the " +
 			"steps covered are stated, too. At a share above 100% the steps ended beyond the coefficient without privacy. " +
 			"Columns that vary together, small budgets and few rows cause large distances."
 	}
-	var names []string
+	var names, clipped []string
 	for _, c := range e.list {
 		if c.late {
 			names = append(names, c.label())
+		} else if c.clipped {
+			clipped = append(clipped, c.label())
 		}
+	}
+	if len(clipped) > 0 {
+		how += fmt.Sprintf(" Not stated, since the clip may move it by more: %s.", listed(clipped, 200))
 	}
 	if len(names) > 0 {
 		how += fmt.Sprintf(" Not arrived: %s. The noise hides how many rows have these features, or the reference level with "+
 			"which they are compared, so that their values are noise.", listed(names, 200))
 	}
 	if f.Certificate.Algorithm().Name == "dp-sgd" {
-		how += " They leave out the randomness of the samples of rows."
+		how += " The deviations leave out the randomness of the samples of rows."
 	}
 	if c := f.plan.Compared; c != nil && c.Shrunk > 0 {
 		how += " The model is a weighted mean of the fit and the best constant, and has the weighted noise of the fit and, in " +
@@ -199,13 +204,16 @@ func (f *Fit) clipped() string {
 		return fmt.Sprintf(" At the result, squared gradient norms exceed the clip's by %s of it on average (noise %s), %s.",
 			Number(l.Clipped), Number(l.ClippedSigma), told)
 	case strings.HasPrefix(f.Model.Loss().Name(), "huber"):
-		return " They leave out what the clip of gradients moves, which is not released here. A larger clip_scale moves less " +
-			"and has more noise."
+		return " The deviations leave out the effect of the clip of gradients, which is not released here. A larger " +
+			"clip_scale moves less and has more noise."
 	case len(f.Model.Schema().Target().Classes) > 1, strings.HasPrefix(f.Model.Loss().Name(), "poisson"):
-		return " They leave out the bias of clipped gradients, which no release of this fit tells. Where 11% or 86% of the " +
-			"rows had an outcome and 7% to 10% had a level, the coefficient of the level was within two deviations in none of " +
-			"96 fits. A larger clip_scale has less of this bias and more noise. A fit with confidence intervals (inference) " +
-			"has none of it."
+		how := " The deviations leave out the bias of clipped gradients. "
+		if f.holding() == nil {
+			return how + "How large it is does not follow from the releases of this fit."
+		}
+		return how + "The released second moment, the model and the last clip norm tell by how much the clip may move a " +
+			"coefficient. Above half of the deviation, no deviation is stated. Of uncommon outcomes at uncommon levels 93% or " +
+			"more of the stated coefficients were then within two deviations of the fit of the same rows without privacy."
 	}
 	return ""
 }
@@ -263,7 +271,7 @@ func (f *Fit) bars(e explanation, unit string) Bars {
 	}
 	for _, c := range list {
 		bar := Bar{Name: c.label(), Value: c.span, Faint: c.within()}
-		if c.spanSD > 0 && !c.late {
+		if c.spanSD > 0 && !c.hidden() {
 			bar.Interval = Interval{c.span - 2*c.spanSD, c.span + 2*c.spanSD}
 		}
 		b.Items = append(b.Items, bar)
@@ -312,6 +320,8 @@ func (f *Fit) table(e explanation, odds bool) Table {
 		switch {
 		case c.late:
 			row.Cells = append(row.Cells, stateNotArrived, "-")
+		case c.clipped:
+			row.Cells = append(row.Cells, "-", "-")
 		case e.how != unstated:
 			row.Cells = append(row.Cells, c.term(e.how).Noise(), digits(math.Abs(c.effect)/c.effectSD, 2))
 		}

@@ -35,10 +35,11 @@ type coefficient struct {
 	span, spanSD              float64
 	intercept                 bool
 	// share is the share of the way to the minimum that reached the effect; nil if it is unknown. bias is the expected
-	// length of the rest, and late reports that the steps hardly moved the effect.
-	share *float64
-	late  bool
-	bias  float64
+	// length of the rest, and late reports that the steps hardly moved the effect. clipped reports that the clip may move it.
+	share   *float64
+	late    bool
+	bias    float64
+	clipped bool
 	// units is the number of units between the bounds of a number or date: span = units effect. It is 1 for
 	// other coefficients.
 	units float64
@@ -48,8 +49,13 @@ type coefficient struct {
 }
 
 // within reports whether its error alone may explain the coefficient: the absolute value of its span is below
-// twice spanSD, or the coefficient has not arrived. It returns false if spanSD is unknown.
-func (c coefficient) within() bool { return c.late || c.spanSD > 0 && math.Abs(c.span) < 2*c.spanSD }
+// twice spanSD, or its error is not stated. It returns false if spanSD is unknown.
+func (c coefficient) within() bool {
+	return c.hidden() || c.spanSD > 0 && math.Abs(c.span) < 2*c.spanSD
+}
+
+// hidden reports whether no error of the coefficient is stated where those of others are.
+func (c coefficient) hidden() bool { return c.late || c.clipped }
 
 // label returns a name for the coefficient that no other coefficient has.
 func (c coefficient) label() string {
@@ -136,6 +142,7 @@ func (f *Fit) explained(n runNoise) (e explanation, ok bool) {
 		c.effectSD, c.noiseSD, c.spanSD = v, v, c.units*v
 	}
 	e.arrive(f.means())
+	f.hold(&e)
 	return e, true
 }
 

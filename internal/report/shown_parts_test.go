@@ -232,10 +232,11 @@ func TestHeatByTheLargestCell(t *testing.T) {
 // TestClipIsStatedToTheLetter tests the sentence about the clip of gradients: with what it holds back at the result, where
 // that was released, and otherwise only for the Huber loss that it is left out.
 func TestClipIsStatedToTheLetter(t *testing.T) {
-	const ofCounts = " They leave out the bias of clipped gradients, which no release of this fit tells. Where 11% or 86% of " +
-		"the rows had an outcome and 7% to 10% had a level, the coefficient of the level was within two deviations in none " +
-		"of 96 fits. A larger clip_scale has less of this bias and more noise. A fit with confidence intervals (inference) " +
-		"has none of it."
+	const ofCounts = " The deviations leave out the bias of clipped gradients. "
+	const unknown = ofCounts + "How large it is does not follow from the releases of this fit."
+	const known = ofCounts + "The released second moment, the model and the last clip norm tell by how much the clip may move a " +
+		"coefficient. Above half of the deviation, no deviation is stated. Of uncommon outcomes at uncommon levels 93% or more " +
+		"of the stated coefficients were then within two deviations of the fit of the same rows without privacy."
 	for _, c := range []struct {
 		loss        string
 		held, noise float64
@@ -245,11 +246,11 @@ func TestClipIsStatedToTheLetter(t *testing.T) {
 			"0.0123), so that the clip may move coefficients by more than their deviation."},
 		{"squared(1)", .0345, .0123, " At the result, squared gradient norms exceed the clip's by 0.0345 of it on average (noise " +
 			"0.0123), which tells of no bias by the clip."},
-		{"huber(0.1)", 0, 0, " They leave out what the clip of gradients moves, which is not released here. A larger clip_scale " +
-			"moves less and has more noise."},
+		{"huber(0.1)", 0, 0, " The deviations leave out the effect of the clip of gradients, which is not released here. A larger " +
+			"clip_scale moves less and has more noise."},
 		{"squared(1)", 0, 0, ""},
-		{"poisson(1)", 0, 0, ofCounts},
-		{"logistic", 0, 0, ofCounts},
+		{"poisson(1)", 0, 0, unknown},
+		{"logistic", 0, 0, unknown},
 	} {
 		f := people(t, "p", 4)
 		if c.loss != "logistic" {
@@ -260,6 +261,13 @@ func TestClipIsStatedToTheLetter(t *testing.T) {
 		fit.plan.Trace = new(runrecord.Trace{}.WithClipped(c.held, c.noise))
 		if got := fit.clipped(); got != c.want {
 			t.Errorf("%s: %q: must be %q", c.loss, got, c.want)
+		}
+		if c.want != unknown {
+			continue
+		}
+		fit.plan.Trace.Moment = momentOf(fit.Model.Schema().Dim(), 2)
+		if got := fit.clipped(); got != known {
+			t.Errorf("%s with a clip norm: %q: must be %q", c.loss, got, known)
 		}
 	}
 }

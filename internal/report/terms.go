@@ -29,7 +29,7 @@ type Coefficients struct {
 	Beyond  int `json:"beyond_two_deviations"`
 	Counted int `json:"of"`
 	// Covariance is the covariance of the noise in the terms' values and of the expected rest of their ways, in the order
-	// of Terms, if Noise is "estimated"; entries of terms that have not arrived are nil. If Noise is "intervals", it is
+	// of Terms, if Noise is "estimated"; entries of terms without Deviation are nil. If Noise is "intervals", it is
 	// that of the errors of the estimates, by sampling and noise, with nil for terms without an interval. Otherwise it is
 	// nil.
 	Covariance [][]*float64 `json:"covariance,omitempty"`
@@ -158,7 +158,7 @@ func (f *Fit) coefficientList() (*Coefficients, error) {
 		for i := range e.list {
 			row := make([]*float64, len(e.list))
 			for j := range row {
-				if !e.list[i].late && !e.list[j].late {
+				if !e.list[i].hidden() && !e.list[j].hidden() {
 					row[j] = new(e.covariance.At(i, j))
 				}
 			}
@@ -183,6 +183,8 @@ func (c coefficient) term(how certainty) Coefficient {
 	case how == unstated:
 	case c.late:
 		t.State, t.Reason = stateNotArrived, arrivalReason
+	case c.clipped:
+		t.Reason = clippedReason
 	case c.part():
 		t.Deviation, t.Steps, t.State = &c.effectSD, &c.noiseSD, statePart
 	default:
@@ -190,6 +192,9 @@ func (c coefficient) term(how certainty) Coefficient {
 	}
 	return t
 }
+
+// clippedReason says why the noise of a coefficient that the clip moves is not stated.
+const clippedReason = "the clip of gradients may move it by more than half of the noise"
 
 // withIntervals replaces the noise of the terms by their confidence intervals.
 func (f *Fit) withIntervals(c *Coefficients, e explanation) (err error) {

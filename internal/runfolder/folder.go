@@ -119,6 +119,10 @@ func (f *folder) create() error {
 		}
 		return f.disk.SyncFolder(filepath.Dir(f.path))
 	}
+	return f.allNumbered()
+}
+
+func (f *folder) allNumbered() error {
 	return fmt.Errorf("%s: %d numbered folders exist already: give --out", f.base, maxNumbered)
 }
 
@@ -126,15 +130,13 @@ func (f *folder) create() error {
 // returns an error if the folder has a model or certificate that cannot be replaced (replaceable).
 func (f *folder) would() error {
 	if f.base != "" {
-		for i := 1; ; i++ {
-			if i > maxNumbered {
-				return fmt.Errorf("%s: %d numbered folders exist already: give --out", f.base, maxNumbered)
-			}
+		for i := 1; i <= maxNumbered; i++ {
 			f.path = f.numbered(i)
 			if _, err := f.disk.Lstat(f.path); errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
 		}
+		return f.allNumbered()
 	}
 	return f.replaceable()
 }

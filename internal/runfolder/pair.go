@@ -222,17 +222,21 @@ func (f *folder) sweep() error {
 // leftover reports whether a name is the name of a fit's journal or of a fit's temporary file. It also
 // returns the number of the fit.
 func leftover(name string) (fit int, ok bool) {
-	number, ok := strings.CutPrefix(name, "journal-")
-	if ok {
-		number, ok = strings.CutSuffix(number, ".jsonl")
-	}
+	fit, ok = numberIn(name, "journal-", ".jsonl")
 	for _, file := range []string{ModelFile, DescriptionFile, CertificateFile, intentFile} {
-		if rest, is := strings.CutPrefix(name, "."+file+"-"); is {
-			number, ok = rest, true
+		if !ok {
+			fit, ok = numberIn(name, "."+file+"-", "")
 		}
 	}
+	return fit, ok
+}
+
+// numberIn returns the number of the fit in a file's name, between the texts before and after.
+func numberIn(name, before, after string) (fit int, ok bool) {
+	number, ok := strings.CutPrefix(name, before)
+	number, also := strings.CutSuffix(number, after)
 	fit, err := strconv.Atoi(number)
-	return fit, ok && err == nil && fit > 0 && strconv.Itoa(fit) == number
+	return fit, ok && also && err == nil && fit > 0 && strconv.Itoa(fit) == number
 }
 
 func sha(text []byte) string {

@@ -10,8 +10,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
@@ -314,12 +312,7 @@ func (f *folder) intentFile(fit int) string { return f.file(fmt.Sprintf("intent-
 
 // isIntent reports whether a file's name is the name of an intent, the note of a reservation in a store of
 // budgets. It also returns the fit's number, which is part of the name.
-func isIntent(name string) (fit int, ok bool) {
-	number, ok := strings.CutPrefix(name, "intent-")
-	number, also := strings.CutSuffix(number, ".json")
-	fit, err := strconv.Atoi(number)
-	return fit, ok && also && err == nil && fit > 0 && strconv.Itoa(fit) == number
-}
+func isIntent(name string) (fit int, ok bool) { return numberIn(name, "intent-", ".json") }
 
 // text returns the bytes of the intent's file, with the checksum.
 func (i intent) text() ([]byte, error) {

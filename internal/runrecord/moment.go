@@ -45,6 +45,8 @@ type Moment struct {
 	// root mean square of the records' slopes. It is 0 if no such number was released. With several margins, Slope is
 	// the root mean square of the length of the records' vectors of slopes.
 	Slope float64 `json:"slope,omitempty"`
+	// Clip is the last clip norm of gradients in the metric. It is 0 if the certificate is of an earlier version.
+	Clip float64 `json:"clip,omitempty"`
 }
 
 // MostMoment is the largest number of features for which a certificate keeps the second moment, a

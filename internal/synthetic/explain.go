@@ -48,16 +48,12 @@ func (p *Population) Bins() (list []Bins) {
 
 func (p *Population) byLevel(cell int, c dataset.Column) (b Bins) {
 	width := max(len(c.Categories), c.Buckets) + 1
-	mass, order := make([]float64, width), make([]int, width)
+	less := make([]float64, width) // the masses of the levels, negated
 	for i, v := range p.readings[cell] {
-		mass[int(v)] += p.Mass[i]
+		less[int(v)] -= p.Mass[i]
 	}
-	for k := range order {
-		order[k] = k
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(mass[b], mass[a]) })
 	to := make([]int, width)
-	for k, level := range order {
+	for k, level := range ordered(less) {
 		if k >= mostLevels && width > mostLevels+1 {
 			to[level] = mostLevels
 			continue
@@ -203,11 +199,7 @@ func (p *Population) Explain(score []float64, bins []Bins) (e Explained) {
 	}
 	left := variance()
 	e.Sum = 1 - left/whole
-	order := make([]int, len(bins))
-	for j := range order {
-		order[j] = j
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(e.Alone[b], e.Alone[a]) })
+	order := ordered(vector.Map(e.Alone, func(share float64) float64 { return -share }))
 	order = order[:min(len(order), mostColumns)]
 	for x, j := range order {
 		for _, k := range order[:x] {

@@ -8,6 +8,7 @@
 package synthetic
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -150,20 +151,18 @@ func shares(masses []float64) []float64 {
 	return out
 }
 
-func levels(cell, first int, means, weights []float64) column {
-	v := column{cell: cell, first: first, mass: shares(means), order: make([]int, len(means))}
-	for i := range v.order {
-		v.order[i] = i
+// ordered returns the indices of values from the smallest value to the largest, and of equal values in their order.
+func ordered(values []float64) []int {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
 	}
-	slices.SortStableFunc(v.order, func(a, b int) int {
-		switch {
-		case weights[a] < weights[b]:
-			return -1
-		case weights[a] > weights[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	return order
+}
+
+func levels(cell, first int, means, weights []float64) column {
+	v := column{cell: cell, first: first, mass: shares(means), order: ordered(weights)}
 	before := 0.
 	for _, i := range v.order {
 		v.scores = append(v.scores, part{first + i, quantile(min(max(before+v.mass[i]/2, 1e-3), 1-1e-3))})
@@ -236,21 +235,9 @@ func (p *Population) draw(columns []column, moment []float64, random *rand.PCG) 
 			normal[a*n+i] = vector.Dot(z[:a+1], root[a*k:])
 		}
 	}
-	order := make([]int, n)
 	for a := range columns {
 		along := normal[a*n : (a+1)*n]
-		for i := range order {
-			order[i] = i
-		}
-		slices.SortStableFunc(order, func(i, j int) int {
-			if along[i] < along[j] {
-				return -1
-			}
-			if along[i] > along[j] {
-				return 1
-			}
-			return 0
-		})
+		order := ordered(along)
 		values := columns[a].values(n, along, order, random)
 		out := p.readings[columns[a].cell]
 		for r, i := range order {
@@ -261,13 +248,8 @@ func (p *Population) draw(columns []column, moment []float64, random *rand.PCG) 
 		}
 	}
 	if f := p.schema.Filter(); f.Column != "" {
-		for cell, c := range p.schema.Columns() {
-			if c.Name == f.Column {
-				for i := range p.readings[cell] {
-					p.readings[cell][i] = 1
-				}
-			}
-		}
+		cell := slices.IndexFunc(p.schema.Columns(), func(c dataset.Column) bool { return c.Name == f.Column })
+		p.readings[cell] = slices.Repeat([]float64{1}, n)
 	}
 }
 

@@ -165,13 +165,7 @@ func (r *Reader) Limit(bytes int64) {
 // Next returns the table's next row, as Chunk.Next does for a chunk. At the end of the table ok is false and
 // err is nil. After an error every further call returns the same error.
 func (r *Reader) Next() (cells []string, ok bool, err error) {
-	for r.err == nil {
-		if r.rows == nil {
-			if r.rows, r.err = r.Chunk(); r.err == io.EOF {
-				r.err = r.whole()
-			}
-			continue
-		}
+	for r.more() {
 		cells, ok, err := r.rows.Next()
 		c, text := r.rows.(interface{ unclosed() bool })
 		r.text = ok && !text
@@ -183,10 +177,25 @@ func (r *Reader) Next() (cells []string, ok bool, err error) {
 		}
 		r.rows, r.err = nil, err
 	}
-	if r.err == io.EOF {
-		return nil, false, nil
+	return nil, false, r.fault()
+}
+
+// more reports whether rows holds a chunk. It reads the next chunk if rows holds none.
+func (r *Reader) more() bool {
+	for r.err == nil && r.rows == nil {
+		if r.rows, r.err = r.Chunk(); r.err == io.EOF {
+			r.err = r.whole()
+		}
 	}
-	return nil, false, r.err
+	return r.err == nil
+}
+
+// fault returns the error that every call repeats, and nil at the end of the table.
+func (r *Reader) fault() error {
+	if r.err == io.EOF {
+		return nil
+	}
+	return r.err
 }
 
 // Readings returns the readings of the next n rows of a table whose cells have types, as Typed.Readings does for a
@@ -199,13 +208,7 @@ func (r *Reader) Columns() (columns []Cells, n int, err error) { return rowsOf(r
 
 // rowsOf returns the next rows as the method of says, or none if the current chunk does not have it.
 func rowsOf[C Chunk, T any](r *Reader, of func(C) (T, int, error)) (columns T, n int, err error) {
-	for r.err == nil {
-		if r.rows == nil {
-			if r.rows, r.err = r.Chunk(); r.err == io.EOF {
-				r.err = r.whole()
-			}
-			continue
-		}
+	for r.more() {
 		chunk, is := r.rows.(C)
 		if !is || r.text {
 			return columns, 0, nil
@@ -218,10 +221,7 @@ func rowsOf[C Chunk, T any](r *Reader, of func(C) (T, int, error)) (columns T, n
 		}
 		r.rows, r.err = nil, err
 	}
-	if r.err == io.EOF {
-		return columns, 0, nil
-	}
-	return columns, 0, r.err
+	return columns, 0, r.fault()
 }
 
 // Unclosed returns the number of records with a quote that is not closed, of those that Next has returned: at the end

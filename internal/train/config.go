@@ -378,7 +378,11 @@ const hazardLoss, hazardClip = "hazard", "3"
 // rows. It returns an error if the loss does not suit the target.
 func (c *Config) loss() (loss.Loss, error) {
 	target := c.Schema.Target()
-	l, err := loss.ParseFor(c.Model.Loss.of(target), len(target.Classes))
+	name := c.Model.Loss.of(target)
+	l, err := loss.ParseFor(name, len(target.Classes))
+	if of := lossUses[name]; err != nil && of.shown != "" && of.shown != name { // its parameters are lacking
+		err = fmt.Errorf("%w, such as %s", err, of.shown)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("model.loss: %w", err)
 	}

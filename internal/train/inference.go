@@ -376,15 +376,35 @@ const (
 	WarnIdentified = "not-identified"
 )
 
-// inferenceWarnings returns the warnings about the intervals f; nil if f is nil.
-func inferenceWarnings(s *dataset.Schema, f *inference.Fit) (list []Warning) {
+// fewRows is the share of the rows below which a class is named where intervals of several classes are lacking.
+const fewRows = .03
+
+// rareClass says which of several classes has few rows, if one has: columns are left out of all classes together. The shares
+// of the classes are the sums that base released.
+func rareClass(s *dataset.Schema, base *Base) string {
+	classes := s.Target().Classes
+	if base == nil || len(classes) < 3 || len(base.Sums) != len(classes) {
+		return ""
+	}
+	least := slices.Min(base.Sums)
+	most := max(least, 0) + 2*base.Sigma
+	if most >= fewRows {
+		return ""
+	}
+	return fmt.Sprintf("; class %.80q has at most %.2g%% of the rows: without it in target.classes the other classes may keep "+
+		"their columns", classes[slices.Index(base.Sums, least)], 100*most)
+}
+
+// inferenceWarnings returns the warnings about the intervals f; nil if f is nil. base is the released base rate or nil.
+func inferenceWarnings(s *dataset.Schema, f *inference.Fit, base *Base) (list []Warning) {
 	if f == nil {
 		return nil
 	}
+	few := rareClass(s, base)
 	if f.Method == inference.NotIdentified {
 		list = append(list, Warning{Code: WarnIdentified,
 			Text: "no coefficient is identified at this budget: the released curvature is not told from its noise, and no " +
-				"interval is stated; more records, a larger epsilon or fewer columns help"})
+				"interval is stated; more records, a larger epsilon or fewer columns help" + few})
 	}
 	var dropped []int
 	for _, j := range f.Dropped {
@@ -398,8 +418,8 @@ func inferenceWarnings(s *dataset.Schema, f *inference.Fit) (list []Warning) {
 			hides, first = "column that the noise hides is left out, or is a level that counts", ""
 		}
 		list = append(list, warn(WarnFormula, "intervals are for a SHORTER formula than was asked for: %d %s as the reference "+
-			"level (%s%.80q); the intervals do not cover the coefficients of the longer formula", len(dropped), hides, first,
-			s.Features()[dropped[0]])...)
+			"level (%s%.80q); the intervals do not cover the coefficients of the longer formula%s", len(dropped), hides, first,
+			s.Features()[dropped[0]], few)...)
 	}
 	return list
 }

@@ -134,7 +134,7 @@ func TestRefusals(t *testing.T) {
 			"train.multiplier"},
 		{"loss", func(c *Config) { c.Model.Loss = "hing" }, `model.loss: loss: name = "hing": must be one of`},
 		{"loss parameter", func(c *Config) { c.Model.Loss = "huber" },
-			"model.loss: loss: name = \"huber\": has 0 parameters: must be delta"},
+			"model.loss: loss: name = \"huber\": must be huber(delta), such as huber(0.1)"},
 		{"target kind", func(c *Config) { c.Model.Loss = "huber(0.1)" },
 			`model.loss: schema.target "sick": loss huber(0.1) is for a number: the target is declared as 2 classes`},
 		{"counts from 1", func(c *Config) {

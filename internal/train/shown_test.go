@@ -273,16 +273,39 @@ func TestInferenceWarningsToTheLetter(t *testing.T) {
 			other = j
 		}
 	}
-	list := inferenceWarnings(s, &inference.Fit{Method: inference.Wald, Dropped: []int{2, 0, other}})
+	list := inferenceWarnings(s, &inference.Fit{Method: inference.Wald, Dropped: []int{2, 0, other}}, nil)
 	if len(list) != 1 || !strings.Contains(list[0].Text, ": 2 columns that the noise hides") ||
 		!strings.Contains(list[0].Text, "(first \""+s.Features()[2]+"\")") {
 		t.Errorf("%v", list)
 	}
 	const one = "intervals are for a SHORTER formula than was asked for: 1 column that the noise hides is left out, or is a level " +
 		`that counts as the reference level ("sex=m"); the intervals do not cover the coefficients of the longer formula`
-	if list = inferenceWarnings(s, &inference.Fit{Method: inference.Wald, Dropped: []int{2, other}}); len(list) != 1 ||
+	if list = inferenceWarnings(s, &inference.Fit{Method: inference.Wald, Dropped: []int{2, other}}, nil); len(list) != 1 ||
 		list[0].Text != one {
 		t.Errorf("%v", list)
+	}
+}
+
+// TestWarningsNameARareClass: a class of at most 3% of the rows, two deviations of its released share above it, is named
+// where intervals of several classes are lacking.
+func TestWarningsNameARareClass(t *testing.T) {
+	c := config(t, 10, `classes: ["0", "1"]`, `classes: [no, "yes", maybe]`, "loss: logistic", "loss: softmax")
+	base := func(sums ...float64) *Base { return &Base{Sums: sums, Sigma: .004} }
+	const named = `; class "yes" has at most 1.9% of the rows: without it in target.classes the other classes may keep their columns`
+	for _, fit := range []inference.Fit{{Method: inference.NotIdentified}, {Method: inference.Wald, Dropped: []int{2}}} {
+		for want, base := range map[string]*Base{named: base(.6, .011, .389), "": base(.6, .023, .377)} {
+			list := inferenceWarnings(c.Schema, &fit, base)
+			if len(list) == 0 || strings.HasSuffix(list[0].Text, named) != (want != "") || strings.Contains(list[0].Text, "has at most") != (want != "") {
+				t.Errorf("%v: %v: want %q", base, list, want)
+			}
+		}
+	}
+	if list := inferenceWarnings(c.Schema, &inference.Fit{Method: inference.Wald}, base(.6, .001, .399)); len(list) > 0 {
+		t.Errorf("%v: nothing is lacking", list)
+	}
+	two := config(t, 10).Schema
+	if list := inferenceWarnings(two, &inference.Fit{Method: inference.NotIdentified}, base(.999, .001)); strings.Contains(list[0].Text, "has at most") {
+		t.Errorf("%v: two classes", list)
 	}
 }
 

@@ -164,7 +164,7 @@ func targetWarnings(name string, c *optimize.Compared) []Warning {
 // the schema last.
 func (h Header) warnings(r Released) []Warning {
 	list := append(comparisonWarnings(r.Run.Compared), targetWarnings(h.Loss, r.Run.Compared)...)
-	list = append(list, inferenceWarnings(h.Schema, r.Inference)...)
+	list = append(list, inferenceWarnings(h.Schema, r.Inference, r.Run.Base)...)
 	if law := r.Run.Trace; law != nil && !h.unlikeRows(r) {
 		list = append(list, qualityWarnings(h.Schema, law.Moment)...)
 	}

@@ -38,7 +38,7 @@ func openJournal(folder string) (*journal, error) {
 		return nil, err
 	}
 	path := filepath.Join(folder, RunsFile)
-	file, err := regularfile.Append(path, 0o644)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}

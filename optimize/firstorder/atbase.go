@@ -117,3 +117,37 @@ func longest(p optimize.Problem) float64 {
 	u := p.Signal() / math.Sqrt(float64(p.Dim()))
 	return rare * min(1, max(leastLongest, math.Pow(u/fullClip, longestGrowth)))
 }
+
+// Constants of the rule by which the clip norm holds the gradients of uncommon levels (lab/coverage/results.md). Numbers
+// without levels count as a level of mostLevel: of a normal column one row in a hundred is farther.
+const (
+	levelReach            = .6           // by which the noise of few columns stays below or near the sampling error
+	leastLevel, mostLevel = .015, 1. / 6 // shares of the rows
+	levelOfCounts         = 1.5          // usualSlope of counts is that of most records alone
+)
+
+// long returns about the longest gradient of a row of an uncommon level, L0 sqrt(d_eff + 1/s) for the least released share
+// s of a level that is at least leastLevel; 0 if the clip norm does not follow it. Rows of a level point the same way. If
+// an outcome is uncommon, too, clipping holds back one outcome of the level alone and moves its coefficient.
+func (g *preconditionedPlan) long(r released, effective float64) float64 {
+	if g.reach == 0 || r.diagonal {
+		return 0
+	}
+	mean := r.mean
+	if mean == nil {
+		mean = r.about[len(r.about)-int(math.Sqrt(float64(len(r.about)))):]
+	}
+	p, least := g.Problem(), mostLevel
+	for _, group := range p.Groups {
+		for _, v := range mean[group[0] : group[0]+group[1]] {
+			if share := v / mean[len(mean)-1]; share >= leastLevel {
+				least = min(least, share)
+			}
+		}
+	}
+	slope := usualSlope(p)
+	if p.Counts {
+		slope *= levelOfCounts
+	}
+	return slope * math.Sqrt(effective+1/least)
+}

@@ -192,3 +192,59 @@ func TestWhoseClipIsSeen(t *testing.T) {
 		}
 	}
 }
+
+// TestClipHoldsUncommonLevels runs fits of two classes of which one is uncommon, with a level that 5% of the rows have. Where
+// noise allows, the last clip norm must be that of the longest gradient of a row of the level, L0 sqrt(d_eff + 20) with two
+// directions of the rows: within 3%, for noise in the share. Where noise does not allow it, or a clip scale is set, it must
+// be less by a fifth.
+func TestClipHoldsUncommonLevels(t *testing.T) {
+	for name, c := range map[string]struct {
+		scale  float64
+		change func(*optimize.Problem)
+		holds  bool
+	}{
+		"level":      {0, func(*optimize.Problem) {}, true},
+		"set":        {4, func(*optimize.Problem) {}, false},
+		"no level":   {0, func(p *optimize.Problem) { p.Groups = nil }, false},
+		"not stated": {0, func(p *optimize.Problem) { p.Explained = false }, false},
+		"small":      {0, func(p *optimize.Problem) { p.Mu /= 20 }, false},
+	} {
+		r := rand.New(rand.NewPCG(3, 9))
+		var rows [][]float32
+		var targets []float64
+		for i := range 400 {
+			row, y := []float32{0, .577, .577}, -1.
+			if i%20 == 0 {
+				row = []float32{.577, 0, .577}
+			}
+			if r.Float64() < .1 {
+				y = 1
+			}
+			rows, targets = append(rows, row), append(targets, y)
+		}
+		b, err := account.NewBudget(4, 1e-6, account.ReplaceOne)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: targets, Repeat: 100, Loss: loss.Logistic(), Budget: b,
+			Seed: 5, Declared: 40_000})
+		p, err := optimize.NewProblem(loss.Logistic(), b, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Explained, p.Groups = true, [][2]int{{0, 2}}
+		c.change(&p)
+		plan, err := firstorder.Preconditioned{ClipScale: c.scale}.Plan(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := plan.Run(t.Context(), o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ratio := result.Trace.Moment.Clip / math.Sqrt(22)
+		if c.holds && !(math.Abs(ratio-1) < .03) || !c.holds && !(ratio < .8) {
+			t.Errorf("%s: the last clip norm is %.3f of the longest gradient of the level", name, ratio)
+		}
+	}
+}

@@ -94,7 +94,9 @@ type Preconditioned struct {
 	// more if the effective size at that start is above 1500; C is also at least about the norm of a record with one
 	// event (see clipsOfCounts). For a rare class C is at least a share of L0 sqrt(d_eff), where d_eff is the
 	// effective number of directions in which rows vary (see longest). The bias is smaller if the gradients of the
-	// clipped rows have different directions.
+	// clipped rows have different directions. For classes and counts C also holds the gradients of rows of the least common
+	// level that 1.5% of the rows or more have, as far as noise allows: up to .6 sqrt(n) mu/d_eff root mean squares, for n
+	// records, under replace-one.
 	ClipScale float64 `yaml:"clip_scale"`
 	// StepScale is h in eta = h/b. Zero means 1, the largest value that is stable on every table. For losses of
 	// relative residuals b is at most 10, and a guard shortens steps. For a diagonal preconditioner, of more than 2000
@@ -151,6 +153,7 @@ type preconditionedPlan struct {
 	beyond                   float64 // charge of what the clip holds back at the result; 0 if it is not released
 	every                    int
 	kappa, rare              float64    // of the clip norm, see clip
+	reach                    float64    // most that the clip norm grows for levels, over rms/d_eff (see long)
 	bound                    float64    // on the second derivative of the loss in the margin
 	longest                  float64    // least clip norm over L0 sqrt d_eff (see longest)
 	centre                   *centring  // nil if the second moment is about 0
@@ -168,6 +171,10 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	if counted(p) && c.ClipScale == 0 {
 		_, rare = clipsOfCounts(p)
 	}
+	reach := 0.
+	if c.ClipScale == 0 && p.Explained && !p.Real && !p.Smoothing.On() && p.Beside == 0 {
+		reach = levelReach * p.Effective() * math.Sqrt(float64(p.Dim())/p.Records)
+	}
 	c, err := c.rule(p)
 	if err != nil {
 		return nil, err
@@ -178,7 +185,7 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 		c.StepScale *= p.DataSmoothness() / full // the step is h/b for the bound b
 	}
 	T := float64(c.Steps)
-	plan := &preconditionedPlan{every: (c.Steps + squares - 1) / squares, kappa: c.ClipScale, rare: rare,
+	plan := &preconditionedPlan{every: (c.Steps + squares - 1) / squares, kappa: c.ClipScale, rare: rare, reach: reach,
 		longest: longest(p), bound: full}
 	asked := math.Ceil(T / float64(plan.every))
 	plan.moment = p.Charge() * c.MomentShare
@@ -417,6 +424,7 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 			return run.Result(), run.Failed(err)
 		}
 	}
+	long := g.long(released, effective)
 	var sum, weight, last float64
 	half := g.secondHalf()
 	var held *guard
@@ -437,7 +445,8 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 				return err
 			}
 			sum, weight = forgetting*sum+square.Mean[0], forgetting*weight+1
-			clip = g.clip(slope, effective, ridge, sum/weight)
+			affordable := g.reach * math.Sqrt(max(sum/weight, 0)) / effective
+			clip = min(max(g.clip(slope, effective, ridge, sum/weight), min(long, affordable)), l0/math.Sqrt(ridge))
 			run.Slope(math.Sqrt(max(sum/weight, 0) / effective))
 		}
 		half.add(t, run.Regularized(answer.Mean), answer.Sigma)
@@ -451,6 +460,7 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	if err != nil {
 		return result, err
 	}
+	result.Trace.Moment.Clip = last
 	if g.beyond > 0 {
 		if result.Trace, err = g.seeClip(run, result, metric, last, l0*l0/ridge); err != nil {
 			return result, run.Failed(err)

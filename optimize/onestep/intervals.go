@@ -153,6 +153,10 @@ func (c Intervals) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 	if p.Grouped {
 		moment = query.WeightedMoment
 	}
+	middle, last := middleShare, fmt.Sprintf(", %.2g to the second moment of the weighted rows", weightShare)
+	if c.Curvature == Ordered || c.Curvature == Softmax {
+		middle, last = middleShare+weightShare, ""
+	}
 	var err error
 	g.Settled, err = optimize.Settle(optimize.Draft{
 		Problem: p,
@@ -163,8 +167,7 @@ func (c Intervals) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 			StepSize:  1 / p.DataSmoothness(),
 			Charges: fmt.Sprintf("%.2g of the budget to the second moment of the rows, %.2g to the fit, %.2g and %.2g to "+
 				"gradient and curvature of the first Newton step, %.2g, %.2g and %.2g to gradient, curvature and variance of "+
-				"the second, %.2g to the second moment of the weighted rows",
-				momentShare, fitShare, firstGradient, firstCurvature, lastGradient, lastCurvature, middleShare, weightShare),
+				"the second%s", momentShare, fitShare, firstGradient, firstCurvature, lastGradient, lastCurvature, middle, last),
 			Passes: float64(c.steps()) + 2, PairPasses: 5,
 			Output: "the estimate: a Newton step with released gradient and curvature",
 		},

@@ -425,9 +425,14 @@ def test_contrasts_by_hand():
     assert {n: c.value for n, c in levels(bounded, "c", "d", None).items()} == {"c=a": -5, "c=b": -3}
     classes = {**bounded, "terms": [{**t, "class": k, "value": t["value"] * f} for t in terms for k, f in (("x", 1), ("y", 10))]}
     assert contrast(classes, {"c=b": 1}, "y").value == 20
-    for of in (None, "z"):
-        with pytest.raises(ValueError, match="class_ = .*: must be one of"):
-            contrast(classes, {"c=b": 1}, of)
+    across = contrast(classes, {"x: c=b": 2, "y: c=d": -1, "y: c=a": 7}, None)
+    assert across.value == 2 * 2 - 50 and across.noise_sd == 2 * 2 + 3
+    with pytest.raises(ValueError, match="class_ = 'z': must be one of"):
+        contrast(classes, {"c=b": 1}, "z")
+    with pytest.raises(ValueError, match=r"term 'c=b': must be one of \['x: c=b', 'y: c=b', .*'x: c=a', 'y: c=a'\]"):
+        contrast(classes, {"c=b": 1}, None)
+    with pytest.raises(ValueError, match="class_ = None: must be one of"):
+        levels(classes, "c", "", None)
     with pytest.raises(ValueError, match="class_: must not be given"):
         contrast(bounded, {"c=b": 1}, "x")
 

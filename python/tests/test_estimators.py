@@ -394,6 +394,9 @@ def test_intervals_of_classes(tmp_path):
             if one.state == "reported":
                 assert one.high == pytest.approx(frame.loc[f"{name}: {term}", "conf_high"])
         assert any(line.startswith(f"{name}: a ") for line in str(model.summary()).splitlines())
+    across = model.contrast({"yes: a": 1, "maybe: a": -1})
+    assert across.value == pytest.approx(frame.loc["yes: a", "estimate"] - frame.loc["maybe: a", "estimate"])
+    assert across.low < across.value < across.high and across.meaning.startswith('the odds of "yes" against "maybe" are multiplied by ')
     assert model.coef_[0].tolist() == [0.0] * model.coef_.shape[1]
     assert {t["column"]: t["terms"] for t in model.tests()}["a"] == 2
     with pytest.raises(ValueError, match="must be one of"):

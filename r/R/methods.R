@@ -50,21 +50,17 @@ noise_vcov <- function(object) {
   v
 }
 
-# The ends of the intervals of the terms t at the level of the fit or at a higher one, at which no more of them are withheld.
+# The ends of the intervals of the terms t at the given level. The command computes those of another level than the fit's.
 ends <- function(object, t, level, name) {
   e <- object$effects
-  out <- cbind(t$low, t$high)
-  if (isTRUE(all.equal(level, e$level))) {
-    return(out)
+  if (!isTRUE(all.equal(level, e$level))) {
+    if (!identical(e$method, "wald") || !isTRUE(level >= 0.5 && level <= 0.999)) {
+      refuse(sprintf("%s: must be from 0.5 to 0.999, and %g, the level of the fit, for intervals of the method region", name, e$level), field = name)
+    }
+    of <- json_of(c("coefficients", object$folder, "--json", sprintf("--level=%.17g", level)))$intervals$coefficients
+    t <- of[match(t$term, one_name(of$term)), ]
   }
-  if (!identical(e$method, "wald") || !isTRUE(level > e$level && level <= 0.999)) {
-    refuse(sprintf(paste(
-      "%s: must be from %g, the level of the fit, to 0.999, and the level of the fit for intervals of the method region;",
-      "stillpoint coefficients --level prints lower ones"
-    ), name, e$level), field = name)
-  }
-  out[] <- t$estimate + outer(t$standard_error, qnorm((1 + level) / 2) * c(-1, 1)) + 0 * out
-  out
+  cbind(optional(t$low, nrow(t)), optional(t$high, nrow(t)))
 }
 
 confint.dp_fit <- function(object, parm, level, ...) {
@@ -77,9 +73,9 @@ confint.dp_fit <- function(object, parm, level, ...) {
     ), "no_interval")
   }
   if (missing(level)) level <- e$level
-  t <- e$coefficients
+  t <- interval_terms(object, "confint")
   out <- ends(object, t, level, "level")
-  dimnames(out) <- list(one_name(t$term), paste(100 * (1 + c(-1, 1) * level) / 2, "%"))
+  dimnames(out) <- list(t$term, paste(100 * (1 + c(-1, 1) * level) / 2, "%"))
   if (missing(parm)) out else out[parm, , drop = FALSE]
 }
 

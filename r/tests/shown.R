@@ -121,11 +121,25 @@ checks <- list(
     fails <- function(expr) inherits(try(expr, silent = TRUE), "try-error")
     other <- with_intervals
     other$effects$method <- "wald"
-    ends <- confint(other, level = 0.95)
-    stopifnot(identical(colnames(ends), c("2.5 %", "97.5 %")), all.equal(unname(ends["sex=m", ]), -0.5 + qnorm(0.975) * 0.25 * c(-1, 1)), all(is.na(ends["tiny", ])))
-    t <- of$tidy.dp_fit(other, conf.level = 0.95)
+    asked <- NULL
+    answer <- effects$coefficients[c(3, 1, 4, 2), ] # in another order, as any answer may be
+    answer$low <- answer$estimate - 7 * answer$standard_error
+    answer$high <- answer$estimate + 9 * answer$standard_error
+    own <- of$json_of
+    unlockBinding("json_of", of)
+    assign("json_of", function(arguments, ...) {
+      asked <<- arguments
+      list(intervals = list(coefficients = answer))
+    }, of)
+    on.exit(assign("json_of", own, of))
+    ends <- confint(other, level = 0.75)
+    stopifnot(identical(asked, c("coefficients", "f", "--json", "--level=0.75")), identical(colnames(ends), c("12.5 %", "87.5 %")),
+      identical(rownames(ends), c("(Intercept)", "age", "sex=m", "tiny")), all(is.na(ends["tiny", ])),
+      all.equal(unname(ends[1:3, 1L]), c(-1.5 - 7 * 0.8, 0.0345678 - 7 * 0.0098765, -0.5 - 7 * 0.25)),
+      all.equal(unname(ends[1:3, 2L]), c(-1.5 + 9 * 0.8, 0.0345678 + 9 * 0.0098765, -0.5 + 9 * 0.25)))
+    t <- of$tidy.dp_fit(other, conf.level = 0.75)
     stopifnot(identical(t$conf.low, unname(ends[, 1L])), identical(t$conf.high, unname(ends[, 2L])))
-    stopifnot(fails(confint(other, level = 0.8)), fails(confint(other, level = 0.9995)), fails(confint(with_intervals, level = 0.95)))
+    stopifnot(fails(confint(other, level = 0.4)), fails(confint(other, level = 0.9995)), fails(confint(with_intervals, level = 0.95)))
     other$effects$method <- "region"
     stopifnot(fails(confint(other, level = 0.95)), !fails(confint(other, level = 0.9)))
   },

@@ -33,8 +33,8 @@ type Dialect struct {
 	// Numbered is true if parameters of statements are written $1, $2 and so on. Otherwise they are
 	// written as question marks.
 	Numbered bool
-	// Schema lists the statements that create the tables unless they exist.
-	Schema []string
+	// Schema has the statements that create the tables unless they exist, one on each line.
+	Schema string
 }
 
 // Store is a budget.Store whose chains of rows are in an SQL database.
@@ -60,15 +60,11 @@ func Open(ctx context.Context, db *sql.DB, d Dialect, create bool) (*Store, erro
 	s := &Store{db: db, dialect: d}
 	if create {
 		err := s.transact(ctx, d.Begin, func(c *sql.Conn) (bool, error) {
-			for _, statement := range d.Schema {
-				if _, err := c.ExecContext(ctx, statement); err != nil {
-					return false, err
-				}
+			if err := s.create(ctx, c); err != nil {
+				return false, err
 			}
-			_,
-				err := c.ExecContext(ctx,
-				s.sql("INSERT INTO stillpoint_store (id, version, secret) SELECT 1, ?, "+d.Key+" WHERE NOT EXISTS (SELECT 1 "+
-					"FROM stillpoint_store)"), version)
+			_, err := c.ExecContext(ctx, s.sql("INSERT INTO stillpoint_store (id, version, secret) SELECT 1, ?, "+d.Key+
+				" WHERE NOT EXISTS (SELECT 1 FROM stillpoint_store)"), version)
 			return true, err
 		})
 		if err != nil {
@@ -85,6 +81,16 @@ func Open(ctx context.Context, db *sql.DB, d Dialect, create bool) (*Store, erro
 		return nil, fmt.Errorf("version = %d: must be %d, the only version this program reads", found, version)
 	}
 	return s, nil
+}
+
+// create makes the tables that do not exist.
+func (s *Store) create(ctx context.Context, c *sql.Conn) error {
+	for _, statement := range strings.Split(strings.TrimSpace(s.dialect.Schema), "\n") {
+		if _, err := c.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // hasLeases reports whether the database has the table of leases. Another process may make it at any time.
@@ -105,10 +111,8 @@ func (s *Store) lease(ctx context.Context, c *sql.Conn, dataset string, l budget
 	if has, err := s.hasLeases(ctx, c); err != nil {
 		return err
 	} else if !has {
-		for _, statement := range s.dialect.Schema {
-			if _, err := c.ExecContext(ctx, statement); err != nil {
-				return fmt.Errorf("the table of leases must be made once, by a user who may: %w", err)
-			}
+		if err := s.create(ctx, c); err != nil {
+			return fmt.Errorf("the table of leases must be made once, by a user who may: %w", err)
 		}
 	}
 	ended := 0
@@ -196,10 +200,9 @@ func (s *Store) Update(ctx context.Context, dataset string, from int,
 	return s.transact(ctx, s.dialect.Begin, func(c *sql.Conn) (bool, error) {
 		// The row of a new chain is inserted in the table of chains before it is locked. If two
 		// transactions begin the same chain, one of them therefore waits until the other has ended.
-		if _,
-			err := c.ExecContext(ctx,
-			s.sql("INSERT INTO stillpoint_chains (dataset, length, head) VALUES (?, 0, '') ON CONFLICT DO NOTHING"),
-			dataset); err != nil {
+		_, err := c.ExecContext(ctx, s.sql("INSERT INTO stillpoint_chains (dataset, length, head) VALUES (?, 0, '') "+
+			"ON CONFLICT DO NOTHING"), dataset)
+		if err != nil {
 			return false, err
 		}
 		t, err := s.tail(ctx, c, dataset, from, s.dialect.Lock)
@@ -216,9 +219,9 @@ func (s *Store) Update(ctx context.Context, dataset string, from int,
 			}
 		}
 		number := t.Length + 1
-		if _,
-			err := c.ExecContext(ctx, s.sql("INSERT INTO stillpoint_rows (dataset, number, content, hash) VALUES (?, ?, ?, ?)"),
-			dataset, number, row.Text, row.Hash); err != nil {
+		_, err = c.ExecContext(ctx, s.sql("INSERT INTO stillpoint_rows (dataset, number, content, hash) VALUES (?, ?, ?, ?)"),
+			dataset, number, row.Text, row.Hash)
+		if err != nil {
 			return false, err
 		}
 		_, err = c.ExecContext(ctx, s.sql("UPDATE stillpoint_chains SET length = ?, head = ? WHERE dataset = ?"), number,
@@ -247,28 +250,21 @@ func (s *Store) tail(ctx context.Context, c *sql.Conn, dataset string, from int,
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return t, err
 	}
-	rows,
-		err := c.QueryContext(ctx,
-		s.sql("SELECT number, content, hash FROM stillpoint_rows WHERE dataset = ? AND number >= ? ORDER BY number"), dataset,
-		from)
+	type numbered struct {
+		number int
+		budget.Row
+	}
+	rows, err := list(ctx, c, func(r *numbered) []any { return []any{&r.number, &r.Text, &r.Hash} },
+		s.sql("SELECT number, content, hash FROM stillpoint_rows WHERE dataset = ? AND number >= ? ORDER BY number"), dataset, from)
 	if err != nil {
 		return t, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var number int
-		var r budget.Row
-		if err := rows.Scan(&number, &r.Text, &r.Hash); err != nil {
-			return t, err
-		}
-		if number == from {
+	for _, r := range rows {
+		if r.number == from {
 			t.Before = r.Hash
 			continue
 		}
-		t.Rows = append(t.Rows, r)
-	}
-	if err := rows.Err(); err != nil {
-		return t, err
+		t.Rows = append(t.Rows, r.Row)
 	}
 	t.Leases, err = s.open(ctx, c, dataset, lock)
 	return t, err
@@ -280,20 +276,9 @@ func (s *Store) open(ctx context.Context, c *sql.Conn, dataset, lock string) (al
 	if has, err := s.hasLeases(ctx, c); err != nil || !has {
 		return nil, err
 	}
-	rows, err := c.QueryContext(ctx, s.sql("SELECT run, holder, events, charge, renewed FROM stillpoint_leases WHERE dataset = ? "+
-		"AND ended = 0 ORDER BY run"+lock), dataset)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var l budget.Lease
-		if err := rows.Scan(&l.Run, &l.Holder, &l.Events, &l.Charge, &l.Renewed); err != nil {
-			return nil, err
-		}
-		all = append(all, l)
-	}
-	return all, rows.Err()
+	return list(ctx, c, func(l *budget.Lease) []any { return []any{&l.Run, &l.Holder, &l.Events, &l.Charge, &l.Renewed} },
+		s.sql("SELECT run, holder, events, charge, renewed FROM stillpoint_leases WHERE dataset = ? AND ended = 0 "+
+			"ORDER BY run"+lock), dataset)
 }
 
 // Datasets implements budget.Store.
@@ -303,18 +288,25 @@ func (s *Store) Datasets(ctx context.Context) ([]string, error) {
 
 // texts runs a query whose result has one column of text, and returns the values of this column in
 // order.
-func (s *Store) texts(ctx context.Context, query string, args ...any) (all []string, err error) {
-	rows, err := s.db.QueryContext(ctx, s.sql(query), args...)
+func (s *Store) texts(ctx context.Context, query string, args ...any) ([]string, error) {
+	return list(ctx, s.db, func(text *string) []any { return []any{text} }, s.sql(query), args...)
+}
+
+// list returns the rows of a query's answer. fields returns the places of a row's columns.
+func list[T any](ctx context.Context, db interface {
+	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+}, fields func(*T) []any, query string, args ...any) (all []T, err error) {
+	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
+		var row T
+		if err := rows.Scan(fields(&row)...); err != nil {
 			return nil, err
 		}
-		all = append(all, text)
+		all = append(all, row)
 	}
 	return all, rows.Err()
 }
@@ -334,10 +326,8 @@ func (s *Store) Key(ctx context.Context) (text string, err error) {
 // Mark implements budget.Store.
 func (s *Store) Mark(ctx context.Context, dataset, fingerprint string) (others []string, err error) {
 	err = s.transact(ctx, s.dialect.Begin, func(c *sql.Conn) (bool, error) {
-		_,
-			err := c.ExecContext(ctx,
-			s.sql("INSERT INTO stillpoint_marks (fingerprint, dataset) VALUES (?, ?) ON CONFLICT DO NOTHING"), fingerprint,
-			dataset)
+		_, err := c.ExecContext(ctx, s.sql("INSERT INTO stillpoint_marks (fingerprint, dataset) VALUES (?, ?) "+
+			"ON CONFLICT DO NOTHING"), fingerprint, dataset)
 		return err == nil, err
 	})
 	if err != nil {

@@ -401,7 +401,8 @@ class _Estimator(BaseEstimator):
             weights: the factor of each term, by the names in ``coefficients_["terms"]``:
                 ``{"region=north": 1, "region=south": -1}``, ``{"age": 10}``. The coefficient of a
                 reference level is 0.
-            class_: the class whose coefficients are summed, if each class has its own.
+            class_: the class whose coefficients are summed, if each class has its own. Without it each term is named
+                with its class, so that a contrast compares classes: ``{"bus: age": 1, "car: age": -1}``.
         """
         check_is_fitted(self)
         one = _summary.contrast(self.coefficients_, weights, None if class_ is None else text(class_))

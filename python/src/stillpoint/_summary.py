@@ -68,15 +68,20 @@ def words(value: float, unit: str) -> str:
 
 
 def contrast(coefficients: Mapping[str, Any], weights: Mapping[str, float], of: str | None) -> Contrast:
-    """The sum of terms with weights. A term is called by its name; a reference level is 0 without noise."""
+    """The sum of terms with weights. A term is called by its name; a reference level is 0 without noise.
+
+    Of several classes the terms are those of the class ``of``. Without it each name begins with its class, "bus: age".
+    """
     terms = coefficients["terms"]
-    classes = list(dict.fromkeys(t["class"] for t in terms if t.get("class")))
-    if classes and of not in classes:
+    classes = _classes(coefficients)
+    if classes and of is not None and of not in classes:
         raise ValueError(f"class_ = {of!r}: must be one of {classes}")
     if of is not None and not classes:
         raise ValueError("class_: must not be given: the model has one coefficient for each term")
-    places = {t["term"]: i for i, t in enumerate(terms) if not classes or t["class"] == of}
-    references = {_base(coefficients, t) for t in terms if t.get("reference")}
+    each = bool(classes) and of is None
+    places = {f"{t['class']}: {t['term']}" if each else t["term"]: i for i, t in enumerate(terms) if of is None or t["class"] == of}
+    references = {f"{c}: {_base(coefficients, t)}" if each else _base(coefficients, t)
+        for t in terms if t.get("reference") for c in (classes if each else [""])}
     used: list[tuple[int, float]] = []
     for name, weight in weights.items():
         if name in places:
@@ -97,6 +102,11 @@ def contrast(coefficients: Mapping[str, Any], weights: Mapping[str, float], of: 
     bounds = [abs(w) * terms[i]["noise_sd"] for i, w in used if terms[i]["noise_sd"] is not None]
     known = coefficients["noise"] != "not stated" and len(bounds) == len(used)
     return Contrast(value, sum(bounds) if known else None, coefficients["noise"], meaning)
+
+
+def _classes(coefficients: Mapping[str, Any]) -> list[str]:
+    """The classes that have coefficients of their own."""
+    return list(dict.fromkeys(t["class"] for t in coefficients["terms"] if t.get("class")))
 
 
 def _base(coefficients: Mapping[str, Any], t: Mapping[str, Any]) -> str:
@@ -120,6 +130,8 @@ def pairs(coefficients: Mapping[str, Any], column: str, reference: str) -> dict[
 
 def levels(coefficients: Mapping[str, Any], column: str, reference: str, of: str | None) -> dict[str, Contrast]:
     """The difference of every level of a category from one of them."""
+    if of is None and _classes(coefficients):
+        raise ValueError(f"class_ = None: must be one of {_classes(coefficients)}")
     return {n: contrast(coefficients, weights, of) for n, weights in pairs(coefficients, column, reference).items()}
 
 

@@ -1,0 +1,11 @@
+SELECT pg_advisory_xact_lock(7165044270216214)
+CREATE TABLE IF NOT EXISTS stillpoint_store (id integer PRIMARY KEY CHECK (id = 1), version integer NOT NULL, secret text NOT NULL)
+CREATE TABLE IF NOT EXISTS stillpoint_chains (dataset text COLLATE "C" PRIMARY KEY, length bigint NOT NULL, head text NOT NULL)
+CREATE TABLE IF NOT EXISTS stillpoint_rows (dataset text COLLATE "C" NOT NULL, number bigint NOT NULL, content text NOT NULL, hash text NOT NULL, PRIMARY KEY (dataset, number))
+CREATE TABLE IF NOT EXISTS stillpoint_marks (fingerprint text NOT NULL, dataset text COLLATE "C" NOT NULL, PRIMARY KEY (fingerprint, dataset))
+CREATE TABLE IF NOT EXISTS stillpoint_leases (dataset text COLLATE "C" NOT NULL, run text COLLATE "C" NOT NULL, holder text NOT NULL, events bigint NOT NULL, charge double precision NOT NULL, renewed text NOT NULL, ended integer NOT NULL, PRIMARY KEY (dataset, run))
+CREATE OR REPLACE FUNCTION stillpoint_refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'rows are never changed or removed'; END $$
+CREATE OR REPLACE TRIGGER stillpoint_no_change BEFORE UPDATE OR DELETE OR TRUNCATE ON stillpoint_rows FOR EACH STATEMENT EXECUTE FUNCTION stillpoint_refuse()
+CREATE OR REPLACE TRIGGER stillpoint_no_less BEFORE UPDATE ON stillpoint_chains FOR EACH ROW WHEN (NEW.length <> OLD.length + 1) EXECUTE FUNCTION stillpoint_refuse()
+CREATE OR REPLACE TRIGGER stillpoint_no_fall BEFORE UPDATE ON stillpoint_leases FOR EACH ROW WHEN (NEW.charge < OLD.charge OR NEW.events < OLD.events OR OLD.ended = 1 OR NEW.holder <> OLD.holder) EXECUTE FUNCTION stillpoint_refuse()
+CREATE OR REPLACE TRIGGER stillpoint_no_end BEFORE DELETE OR TRUNCATE ON stillpoint_leases FOR EACH STATEMENT EXECUTE FUNCTION stillpoint_refuse()
