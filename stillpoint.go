@@ -265,12 +265,7 @@ func (s Spec) config() (*train.Config, error) {
 }
 
 // family returns the family that the spec states. A configuration file without the key is told which family it has.
-func (s Spec) family() string {
-	if s.Family == "" {
-		return train.FamilyAuto
-	}
-	return s.Family
-}
+func (s Spec) family() string { return cmp.Or(s.Family, train.FamilyAuto) }
 
 // lossName returns the loss's name, as the model's file states it. It returns an error if loss.Parse does not
 // make a loss of the same type from this name, since the model could then not be read again.

@@ -2,6 +2,7 @@ package budget
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -325,10 +326,7 @@ const genesis = "stillpoint budget 1"
 // chained returns the hash of a row, SHA-256 in hexadecimal. text is the row's text, and before is
 // the hash of the row before it, or empty for the first row of a chain.
 func chained(before, text string) string {
-	if before == "" {
-		before = genesis
-	}
-	sum := sha256.Sum256([]byte(before + "\n" + text))
+	sum := sha256.Sum256([]byte(cmp.Or(before, genesis) + "\n" + text))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -1,6 +1,7 @@
 package curator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -186,12 +187,7 @@ func (c Config) over(e engine.Engine, coins *coin.Secret, refine refining) (*Ses
 func Count(ctx context.Context, c Config) (int, error) { return c.count(ctx) }
 
 // workers returns the number of goroutines that work on rows.
-func (c Config) workers() int {
-	if c.Workers == 0 {
-		return runtime.GOMAXPROCS(0)
-	}
-	return c.Workers
-}
+func (c Config) workers() int { return cmp.Or(c.Workers, runtime.GOMAXPROCS(0)) }
 
 // unit returns the schema's unit for the ledger, with the loss's rule for the rows of a unit (mean or sum).
 // The function matches has checked that schema and loss have the same largest number of rows.

@@ -187,7 +187,7 @@ func (c Config) gather(ctx context.Context, key [32]byte) (engine.Engine, error)
 		Count: s.Count, Loss: c.Loss, Dim: loss.RecordFeatures(c.Loss, c.features()), Version: s.Version, Key: key,
 		Configuration: told,
 		Units:         c.Schema.Unit() != (dataset.Unit{}),
-		Silence:       orElse(s.Silence, defaultSilence), Patience: orElse(s.Patience, defaultPatience), Held: heldSums,
+		Silence:       cmp.Or(s.Silence, defaultSilence), Patience: cmp.Or(s.Patience, defaultPatience), Held: heldSums,
 	}
 	if s.Told != nil {
 		w.Told = func(e wire.Event) { s.Told(ShardEvent(e)) }
@@ -202,13 +202,6 @@ func (c Config) gather(ctx context.Context, key [32]byte) (engine.Engine, error)
 
 // heldSums bounds the bytes of shards' sums that a session receives at the same time; 0 means a bound of package wire.
 var heldSums int
-
-func orElse(d, other time.Duration) time.Duration {
-	if d == 0 {
-		return other
-	}
-	return d
-}
 
 // listening is the engine over shards, with the listener to which their workers connect.
 type listening struct {

@@ -132,12 +132,7 @@ func mark(s string) bool {
 	return c < utf8.RuneSelf && (c >= ' ' || c == '\t') && c != 0x7f && !letter
 }
 
-func (c CSV) decimal() string {
-	if c.Decimal == "" {
-		return "."
-	}
-	return c.Decimal
-}
+func (c CSV) decimal() string { return cmp.Or(c.Decimal, ".") }
 
 // plain returns a number, written in the dialect of these files, in the form that [strconv.ParseFloat]
 // reads. A cell that is not a number in the dialect is returned unchanged, so that ParseFloat refuses it.
@@ -207,14 +202,7 @@ func (c CSV) number(cell string) (plain string, ok bool) {
 	return sign + units + "." + rest + cell[end:], true
 }
 
-func allDigits(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return true
-}
+func allDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
 // Respelled returns the function that rewrites a trimmed number from the dialect to the form that
 // [Map.Encode] reads. It returns nil if numbers of the dialect have this form already.

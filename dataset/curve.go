@@ -111,12 +111,10 @@ func (s *Schema) Adapts() bool {
 }
 
 func (s *Schema) hasNumber(pair Interaction) bool {
-	for _, name := range pair {
-		if c, listed := s.column(name); listed && c.isNumber() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(pair[:], func(name string) bool {
+		c, listed := s.column(name)
+		return listed && c.isNumber()
+	})
 }
 
 // Resolve returns the schema that a fit of the given size uses. size is the public number N = n mu:

@@ -1,6 +1,9 @@
 package loss
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // ChangeRange returns an interval [least, most] that contains f(w; x, y) - f(c; x, y) for every legal record (x,
 // y), where f is the loss l of a record and c are weights that give every row the margins z. The range is public
@@ -207,11 +210,7 @@ func classChanges(l Margins, w, z []float64, reach func(v []float64) (low, high 
 
 // logSum returns the logarithm of the sum of exponentials.
 func logSum(v []float64) float64 {
-	top := math.Inf(-1)
-	for _, x := range v {
-		top = max(top, x)
-	}
-	sum := 0.
+	top, sum := slices.Max(v), 0.
 	for _, x := range v {
 		sum += math.Exp(x - top)
 	}

@@ -3,6 +3,7 @@ package loss
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -110,14 +111,10 @@ func (w Weights) validate(l Loss) error {
 // largest returns the largest weight that a record can have: the largest class weight, or 1 without class
 // weights.
 func largest(w Weights) float64 {
-	most := 0.
-	for _, v := range w.Classes {
-		most = max(most, v)
-	}
 	if len(w.Classes) == 0 {
 		return 1
 	}
-	return most
+	return slices.Max(w.Classes)
 }
 
 // smallest returns the smallest weight that a record can have: 0 with weights by row, and the smallest
@@ -126,11 +123,7 @@ func smallest(w Weights) float64 {
 	if w.Row {
 		return 0
 	}
-	least := math.Inf(1)
-	for _, v := range w.Classes {
-		least = min(least, v)
-	}
-	return least
+	return slices.Min(w.Classes)
 }
 
 // Carry encodes a target y and a number in [0, 1] of the same record, its weight or its exposure (the

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -299,10 +300,5 @@ func (s *scanner) encode(cells []string) record {
 
 // cellOf returns the index of a column in a table's header, or -1 if the header lacks it.
 func cellOf(column string, header []string) int {
-	for i, name := range header {
-		if strings.TrimSpace(name) == column {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(header, func(name string) bool { return strings.TrimSpace(name) == column })
 }

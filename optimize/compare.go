@@ -267,10 +267,7 @@ func (c Compare) Constant(z []float64, parameters int) []float64 {
 // weights returns the weights of the model that gives every row the margins z. It returns false if rows
 // have no intercept, z is empty or no model of the loss gives every row these margins.
 func (c Compare) weights(z []float64) ([]float64, bool) {
-	if c.Intercept == 0 || len(z) == 0 {
-		return nil, false
-	}
-	return loss.ConstantWeights(loss.RowLoss(c.Loss), c.Features, c.Intercept, z)
+	return BaseRate{Loss: c.Loss, Features: c.Features, Intercept: c.Intercept}.weights(z)
 }
 
 // Measure releases two numbers about a released point: the mean loss and the norm of the mean gradient. The
@@ -293,14 +290,12 @@ func (m Measure) Ask(ctx context.Context, o Oracle, p Problem, w []float64) (Mea
 		return Measured{}, err
 	}
 	f0 := p.Constants.InitialGap
-	shift := make([]float64, p.Dim())
-	p.AddRegularizer(shift, w)
 	charge := m.Charge / 2 * usable
 	value, err := ask(ctx, o, charge, query.ValueAt(o.All(), w, f0, f0))
 	if err != nil {
 		return Measured{}, stepError("measure", 0, err)
 	}
-	gradient, err := ask(ctx, o, charge, query.NormAt(o.All(), w, p.Constants.Lipschitz, shift))
+	gradient, err := ask(ctx, o, charge, p.NormAt(o.All(), w, p.Constants.Lipschitz))
 	if err != nil {
 		return Measured{}, stepError("measure", 1, err)
 	}

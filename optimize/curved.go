@@ -71,9 +71,7 @@ func ChooseCurved(ctx context.Context, o Oracle, p Problem, held query.Cohort, m
 	}
 	var terms []query.Term
 	for _, i := range sound {
-		shift := make([]float64, p.Dim())
-		p.AddRegularizer(shift, points[i].W)
-		terms = append(terms, query.NormAt(held, points[i].W, p.Constants.Lipschitz, shift))
+		terms = append(terms, p.NormAt(held, points[i].W, p.Constants.Lipschitz))
 	}
 	epsilon, err := selectionEpsilon(mu / math.Sqrt2)
 	if err != nil {

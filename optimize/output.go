@@ -1,6 +1,7 @@
 package optimize
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -45,26 +46,12 @@ func (o Output) missing() string {
 
 func (o Output) String() string { return NameOf(outputNames[:], "output", uint8(o)) }
 
-// ParseOutput returns the output rule with the given name; the empty name is RuleOutput, the
-// algorithm's own rule. An unknown name is an error.
-func ParseOutput(s string) (Output, error) {
-	i, err := ParseName(outputNames[:], "output", s)
-	return Output(i), err
-}
-
-// UnmarshalText sets o to the output rule with the given name (see ParseOutput).
-func (o *Output) UnmarshalText(text []byte) (err error) {
-	*o, err = ParseOutput(string(text))
-	return err
-}
+// UnmarshalText sets o to the output rule with the given name; the empty name is RuleOutput, the algorithm's own rule.
+// An unknown name is an error.
+func (o *Output) UnmarshalText(text []byte) error { return SetName(o, outputNames[:], "output", text) }
 
 // Or returns the output rule o that a user set, or the algorithm's own rule if o is RuleOutput.
-func (o Output) Or(rule Output) Output {
-	if o == RuleOutput {
-		return rule
-	}
-	return o
-}
+func (o Output) Or(rule Output) Output { return cmp.Or(o, rule) }
 
 // Result is the released point at the end of a run, with public facts about the run.
 type Result struct {

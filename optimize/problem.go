@@ -339,6 +339,13 @@ func (p Problem) AddRegularizer(g, w []float64) {
 	}
 }
 
+// NormAt asks for the norm of the mean gradient at w over a cohort, to which the regularizer's gradient is added.
+func (p Problem) NormAt(c query.Cohort, w []float64, clip float64) query.Term {
+	shift := make([]float64, len(w))
+	p.AddRegularizer(shift, w)
+	return query.NormAt(c, w, clip, shift)
+}
+
 // Effective returns the effective size N = n mu/sqrt(d) for n records and d parameters. Under add-or-remove
 // N is 2 n mu/sqrt(d). N is a signal-to-noise ratio: all rates of convergence are powers of N.
 func (p Problem) Effective() float64 {

@@ -71,18 +71,9 @@ var scoreNames = [...]string{"gradient", "value", "second-order"}
 
 func (s Score) String() string { return NameOf(scoreNames[:], "score", uint8(s)) }
 
-// ParseScore returns the score named gradient, value or second-order; the empty name is ByGradient. Any
+// UnmarshalText sets the score to the one named gradient, value or second-order; the empty name is ByGradient. Any
 // other name is an error.
-func ParseScore(s string) (Score, error) {
-	i, err := ParseName(scoreNames[:], "score", s)
-	return Score(i), err
-}
-
-// UnmarshalText sets the score to the one with the given name (see ParseScore).
-func (s *Score) UnmarshalText(text []byte) (err error) {
-	*s, err = ParseScore(string(text))
-	return err
-}
+func (s *Score) UnmarshalText(text []byte) error { return SetName(s, scoreNames[:], "score", text) }
 
 // selectedPlan is the plan of a Selected. inner is the plan of the algorithm whose points are scored.
 type selectedPlan struct {
@@ -294,9 +285,7 @@ func (s *selectedPlan) choose(ctx context.Context, o Oracle, held query.Cohort, 
 			terms[i] = query.ValueAt(held, w, f0, f0)
 			continue
 		}
-		shift := make([]float64, len(w))
-		s.problem.AddRegularizer(shift, w)
-		terms[i] = query.NormAt(held, w, s.problem.Constants.Lipschitz, shift)
+		terms[i] = s.problem.NormAt(held, w, s.problem.Constants.Lipschitz)
 	}
 	k, err := drawn(ctx, o, s.epsilon, terms)
 	return k, nil, err
@@ -406,9 +395,7 @@ func (l NormSelection) Choose(r *Run, c query.Cohort, clip float64, points [][]f
 	p := r.plan.problem
 	terms := make([]query.Term, len(points))
 	for i, w := range points {
-		shift := make([]float64, len(w))
-		p.AddRegularizer(shift, w)
-		terms[i] = query.NormAt(c, w, clip, shift)
+		terms[i] = p.NormAt(c, w, clip)
 	}
 	terms = r.smoothed(terms)
 	charge := l.Charge() * usable

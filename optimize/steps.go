@@ -72,29 +72,24 @@ func NameOf(names []string, field string, i uint8) string {
 	return fmt.Sprintf("%s(%d)", field, i)
 }
 
-// ParseName returns the index of s in names. If s is empty and is not in names, it returns 0. For any other
-// unknown name it returns an error that states field, the name of the setting, and lists the names.
-func ParseName(names []string, field, s string) (int, error) {
+// SetName sets a setting to the value whose name is text, the index of text in names. It sets the setting to 0 if text
+// is empty and is not in names. Any other text is an error, and sets it to 0 as well.
+func SetName[T ~uint8](setting *T, names []string, field string, text []byte) error {
+	*setting = 0
 	var list []string
 	for i, name := range names {
-		if name == s {
-			return i, nil
+		if name == string(text) {
+			*setting = T(i)
+			return nil
 		}
 		if name != "" {
 			list = append(list, name)
 		}
 	}
-	if s == "" {
-		return 0, nil
+	if len(text) == 0 {
+		return nil
 	}
-	return 0, fmt.Errorf("optimize: %s = %q: must be one of %v", field, s, list)
-}
-
-// SetName sets a setting to the value whose name is text, as ParseName finds it.
-func SetName[T ~uint8](setting *T, names []string, field string, text []byte) error {
-	i, err := ParseName(names, field, string(text))
-	*setting = T(i)
-	return err
+	return fmt.Errorf("optimize: %s = %q: must be one of %v", field, text, list)
 }
 
 // KL is public knowledge of how fast the objective F rises away from its minimum: the

@@ -82,21 +82,11 @@ func (q Question) First() Term {
 func (q Question) Charge() float64 { return q.charge }
 
 // Cohort returns the cohort over which records are summed.
-func (q Question) Cohort() Cohort {
-	if len(q.terms) == 0 {
-		return Cohort{}
-	}
-	return q.terms[0].cohort
-}
+func (q Question) Cohort() Cohort { return q.First().cohort }
 
 // Facts returns the public properties of the first term's kind. The kinds of a query's other terms differ
 // from it only in the fields Name and Centre.
-func (q Question) Facts() Facts {
-	if len(q.terms) == 0 {
-		return Facts{}
-	}
-	return q.terms[0].kind.Facts()
-}
+func (q Question) Facts() Facts { return q.First().kind.Facts() }
 
 // May reports whether all terms may be used in all ways of the set u.
 func (q Question) May(u Ways) bool {
@@ -109,29 +99,14 @@ func (q Question) May(u Ways) bool {
 }
 
 // Dim returns the number of coordinates of the answer.
-func (q Question) Dim() int {
-	if len(q.terms) == 0 {
-		return 0
-	}
-	return q.terms[0].Dim()
-}
+func (q Question) Dim() int { return q.First().Dim() }
 
 // SumDim returns the number of coordinates that are summed over records. It differs from Dim for a query for the norm
 // of a mean gradient: the sum has a coordinate for each parameter, and the answer has one.
-func (q Question) SumDim() int {
-	if len(q.terms) == 0 {
-		return 0
-	}
-	return q.terms[0].SumDim()
-}
+func (q Question) SumDim() int { return q.First().SumDim() }
 
 // PointDim returns the number of coordinates of the terms' points, which is the same for all terms.
-func (q Question) PointDim() int {
-	if len(q.terms) == 0 {
-		return 0
-	}
-	return len(q.terms[0].w)
-}
+func (q Question) PointDim() int { return len(q.First().w) }
 
 // Clip returns the clip norm of a record's whole contribution: the largest distance of the
 // contribution from its public centre. It is the weighted sum of the terms' radii.

@@ -51,10 +51,7 @@ func (m discreteGaussian) String() string {
 	return fmt.Sprintf("discrete gaussian(sigma %v, sensitivity %d)", m.sigma, m.sensitivity)
 }
 
-func (m discreteGaussian) laws() [2]lossLaw {
-	l := newDiscreteLaw(m.sigma, m.sensitivity)
-	return [2]lossLaw{l, l}
-}
+func (m discreteGaussian) laws() [2]lossLaw { return bothWays(newDiscreteLaw(m.sigma, m.sensitivity)) }
 func (discreteGaussian) oneDirection() bool { return true }
 func (discreteGaussian) relation() Relation { return 0 }
 

@@ -52,9 +52,7 @@ func Group(m Mechanism, k int) (Mechanism, error) {
 		if m.name != "laplace" && !m.rangeOnly {
 			return newPure(m.epsilon)
 		}
-		g, err := newBounded(m.name, m.epsilon, m.law, m.order)
-		g.rangeOnly = m.rangeOnly
-		return g.checked(err)
+		return m.checked()
 	case interface {
 		grouped(k int) (Mechanism, error)
 	}:
@@ -147,14 +145,18 @@ func (m replacedMixture) String() string {
 		m.offsets)
 }
 
-func (m replacedMixture) laws() [2]lossLaw {
-	before, after := make([]component, len(m.weights)), make([]component, len(m.weights))
-	for i, w := range m.weights {
-		before[i] = component{w, m.offsets[i] / m.multiplier}
-		after[i] = component{w, -m.offsets[i] / m.multiplier}
+// mirrored returns the components of a mixture and those of its mirror image about 0.
+func mirrored(multiplier float64, weights, offsets []float64) (with, mirror []component) {
+	for i, w := range weights {
+		with = append(with, component{w, offsets[i] / multiplier})
+		mirror = append(mirror, component{w, -offsets[i] / multiplier})
 	}
-	l := newMixtureLaw(before, after)
-	return [2]lossLaw{l, l}
+	return with, mirror
+}
+
+func (m replacedMixture) laws() [2]lossLaw {
+	before, after := mirrored(m.multiplier, m.weights, m.offsets)
+	return bothWays(newMixtureLaw(before, after))
 }
 func (replacedMixture) oneDirection() bool { return true }
 func (replacedMixture) relation() Relation { return ReplaceOne }

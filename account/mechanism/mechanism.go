@@ -44,16 +44,16 @@ func (m gaussianMechanism) mu() float64 { return m.sensitivity / m.multiplier }
 func (m gaussianMechanism) String() string {
 	return fmt.Sprintf("gaussian(noise multiplier %v)", m.multiplier/m.sensitivity)
 }
-func (m gaussianMechanism) laws() [2]lossLaw {
-	l := gaussianLaw(m.mu())
-	return [2]lossLaw{l, l}
-}
+func (m gaussianMechanism) laws() [2]lossLaw { return bothWays(gaussianLaw(m.mu())) }
 func (gaussianMechanism) oneDirection() bool { return true }
 func (gaussianMechanism) relation() Relation { return 0 }
 
 func gaussianLaw(mu float64) lossLaw {
 	return newMixtureLaw([]component{{1, mu}}, []component{{1, 0}})
 }
+
+// bothWays returns the laws of a mechanism whose directions have the same law.
+func bothWays(l lossLaw) [2]lossLaw { return [2]lossLaw{l, l} }
 
 type sampledGaussian struct {
 	multiplier, sampling float64
@@ -109,8 +109,7 @@ func (m sampledGaussian) laws() [2]lossLaw {
 	q, mu := m.sampling, 1/m.multiplier
 	without := component{1 - q, 0}
 	if m.under == ReplaceOne {
-		l := newMixtureLaw([]component{without, {q, mu}}, []component{without, {q, -mu}})
-		return [2]lossLaw{l, l}
+		return bothWays(newMixtureLaw([]component{without, {q, mu}}, []component{without, {q, -mu}}))
 	}
 	alone := []component{{1, 0}}
 	return [2]lossLaw{
@@ -174,11 +173,7 @@ func (m gaussianMixture) String() string {
 }
 
 func (m gaussianMixture) laws() [2]lossLaw {
-	with, mirror := make([]component, len(m.weights)), make([]component, len(m.weights))
-	for i, w := range m.weights {
-		with[i] = component{w, m.offsets[i] / m.multiplier}
-		mirror[i] = component{w, -m.offsets[i] / m.multiplier}
-	}
+	with, mirror := mirrored(m.multiplier, m.weights, m.offsets)
 	alone := []component{{1, 0}}
 	return [2]lossLaw{newMixtureLaw(with, alone), newMixtureLaw(alone, mirror)}
 }
@@ -201,8 +196,7 @@ func newLaplace(scale float64) (Mechanism, error) {
 	if err := positive("scale", scale); err != nil {
 		return nil, err
 	}
-	m, err := newBounded("laplace", 1/scale, laplaceLaw, laplaceRenyi)
-	return m.checked(err)
+	return boundedMechanism{name: "laplace", epsilon: 1 / scale, law: laplaceLaw, order: laplaceRenyi}.checked()
 }
 
 // newRandomizedResponse returns the mechanism that releases one bit, inverted with probability p in
@@ -211,51 +205,39 @@ func newRandomizedResponse(p float64) (Mechanism, error) {
 	if !(p > 0 && p < .5) {
 		return nil, fmt.Errorf("account: p = %v: must be > 0 and < 1/2", p)
 	}
-	m, err := newBounded("randomized response", math.Log1p(-p)-math.Log(p), responseLaw, responseRenyi)
-	return m.checked(err)
+	epsilon := math.Log1p(-p) - math.Log(p)
+	return boundedMechanism{name: "randomized response", epsilon: epsilon, law: responseLaw, order: responseRenyi}.checked()
 }
 
 // newPure returns the epsilon-DP mechanism with the largest privacy loss, which is randomized
 // response. It dominates every epsilon-DP mechanism. epsilon must be in [1e-7, 600].
 func newPure(epsilon float64) (Mechanism, error) {
-	m, err := newBounded("pure", epsilon, responseLaw, responseRenyi)
-	return m.checked(err)
+	return boundedMechanism{name: "pure", epsilon: epsilon, law: responseLaw, order: responseRenyi}.checked()
 }
 
 // newBoundedRange returns a mechanism that dominates every epsilon-bounded-range mechanism. An example is the
 // exponential mechanism with weights exp(epsilon score/(2 sensitivity)), or exp(epsilon score/sensitivity) if the
 // scores change in one direction only (Dong, Durfee & Rogers 2020). epsilon must be in [1e-7, 600].
 func newBoundedRange(epsilon float64) (Mechanism, error) {
-	m, err := newBounded("bounded range", epsilon, boundedRangeLaw, boundedRangeRenyi)
+	m := boundedMechanism{name: "bounded range", epsilon: epsilon, law: boundedRangeLaw, order: boundedRangeRenyi}
 	m.rangeOnly = true
-	return m.checked(err)
+	return m.checked()
 }
 
 // boundedLeast and boundedMost bound the epsilon of pure and bounded-range mechanisms. Below boundedLeast the losses
 // are too small for the precision of float64. Up to boundedMost, e^epsilon is within the range of float64.
 const boundedLeast, boundedMost = 1e-7, 600
 
-func newBounded(name string, epsilon float64, l func(float64) exponentialLaw,
-	r func(float64, float64) float64) (boundedMechanism, error) {
-	if !(epsilon >= boundedLeast && epsilon <= boundedMost) {
-		return boundedMechanism{}, fmt.Errorf("account: %s: epsilon = %v: must be within [%v, %v]", name, epsilon,
-			boundedLeast, float64(boundedMost))
-	}
-	return boundedMechanism{name: name, epsilon: epsilon, law: l, order: r}, nil
-}
-
-func (m boundedMechanism) checked(err error) (Mechanism, error) {
-	if err != nil {
-		return nil, err
+func (m boundedMechanism) checked() (Mechanism, error) {
+	if !(m.epsilon >= boundedLeast && m.epsilon <= boundedMost) {
+		return nil, fmt.Errorf("account: %s: epsilon = %v: must be within [%v, %v]", m.name, m.epsilon, boundedLeast,
+			float64(boundedMost))
 	}
 	return m, nil
 }
 
-func (m boundedMechanism) String() string { return fmt.Sprintf("%s(epsilon %v)", m.name, m.epsilon) }
-func (m boundedMechanism) laws() [2]lossLaw {
-	l := m.law(m.epsilon)
-	return [2]lossLaw{l, l}
-}
+func (m boundedMechanism) String() string   { return fmt.Sprintf("%s(epsilon %v)", m.name, m.epsilon) }
+func (m boundedMechanism) laws() [2]lossLaw { return bothWays(m.law(m.epsilon)) }
 func (boundedMechanism) oneDirection() bool { return true }
 func (boundedMechanism) relation() Relation { return 0 }
 func (m boundedMechanism) renyi(order float64) (float64, error) {

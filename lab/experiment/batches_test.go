@@ -114,8 +114,8 @@ func slack(boost firstorder.SpiderBoost) string {
 // boosts are the SpiderBoosts that TestBatches tries.
 func boosts(t *testing.T) (list []firstorder.SpiderBoost) {
 	for output := range strings.SplitSeq(*batchOutputs, ",") {
-		rule, err := optimize.ParseOutput(output)
-		if err != nil {
+		var rule optimize.Output
+		if err := rule.UnmarshalText([]byte(output)); err != nil {
 			t.Fatal(err)
 		}
 		if *batchTheorem {

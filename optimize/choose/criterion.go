@@ -28,17 +28,10 @@ var criterionNames = [...]string{"gradient", "population", "excess-risk", "secon
 
 func (c Criterion) String() string { return optimize.NameOf(criterionNames[:], "criterion", uint8(c)) }
 
-// ParseCriterion reads the name of a criterion; the empty name is Gradient. It returns an error for
+// UnmarshalText sets the criterion to the one with the given name; the empty name is Gradient. It returns an error for
 // any other name.
-func ParseCriterion(s string) (Criterion, error) {
-	i, err := optimize.ParseName(criterionNames[:], "goal", s)
-	return Criterion(i), err
-}
-
-// UnmarshalText sets the criterion to the one with the given name (see ParseCriterion).
-func (c *Criterion) UnmarshalText(text []byte) (err error) {
-	*c, err = ParseCriterion(string(text))
-	return err
+func (c *Criterion) UnmarshalText(text []byte) error {
+	return optimize.SetName(c, criterionNames[:], "goal", text)
 }
 
 // Describe returns the criterion in words, for messages.

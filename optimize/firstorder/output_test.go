@@ -132,16 +132,20 @@ func TestRandomIsUniform(t *testing.T) {
 }
 
 func TestParseOutput(t *testing.T) {
+	parse := func(s string) (o optimize.Output, err error) {
+		err = o.UnmarshalText([]byte(s))
+		return o, err
+	}
 	for rule := optimize.TailAverage; rule <= optimize.Random; rule++ {
-		if got, err := optimize.ParseOutput(rule.String()); got != rule || err != nil {
+		if got, err := parse(rule.String()); got != rule || err != nil {
 			t.Errorf("%v: parsed as %v, %v", rule, got, err)
 		}
 	}
-	if got, err := optimize.ParseOutput(""); got != optimize.RuleOutput || got.Or(optimize.Last) != optimize.Last ||
+	if got, err := parse(""); got != optimize.RuleOutput || got.Or(optimize.Last) != optimize.Last ||
 		got.Or(optimize.Smallest) != optimize.Smallest || err != nil {
 		t.Errorf("empty: %v, %v", got, err)
 	}
-	if _, err := optimize.ParseOutput("best"); err == nil || !strings.Contains(err.Error(), `"best": must be one of`) {
+	if _, err := parse("best"); err == nil || !strings.Contains(err.Error(), `"best": must be one of`) {
 		t.Errorf("best: %v", err)
 	}
 	if s := optimize.Output(9).String(); s != "output(9)" {

@@ -185,10 +185,7 @@ func (c SpiderBoost) withBatches(p optimize.Problem, anchor, difference float64)
 	case TheoremBatches:
 		anchors, differences = 1, theoremBatch(p)
 	case AutoBatches:
-		slack := c.BatchSlack
-		if slack == 0 {
-			slack = defaultBatchSlack
-		}
+		slack := cmp.Or(c.BatchSlack, defaultBatchSlack)
 		most := (1 + slack) * (1 + slack)
 		anchors, differences = leastBatch(p, anchor, most), leastBatch(p, difference, most)
 	default:

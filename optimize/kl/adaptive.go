@@ -259,9 +259,7 @@ func (a *adaptivePlan) step(run *optimize.Run) (taken bool, err error) {
 	if !(left >= least) {
 		return false, nil
 	}
-	shift := make([]float64, p.Dim())
-	p.AddRegularizer(shift, run.W)
-	answer, err := run.Ask(a.norm, query.NormAt(run.All(), run.W, p.Constants.Lipschitz, shift)) // line 3
+	answer, err := run.Ask(a.norm, p.NormAt(run.All(), run.W, p.Constants.Lipschitz)) // line 3
 	if err != nil {
 		return false, err
 	}

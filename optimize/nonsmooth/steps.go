@@ -1,6 +1,7 @@
 package nonsmooth
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -127,13 +128,7 @@ func (c O2NC) theorem(g *o2ncPlan, p optimize.Problem) error {
 
 // batches returns the shares of the records in the samples of a gradient and of a difference, 1 without samples.
 func (c O2NC) batches() (anchor, difference float64) {
-	all := func(share float64) float64 {
-		if share == 0 {
-			return 1
-		}
-		return share
-	}
-	return all(c.AnchorBatch), all(c.DifferenceBatch)
+	return cmp.Or(c.AnchorBatch, 1), cmp.Or(c.DifferenceBatch, 1)
 }
 
 // farthest returns the largest radius of the ball to which a gradient difference is clipped in a run.

@@ -525,7 +525,10 @@ func TestRecursiveRefuses(t *testing.T) {
 			d := new(recursive.Division)
 			return d, d.UnmarshalText([]byte(s))
 		},
-		"score": func(s string) (fmt.Stringer, error) { return optimize.ParseScore(s) },
+		"score": func(s string) (fmt.Stringer, error) {
+			by := new(optimize.Score)
+			return by, by.UnmarshalText([]byte(s))
+		},
 	} {
 		for _, s := range map[string][]string{"inner": {"noisy-gd", "phased-sgd"}, "cohorts": {"", "disjoint", "all"},
 			"score": {"gradient", "value"}}[name] {

@@ -10,7 +10,7 @@ import (
 // source of the same rows without hats. The hats of a row are computed when the row is read, from
 // the row's numbers and public knots. They are kept in memory if the method Keep is called.
 type Curved struct {
-	of     Source
+	Source // of the rows without hats
 	layout *Layout
 	rule   *hanger
 	kept   []Edges // the hats of each block, if they are kept
@@ -86,13 +86,13 @@ func NewCurved(of Source, l *Layout, one int, hanging []Hanging) (*Curved, error
 		}
 		rule.strung = append(rule.strung, s)
 	}
-	return &Curved{of: of, layout: l, rule: rule}, nil
+	return &Curved{Source: of, layout: l, rule: rule}, nil
 }
 
 // Keep computes the hats of all rows once and keeps them in memory, 12 bytes for each edge of a row. It must be called
 // before the source is read, by one goroutine.
 func (c *Curved) Keep() error {
-	r := &curvedReader{of: c.of.Reader(), rule: c.rule}
+	r := &curvedReader{of: c.Source.Reader(), rule: c.rule}
 	for i := range c.Blocks() {
 		b, err := r.Block(i)
 		if err != nil {
@@ -202,19 +202,13 @@ func (h *hanger) pair(at []uint32, by []float32, s *strung, x []float32, level f
 	}
 }
 
-// Len returns the number of rows, Layout returns their layout and Blocks returns the number of
-// blocks.
-func (c *Curved) Len() int        { return c.of.Len() }
+// Layout returns the layout of the rows.
 func (c *Curved) Layout() *Layout { return c.layout }
-func (c *Curved) Blocks() int     { return c.of.Blocks() }
-
-// Close closes the source of the rows without hats.
-func (c *Curved) Close() error { return c.of.Close() }
 
 // Reader returns a reader with its own buffers. The reader implements Ahead if the readers of the
 // underlying source do.
 func (c *Curved) Reader() Reader {
-	r := &curvedReader{of: c.of.Reader(), rule: c.rule, kept: c.kept}
+	r := &curvedReader{of: c.Source.Reader(), rule: c.rule, kept: c.kept}
 	if a, ok := r.of.(Ahead); ok {
 		return &curvedAhead{r, a}
 	}

@@ -11,7 +11,7 @@ import (
 // the same rows without them, with hats if the layout has some. The features of a row are computed when the row
 // is read, from its other features and public numbers. They are not stored.
 type Extended struct {
-	of     Source
+	Source // of the rows without features of effects
 	layout *Layout
 	rule   *extension
 	// kept holds the numbers of the rows of the first blocks, if they are kept. first is the number of the first row of
@@ -65,7 +65,7 @@ func NewExtended(of Source, l *Layout, e Effects) (*Extended, error) {
 			rule.coded[at-base.Stride()] = p
 		}
 	}
-	return &Extended{of: of, layout: l, rule: rule}, nil
+	return &Extended{Source: of, layout: l, rule: rule}, nil
 }
 
 // Keep computes the features of effects of the first rows once and keeps them in memory with the other numbers of these
@@ -189,19 +189,13 @@ func (r *extension) write(dst *Block, to int, b Block, i int, sums []float64) bo
 	return y == y && rest+square(by)+float64(float64(one)*float64(one)) <= r.room
 }
 
-// Len returns the number of rows, Layout returns their layout and Blocks returns the number of
-// blocks.
-func (c *Extended) Len() int        { return c.of.Len() }
+// Layout returns the layout of the rows.
 func (c *Extended) Layout() *Layout { return c.layout }
-func (c *Extended) Blocks() int     { return c.of.Blocks() }
-
-// Close closes the source of the rows without features of effects.
-func (c *Extended) Close() error { return c.of.Close() }
 
 // Reader returns a reader with its own buffers. The reader implements Ahead if the readers of the
 // underlying source do.
 func (c *Extended) Reader() Reader {
-	r := &extendedReader{source: c, of: c.of.Reader(), rule: c.rule, sums: make([]float64, together*c.rule.basis.Columns())}
+	r := &extendedReader{source: c, of: c.Source.Reader(), rule: c.rule, sums: make([]float64, together*c.rule.basis.Columns())}
 	if a, ok := r.of.(Ahead); ok {
 		return &extendedAhead{r, a}
 	}

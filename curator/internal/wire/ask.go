@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
@@ -153,24 +154,10 @@ func (s *Shards) split(members []int32) ([][]int32, error) {
 		if m < 0 || int(m) >= s.length {
 			return nil, errors.New("engine: members: must be numbers of the table's rows")
 		}
-		i := owner(ends, int(m))
+		i, _ := slices.BinarySearch(ends, int(m)+1) // the first that ends after row m
 		mine[i] = append(mine[i], m-int32(s.parts[i].start))
 	}
 	return mine, nil
-}
-
-// owner returns the index of the partition that holds row m. ends[i] is the number of the row after the
-// last row of partition i. The result is the smallest i with ends[i] > m.
-func owner(ends []int, m int) int {
-	lo, hi := 0, len(ends)-1
-	for lo < hi {
-		if mid := (lo + hi) / 2; ends[mid] > m {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
-	}
-	return lo
 }
 
 // Close tells the workers that no query will follow, and waits until their connections are closed.
