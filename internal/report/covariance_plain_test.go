@@ -251,3 +251,25 @@ func TestLikelihoodIsTempered(t *testing.T) {
 		}
 	}
 }
+
+// TestPossibleMomentsAreOfRows: every possible moment satisfies the equations of the schema, as rows do. No row has two
+// levels of a category, and the levels add up to the intercept, whose value is known.
+func TestPossibleMomentsAreOfRows(t *testing.T) {
+	w := newBowl(t, 0)
+	known, ok := structureOf(w.schema)
+	if !ok {
+		t.Fatal("the schema has no structure")
+	}
+	list, err := possible(w.second, &known, .05)
+	if err != nil || len(list) < 2 {
+		t.Fatalf("%v: %d moments", err, len(list))
+	}
+	last, of := w.schema.Dim()-1, 1/(w.schema.Scale()*w.schema.Scale())
+	for n, m := range list {
+		levels := m.At(2, last) + m.At(3, last) + m.At(4, last)
+		if math.Abs(m.At(last, last)-of) > 1e-9 || math.Abs(m.At(2, 3)) > 1e-6 || math.Abs(levels-of) > 1e-6 {
+			t.Errorf("moment %d: intercept %v, levels %v, two levels %v: want %v, the same, and 0", n, m.At(last, last), levels,
+				m.At(2, 3), of)
+		}
+	}
+}
