@@ -11,11 +11,10 @@ import (
 )
 
 func (c SpiderBoost) check() error {
+	if err := optimize.CheckSteps("spiderboost", c.Steps); err != nil {
+		return err
+	}
 	switch {
-	case c.Steps < 1 || c.Steps > optimize.MostSteps:
-		return fmt.Errorf("optimize: spiderboost: steps = %d: must be between 1 and %d, or left out for the rule's number",
-			c.Steps,
-			optimize.MostSteps)
 	case !optimize.Positive(c.StepScale):
 		return fmt.Errorf("optimize: spiderboost: step scale = %v: must be finite and > 0", c.StepScale)
 	case c.Period < 1:

@@ -114,7 +114,8 @@ type treePlan struct {
 // With Theorem it uses epsilon and delta of the problem's budget. Plan returns an error if p is not
 // valid, a setting is out of range, or there are too few records.
 func (c TreeSpider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
-	if err := cmp.Or(p.Validate(), c.Ball.Validate(), c.validate()); err != nil {
+	err := cmp.Or(p.Validate(), c.Ball.Validate(), optimize.CheckCount("tree-spider", "rounds", c.Rounds), c.validate())
+	if err != nil {
 		return nil, err
 	}
 	plan := &treePlan{scatter: newScatter(p), ball: c.Ball, accuracy: c.Accuracy}

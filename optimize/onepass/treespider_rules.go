@@ -23,10 +23,6 @@ func (c TreeSpider) validate() error {
 	switch {
 	case !(c.Failure >= 0 && c.Failure < 1):
 		return fmt.Errorf("optimize: tree-spider: failure = %v: must be > 0 and < 1, or left out for .05", c.Failure)
-	case c.Rounds < 0 || c.Rounds > optimize.MostSteps:
-		return fmt.Errorf("optimize: tree-spider: rounds = %d: must be between 1 and %d, or left out for the rule's number",
-			c.Rounds,
-			optimize.MostSteps)
 	case c.Depth < 0 || c.Depth > 19: // 2^20 > optimize.MostSteps
 		return fmt.Errorf("optimize: tree-spider: depth = %d: must be between 1 and 19, or left out for the rule's", c.Depth)
 	case c.Rounds<<c.Depth > optimize.MostSteps:
@@ -45,8 +41,7 @@ func (c TreeSpider) validate() error {
 // size eta. If a cohort would have less than one record, it first reduces the depth and then the number of
 // rounds, unless these are set. It returns an error if a cohort still has less than one record.
 func (c TreeSpider) settlePractical(plan *treePlan, p optimize.Problem) (eta float64, err error) {
-	h := c.StepScale
-	h = cmp.Or(h, stepScale(p))
+	h := cmp.Or(c.StepScale, stepScale(p))
 	steps := stepRule(p.Effective(), h)
 	if plan.depth = c.Depth; plan.depth == 0 {
 		plan.depth = max(bits.Len(uint(steps))-3, 1) // four to eight rounds
@@ -188,8 +183,7 @@ func (c TreeSpider) settleTheorem(plan *treePlan, p optimize.Problem) (eta float
 		}
 	}
 	D := float64(plan.depth)
-	decay := c.Decay
-	decay = cmp.Or(decay, 1)
+	decay := cmp.Or(c.Decay, 1)
 	if plan.rounds = c.Rounds; plan.rounds > 0 {
 		if !plan.divide(p, decay) {
 			return 0, fmt.Errorf("optimize: tree-spider: %d rounds of depth %d: must leave every cohort of %v records one",
@@ -210,11 +204,9 @@ func (c TreeSpider) settleTheorem(plan *treePlan, p optimize.Problem) (eta float
 		return 0, fmt.Errorf("optimize: tree-spider: records = %v: must be >= %.6g for the theorem", n, need)
 	}
 	alpha := math.Sqrt2 * l0 * max(math.Pow(n, -1./3), math.Sqrt(math.Sqrt(d)/(n*epsilon)))
-	beta := c.Beta
-	beta = cmp.Or(beta, alpha*min(1, math.Sqrt(b)*epsilon/math.Sqrt(d)))
+	beta := cmp.Or(c.Beta, alpha*min(1, math.Sqrt(b)*epsilon/math.Sqrt(d)))
 	if plan.proved = plan.accuracy == 0; plan.proved {
-		failure := c.Failure
-		failure = cmp.Or(failure, .05)
+		failure := cmp.Or(c.Failure, .05)
 		leaves := float64(plan.rounds) * math.Exp2(D+1)
 		plan.accuracy = alpha * (256*math.Log(1.25/delta)*math.Log(2*leaves/failure) +
 			8*l1*p.Constants.InitialGap*math.Sqrt(2*D)*(D/2+1)/(2*l0*l0))
