@@ -180,8 +180,9 @@ func TestLogitHazards(t *testing.T) {
 }
 
 // TestChangingHazardRatios fits a column whose hazard ratio is 2 until .5, 1 until 2 and .4 after that, with hardly any
-// noise. The logarithms of the ratios of all intervals must be within .15 of the true ones, their standard errors, below
-// .05, and the coefficient of the other column within .04. With one baseline hazard all ratios would be the same.
+// noise. The logarithms of the ratios of all intervals must be within .19 of the true ones, and the coefficient of the other
+// column within .04. In 100 fits of this table the ratio that is farthest off, the last, had a mean of .117 and a deviation
+// of .0094, so that a run exceeds .19 with a probability below 1e-13. With one baseline hazard all ratios would be the same.
 func TestChangingHazardRatios(t *testing.T) {
 	c := timesConfig(t, 20000, 100, "", "cuts", "changing: sex, cuts")
 	c.Rows.Cells = func(yield func([]string, error) bool) {
@@ -225,7 +226,7 @@ func TestChangingHazardRatios(t *testing.T) {
 	for j, want := range []float64{2, 1, 1, .4} {
 		got := log + math.Log(target.Hazards[4+j]/target.Hazards[j])
 		e := math.Hypot(target.HazardErrors[4+j], target.HazardErrors[j])
-		if math.Abs(got-math.Log(want)) > .15 || !(e > .02 && e < .1) {
+		if math.Abs(got-math.Log(want)) > .19 || !(e > .02 && e < .1) {
 			t.Errorf("interval %d: log hazard ratio %v with error %v: want %v", j, got, e, math.Log(want))
 		}
 	}

@@ -142,7 +142,7 @@ func TestConditionsOfFamilies(t *testing.T) {
 }
 
 // TestKeptFamilies: the configuration of an audit keeps the family that the rule chose, at whatever base rate, as the smaller
-// tables of the audit are about the queries of that family.
+// tables of the audit are about the queries of that family. Without it lines take the place of curves, and have no ranks.
 func TestKeptFamilies(t *testing.T) {
 	c := config(t, 3000, "model: {loss: logistic}", "model: {loss: logistic, family: auto}")
 	c, err := c.resolved(context.Background())
@@ -161,6 +161,10 @@ func TestKeptFamilies(t *testing.T) {
 		less, err := of.simpler(1, .01, l)
 		if err != nil || (less == nil) != kept || of.chosen.Name != Curves {
 			t.Errorf("kept %v: %s, a simpler family %v, %v", kept, of.chosen.Name, less != nil, err)
+		}
+		if less != nil && (less.chosen.Name != Lines || less.Train.Ranks != Off || len(less.curves) > 0 ||
+			slices.ContainsFunc(less.Schema.Columns(), func(c dataset.Column) bool { return c.Curve != 0 || c.Knots != nil })) {
+			t.Errorf("%s with ranks %v of %v: lines must spend nothing on ranks", less.chosen.Name, less.Train.Ranks, less.curves)
 		}
 	}
 }

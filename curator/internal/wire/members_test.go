@@ -148,3 +148,17 @@ func BenchmarkMembers(b *testing.B) {
 	b.ReportMetric(float64(size), "bytes")
 	b.ReportMetric(float64(size)/float64(len(members)), "bytes/member")
 }
+
+// TestBitmapsHaveNoByteTooMany: all distinct rows of a query are sent as the byte of their form and a bit for each row, in
+// whole bytes: 8 and 16 rows take 1 and 2 bytes, and not one byte more.
+func TestBitmapsHaveNoByteTooMany(t *testing.T) {
+	for n, want := range map[int][]byte{7: {bitmap, 0x7f}, 8: {bitmap, 0xff}, 9: {bitmap, 0xff, 1}, 16: {bitmap, 0xff, 0xff}} {
+		members := make([]int32, n)
+		for i := range members {
+			members[i] = int32(i)
+		}
+		if got := sent(members, n, false); !bytes.Equal(got, want) {
+			t.Errorf("%d rows: % x: must be % x", n, got, want)
+		}
+	}
+}
