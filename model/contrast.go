@@ -131,7 +131,7 @@ func (m *Model) Joint(texts []string) (contrast.Joint, error) {
 	alone := m.contrasts()
 	for i, weights := range all {
 		if v := alone(weights, 0); v.State == inference.Absent {
-			return contrast.Joint{State: v.State, Reason: texts[i] + ": " + m.reason(v, nil)}, nil
+			return contrast.Joint{State: v.State, Reason: texts[i] + ": " + m.reason(v, func(j int) bool { return weights[j] != 0 })}, nil
 		}
 	}
 	out, err := m.inference.Joint(all, make([]float64, len(all)))

@@ -352,7 +352,7 @@ func (m *Model) changed(weight int) string {
 	for _, a := range m.inference.Absorbed {
 		if a.Feature == weight {
 			text += fmt.Sprintf("; %s also carries it (%s), and noise may decide which of the two stays",
-				names[m.feature(a.By)], correlation(a.Correlation))
+				names[m.feature(a.By)], correlation(a))
 		}
 	}
 	return names[feature] + text

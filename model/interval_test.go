@@ -137,14 +137,14 @@ func TestReferenceNamesDroppedLevels(t *testing.T) {
 // formula is refused.
 func TestAbsorbedIsNamed(t *testing.T) {
 	m := withIntervals(t, func(f *inference.Fit) {
-		f.Dropped, f.Absorbed = []int{4}, []inference.Absorbed{{Feature: 4, By: 0, Correlation: -.9449}}
+		f.Dropped, f.Absorbed = []int{4}, []inference.Absorbed{{Feature: 4, By: 0, Correlation: -.9449, Noise: .0345}}
 	})
 	list, err := m.Coefficients()
-	if err != nil || list.Changes[0] != "region=west - or not counts as the reference level; age also carries it (correlation -0.94), "+
+	if err != nil || list.Changes[0] != "region=west - or not counts as the reference level; age also carries it (correlation -0.94, noise 0.03), "+
 		"and noise may decide which of the two stays" {
 		t.Fatalf("%v: %q", err, list.Changes)
 	}
-	const also = "also carries region=west - or not (correlation -0.94)"
+	const also = "also carries region=west - or not (correlation -0.94, noise 0.03)"
 	for _, c := range list.List {
 		want := ""
 		if c.Term == "age" {
@@ -153,6 +153,18 @@ func TestAbsorbedIsNamed(t *testing.T) {
 		if c.State == inference.Reported && c.Reason != want {
 			t.Errorf("%s: %q, want %q", c.Term, c.Reason, want)
 		}
+	}
+	const together = "region=west - or not and age vary together (correlation -0.94, noise 0.03), and noise hides which of them has " +
+		"the effect. region=west - or not was left out of the formula, and nothing is known of its coefficient apart from that of age"
+	var absent []string
+	for _, r := range list.Reasons {
+		absent = append(absent, string(r.State)+": "+strings.Join(r.Terms, ",")+": "+r.Text)
+	}
+	if !slices.Contains(absent, "not in the formula: region=west - or not: "+together) {
+		t.Errorf("%q", absent)
+	}
+	if joint, err := m.Joint([]string{"age", "age - region=west - or not"}); err != nil || joint.Reason != "age - region=west - or not: "+together {
+		t.Errorf("%v: %q", err, joint.Reason)
 	}
 	if c, err := m.Contrast("10 age"); err != nil || c.State != inference.Reported || c.Reason != also {
 		t.Errorf("%v: %+v", err, c)

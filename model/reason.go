@@ -20,7 +20,7 @@ type Reason struct {
 }
 
 // reason says in words why the interval i is not stated. If it is stated, reason says which dropped features the
-// weights also carry, of which has reports those that are not 0.
+// weights also carry. has reports of a feature whether its weight is not 0.
 func (m *Model) reason(i inference.Interval, has func(feature int) bool) string {
 	switch i.State {
 	case inference.Reported:
@@ -30,6 +30,13 @@ func (m *Model) reason(i inference.Interval, has func(feature int) bool) string 
 	case inference.Unidentified:
 		return m.unidentified()
 	case inference.Absent:
+		for _, a := range m.inference.Absorbed {
+			if names := m.schema.Features(); has(a.Feature) {
+				return fmt.Sprintf("%s and %s vary together (%s), and noise hides which of them has the effect. %s was left out of "+
+					"the formula, and nothing is known of its coefficient apart from that of %s", names[m.feature(a.Feature)],
+					names[m.feature(a.By)], correlation(a), names[m.feature(a.Feature)], names[m.feature(a.By)])
+			}
+		}
 		why := "a column or a level of it is not in the formula. The noise of the second moment or of the curvature " +
 			"hides its rows, so that it was left out before the fit or counts as the reference level. Nothing is known of " +
 			"its coefficient"
@@ -47,7 +54,7 @@ func (m *Model) carried(has func(feature int) bool) string {
 	var list []string
 	for _, a := range m.inference.Absorbed {
 		if has(a.By) {
-			list = append(list, fmt.Sprintf("%s (%s)", m.schema.Features()[m.feature(a.Feature)], correlation(a.Correlation)))
+			list = append(list, fmt.Sprintf("%s (%s)", m.schema.Features()[m.feature(a.Feature)], correlation(a)))
 		}
 	}
 	var why string
@@ -112,15 +119,16 @@ func wider(why string, i inference.Interval) string {
 		"Newton step", percent(i.Remainder))
 }
 
-// correlation writes a released correlation. That of 1 is cut off there, and the noise hides how far it is from 1.
-func correlation(v float64) string {
-	switch {
-	case v >= .995:
-		return "correlation near 1"
-	case v <= -.995:
-		return "correlation near -1"
+// correlation writes a released correlation with the standard deviation of its noise. That of 1 is cut off there.
+func correlation(a inference.Absorbed) string {
+	text := fmt.Sprintf("correlation %.2f", a.Correlation)
+	if math.Abs(a.Correlation) >= .995 {
+		text = fmt.Sprintf("correlation near %.0f", a.Correlation)
 	}
-	return fmt.Sprintf("correlation %.2f", v)
+	if a.Noise > 0 {
+		text += fmt.Sprintf(", noise %.1g", a.Noise)
+	}
+	return text
 }
 
 // withheld says in words why the model withholds an interval: the error that may remain after the last Newton step is
@@ -180,23 +188,27 @@ func (m *Model) along() string {
 	return " about " + strings.Join(list, ", ")
 }
 
-// reasons returns a Reason for each state without an interval that occurs in list. If intervals of several
-// coefficients are withheld, the text states the range of their remainders.
+// reasons returns a Reason for each state without an interval that occurs in list, and of coefficients outside the formula one
+// for each text. If intervals of several coefficients are withheld, the text states the range of their remainders.
 func (m *Model) reasons(list []Coefficient) (out []Reason) {
 	for _, state := range []inference.State{inference.Withheld, inference.Unidentified, inference.Absent} {
-		r := Reason{State: state}
-		low, high := math.Inf(1), 0.
+		low, high, first := math.Inf(1), 0., len(out)
 		for _, c := range list {
-			if c.State == state {
-				r.Terms, r.Text = append(r.Terms, c.Term), c.Reason
-				low, high = min(low, c.Remainder), max(high, c.Remainder)
+			if c.State != state {
+				continue
 			}
+			at := first
+			for state == inference.Absent && at < len(out) && out[at].Text != c.Reason {
+				at++
+			}
+			if at == len(out) {
+				out = append(out, Reason{State: state})
+			}
+			out[at].Terms, out[at].Text = append(out[at].Terms, c.Term), c.Reason
+			low, high = min(low, c.Remainder), max(high, c.Remainder)
 		}
-		if state == inference.Withheld && len(r.Terms) > 1 {
-			r.Text = m.withheld(percent(low) + " to " + percent(high) + " of the half-widths")
-		}
-		if len(r.Terms) > 0 {
-			out = append(out, r)
+		if state == inference.Withheld && len(out) > first && len(out[first].Terms) > 1 {
+			out[first].Text = m.withheld(percent(low) + " to " + percent(high) + " of the half-widths")
 		}
 	}
 	return out

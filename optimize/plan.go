@@ -338,6 +338,12 @@ type UpdateRule struct {
 // privacy noise. Sampling is an upper bound on the variance that comes from the random choice of records.
 type Variance struct{ Noise, Sampling float64 }
 
+// Fresh is the field Answer of an UpdateRule whose steps use new gradients alone. noise returns the variance of the noise
+// in the answer of step t.
+func Fresh(noise func(t int) float64) func(t int, radius, last float64) (K float64, fresh Variance) {
+	return func(t int, _, _ float64) (float64, Variance) { return 1, Variance{Noise: noise(t)} }
+}
+
 // Total returns Noise + Sampling.
 func (v Variance) Total() float64 { return v.Noise + v.Sampling }
 

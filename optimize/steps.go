@@ -25,12 +25,15 @@ func stepCount(most int, x float64) int {
 	return int(min(math.Ceil(x), float64(most)))
 }
 
-// CheckSteps returns an error, with the algorithm's name, unless steps is between 0 and MostSteps, both
-// included. 0 means the number of the default rule.
-func CheckSteps(algorithm string, steps int) error {
-	if steps < 0 || steps > MostSteps {
-		return fmt.Errorf("optimize: %s: steps = %d: must be between 1 and %d, or left out for the rule's number", algorithm,
-			steps, MostSteps)
+// CheckSteps is CheckCount of a number of steps.
+func CheckSteps(algorithm string, steps int) error { return CheckCount(algorithm, "steps", steps) }
+
+// CheckCount returns an error, with the names of the algorithm and of the setting, unless count is between 0 and
+// MostSteps, both included. 0 means the number of the default rule.
+func CheckCount(algorithm, name string, count int) error {
+	if count < 0 || count > MostSteps {
+		return fmt.Errorf("optimize: %s: %s = %d: must be between 1 and %d, or left out for the rule's number", algorithm,
+			name, count, MostSteps)
 	}
 	return nil
 }

@@ -175,16 +175,9 @@ func (c *Composition) epsilon(e *effort, delta float64) (Bracket, error) {
 	if len(c.parts) == 0 {
 		return c.gaussianEpsilon(delta)
 	}
-	var out Bracket
-	err := c.each(e, func(e *effort, d direction) error {
-		b, err := d.epsilon(e, delta, c.goal, out.Upper)
-		out = Bracket{max(out.Lower, b.Lower), max(out.Upper, b.Upper)}
-		return err
+	return c.each(e, func(e *effort, d direction, other Bracket) (Bracket, error) {
+		return d.epsilon(e, delta, c.goal, other.Upper)
 	})
-	if err != nil {
-		return Bracket{}, err
-	}
-	return out, nil
 }
 
 // Delta brackets the least delta with which the composition is (epsilon, delta)-DP, for finite epsilon >= 0. The
@@ -201,16 +194,9 @@ func (c *Composition) delta(e *effort, epsilon float64) (Bracket, error) {
 	if len(c.parts) == 0 {
 		return c.gaussianDelta(epsilon), nil
 	}
-	var out Bracket
-	err := c.each(e, func(e *effort, d direction) error {
-		b, err := d.delta(e, epsilon, c.goal, out.Upper > 0, func(b Bracket) bool { return b.Upper <= out.Upper })
-		out = Bracket{max(out.Lower, b.Lower), max(out.Upper, b.Upper)}
-		return err
+	return c.each(e, func(e *effort, d direction, other Bracket) (Bracket, error) {
+		return d.delta(e, epsilon, c.goal, other.Upper > 0, func(b Bracket) bool { return b.Upper <= other.Upper })
 	})
-	if err != nil {
-		return Bracket{}, err
-	}
-	return out, nil
 }
 
 // allowed returns a new counter that limits the work of computing one [Bracket]. Its limit grows
@@ -220,17 +206,23 @@ func (c *Composition) allowed(ctx context.Context) *effort {
 	return newEffort(ctx, among(effortMost, len(c.parts)))
 }
 
-// each calls ask for every direction of the composition. A direction is one of the two orders of
-// two neighbouring tables. If there are two directions, the first may use at most half of the work
-// that e allows. each stops at the first error and returns it.
-func (c *Composition) each(e *effort, ask func(*effort, direction) error) error {
+// each calls ask for every direction of the composition, and returns the larger of the bounds. A direction is one of the
+// two orders of two neighbouring tables. ask is told the bracket of the directions before its own. If there are two
+// directions, the first may use at most half of the work that e allows. each stops at the first error and returns it.
+func (c *Composition) each(e *effort, ask func(e *effort, d direction, other Bracket) (Bracket, error)) (out Bracket,
+	err error) {
 	all := c.directions()
 	for k, d := range all {
-		if err := e.lend(e.left/float64(len(all)-k), func(e *effort) error { return ask(e, d) }); err != nil {
+		err := e.lend(e.left/float64(len(all)-k), func(e *effort) error {
+			b, err := ask(e, d, out)
+			out = Bracket{max(out.Lower, b.Lower), max(out.Upper, b.Upper)}
 			return err
+		})
+		if err != nil {
+			return Bracket{}, err
 		}
 	}
-	return nil
+	return out, nil
 }
 
 // within reports whether the composition is proven (epsilon, delta)-DP. The computation of delta

@@ -111,9 +111,9 @@ func TestManyKindsAreBracketed(t *testing.T) {
 func TestDirectionsShareTheWork(t *testing.T) {
 	c := compose(t, 1e-3, Composed{sampled(t, 1, .1, AddOrRemove), 10})
 	var lent []float64
-	err := c.each(newEffort(t.Context(), 1000), func(e *effort, _ direction) error {
+	_, err := c.each(newEffort(t.Context(), 1000), func(e *effort, _ direction, _ Bracket) (Bracket, error) {
 		lent = append(lent, e.left)
-		return e.spend(e.left)
+		return Bracket{}, e.spend(e.left)
 	})
 	if err != nil || len(lent) != 2 || lent[0] != 500 || lent[1] != 500 {
 		t.Errorf("lent %v of 1000: %v", lent, err)

@@ -145,15 +145,6 @@ func (m replacedMixture) String() string {
 		m.offsets)
 }
 
-// mirrored returns the components of a mixture and those of its mirror image about 0.
-func mirrored(multiplier float64, weights, offsets []float64) (with, mirror []component) {
-	for i, w := range weights {
-		with = append(with, component{w, offsets[i] / multiplier})
-		mirror = append(mirror, component{w, -offsets[i] / multiplier})
-	}
-	return with, mirror
-}
-
 func (m replacedMixture) laws() [2]lossLaw {
 	before, after := mirrored(m.multiplier, m.weights, m.offsets)
 	return bothWays(newMixtureLaw(before, after))

@@ -172,6 +172,15 @@ func (m gaussianMixture) String() string {
 	return fmt.Sprintf("gaussian mixture(noise multiplier %v, weights %v, offsets %v)", m.multiplier, m.weights, m.offsets)
 }
 
+// mirrored returns the components of a mixture and those of its mirror image about 0.
+func mirrored(multiplier float64, weights, offsets []float64) (with, mirror []component) {
+	for i, w := range weights {
+		with = append(with, component{w, offsets[i] / multiplier})
+		mirror = append(mirror, component{w, -offsets[i] / multiplier})
+	}
+	return with, mirror
+}
+
 func (m gaussianMixture) laws() [2]lossLaw {
 	with, mirror := mirrored(m.multiplier, m.weights, m.offsets)
 	alone := []component{{1, 0}}

@@ -35,6 +35,13 @@ func TestAbsorb(t *testing.T) {
 		t.Fatalf("%+v: feature 2 has the correlation %v with feature 0, 3 has %v and %v", list, correlation(0, 2),
 			correlation(3, 0), correlation(3, 1))
 	}
+	variance := func(i int) float64 { return m.At(i, i) - m.At(i, 4)*m.At(i, 4) }
+	a, b, r := variance(0), variance(2), correlation(0, 2)
+	// The derivatives of v/sqrt(a b) times the deviations of v, a and b.
+	want := math.Hypot(1e-3/math.Sqrt2/math.Sqrt(a*b), math.Hypot(r/2/a*1e-3, r/2/b*1e-3))
+	if math.Abs(list[0].Noise-want) > 1e-12 {
+		t.Errorf("noise %v: want %v", list[0].Noise, want)
+	}
 	negative := mat.NewSymDense(5, nil)
 	negative.CopySym(m)
 	for _, j := range []int{0, 1, 3, 4} {

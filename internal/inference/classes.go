@@ -145,7 +145,7 @@ func (f *Fit) OfClasses(e *Estimate, rows *Shape, margins, ahead []float64, feat
 			f.Dropped = append(f.Dropped, at+j)
 		}
 		for _, a := range absorbed {
-			f.Absorbed = append(f.Absorbed, Absorbed{at + a.Feature, at + a.By, a.Correlation})
+			f.Absorbed = append(f.Absorbed, Absorbed{at + a.Feature, at + a.By, a.Correlation, a.Noise})
 		}
 	}
 	f.Allowances = make([]float64, len(margins)-1)

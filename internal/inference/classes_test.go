@@ -148,9 +148,9 @@ func TestFitOfClasses(t *testing.T) {
 	margins := []float64{.2, -.3, .6}
 	v := basis(3)
 	for _, ahead := range [][]float64{nil, {.5, -.3}} {
-		f := &Fit{Dropped: []int{2, 0}, Absorbed: []Absorbed{{2, 1, -.75}}}
+		f := &Fit{Dropped: []int{2, 0}, Absorbed: []Absorbed{{2, 1, -.75, .125}}}
 		f.OfClasses(e, row, margins, ahead, 3)
-		if !slices.Equal(f.Dropped, []int{5, 3, 8, 6}) || !slices.Equal(f.Absorbed, []Absorbed{{5, 4, -.75}, {8, 7, -.75}}) {
+		if !slices.Equal(f.Dropped, []int{5, 3, 8, 6}) || !slices.Equal(f.Absorbed, []Absorbed{{5, 4, -.75, .125}, {8, 7, -.75, .125}}) {
 			t.Errorf("dropped %v, absorbed %v", f.Dropped, f.Absorbed)
 		}
 		sum := 0.

@@ -189,7 +189,7 @@ func (f *Fit) Check(features int) error {
 		used[j] = true
 	}
 	for _, a := range f.Absorbed {
-		if !slices.Contains(f.Dropped, a.Feature) || !f.Has(a.By) || !(math.Abs(a.Correlation) <= 1) {
+		if !slices.Contains(f.Dropped, a.Feature) || !f.Has(a.By) || !(math.Abs(a.Correlation) <= 1) || !(a.Noise >= 0) || math.IsInf(a.Noise, 0) {
 			return errors.New("inference: an absorbed feature must be a dropped one, and a column must carry it")
 		}
 	}

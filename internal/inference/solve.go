@@ -433,11 +433,13 @@ func Symmetric(m mat.Matrix) *mat.SymDense {
 }
 
 // Absorbed says that the column of the feature By also carries a dropped feature: the two have the correlation
-// Correlation in the released second moment.
+// Correlation in the released second moment. Noise is the standard deviation of the noise in Correlation, or 0 in files that
+// lack it.
 type Absorbed struct {
 	Feature     int     `json:"feature"`
 	By          int     `json:"by"`
 	Correlation float64 `json:"correlation"`
+	Noise       float64 `json:"noise,omitempty"`
 }
 
 // A dropped feature is absorbed if its largest correlation with a column is at least leastCorrelation, and leastSeen
@@ -455,13 +457,15 @@ func Absorb(moment mat.Symmetric, columns []Column, dropped []int, sigma float64
 	for _, j := range dropped {
 		best := Absorbed{Feature: j}
 		for _, c := range columns {
-			size := math.Sqrt(max(covariance(j, j), 0) * max(covariance(c.Feature, c.Feature), 0))
-			v := covariance(j, c.Feature)
+			a, b, v := max(covariance(j, j), 0), max(covariance(c.Feature, c.Feature), 0), covariance(j, c.Feature)
+			size := math.Sqrt(a * b)
 			if c.Kept || !(math.Abs(v) >= leastSeen*sigma/math.Sqrt2) || !(math.Abs(v) >= leastCorrelation*size) || size == 0 {
 				continue
 			}
 			if r := min(max(v/size, -1), 1); math.Abs(r) > math.Abs(best.Correlation) {
 				best.By, best.Correlation = c.Feature, r
+				// To first order, by independent noise in the covariance and in both variances.
+				best.Noise = sigma * math.Sqrt(1/(2*a*b)+r*r/4*(1/(a*a)+1/(b*b)))
 			}
 		}
 		if best.Correlation != 0 {

@@ -30,6 +30,8 @@ func TestTargetWarnings(t *testing.T) {
 		"few persons, much noise":   {"poisson-rate(3,1.5e-5)", at(.21, .13, 0), ""},
 		"five classes, much noise":  {"ordered(5)", &optimize.Compared{Constant: 1.5, ConstantSigma: .57, Unresolved: true}, ""},
 		"five classes, no target":   {"ordered(5)", &optimize.Compared{Constant: .01, ConstantSigma: .02, Unresolved: true}, WarnTarget},
+		"numbers of a small spread": {"squared(0.5)", at(.012, .006, 0), ""},
+		"no number, squared":        {"squared(0.5)", at(.001, .0012, 0), WarnTarget},
 		"no number":                 {"huber(0.1)", at(.0001, .0002, 0), WarnTarget},
 		"numbers at the upper end":  {"huber(0.1)", at(.01, .0002, .99), WarnClamped},
 		"numbers at the lower end":  {"absolute", at(.01, .002, -1), WarnClamped},

@@ -121,7 +121,9 @@ func comparisonWarnings(c *optimize.Compared) []Warning {
 // that gives the warning WarnClamped.
 const (
 	preciselyKnown = 1. / 30
-	atBound        = .97
+	// The loss of a number's best constant where the targets' standard deviation is a twentieth of the width of their bounds.
+	leastVaried = .005
+	atBound     = .97
 )
 
 // targetWarnings returns the warning about the target that follows from the released comparison c with the
@@ -139,16 +141,19 @@ func targetWarnings(name string, c *optimize.Compared) []Warning {
 	if !c.Unresolved && !precise {
 		return nil
 	}
+	number := row.Target() == loss.Real && !loss.Counts(row) && !relative
 	switch {
 	case c.Unresolved && len(c.Margins) == 1 && !loss.Counts(row):
 		return []Warning{{Code: WarnTarget,
 			Text: "the released share of one class is 0 within noise: no row has a target that can be read, nearly all " +
 				"have the same, or the noise hides the others; stillpoint check shows which, on rows that may be looked at"}}
+	case number && c.Constant+clearly*c.ConstantSigma > leastVaried && math.Abs(c.Constant) <= clearly*c.ConstantSigma:
+		return nil // as of targets that are read, and vary by a small part of their range
 	case precise && !c.IsBetter() && c.ConstantSigma > 0 && math.Abs(c.Constant) <= clearly*c.ConstantSigma:
 		return warn(WarnTarget, "the mean loss of the best constant is 0 within noise (%.2g, noise %.2g): no row has a "+
 			"target that can be read, nearly all have the same, or the noise hides the others; stillpoint check shows "+
 			"which, on rows that may be looked at", c.Constant, c.ConstantSigma)
-	case row.Target() == loss.Real && !loss.Counts(row) && !relative && !strings.HasPrefix(row.Name(), "pinball") &&
+	case number && !strings.HasPrefix(row.Name(), "pinball") &&
 		len(c.Margins) == 1 && math.Abs(c.Margins[0]) >= atBound:
 		bound := "upper"
 		if c.Margins[0] < 0 {

@@ -40,8 +40,7 @@ const manySums = 1000
 // eigenvalue of -gap (see opening). If the limit on passes leaves such a method fewer steps, it is not
 // predicted to escape: at a saddle it would return a point near the start.
 func (a Auto) curved(ctx context.Context, p optimize.Problem) ([]Candidate, error) {
-	gap := a.Gap
-	gap = cmp.Or(gap, p.Smoothness()/10)
+	gap := cmp.Or(a.Gap, p.Smoothness()/10)
 	var list []Candidate
 	for _, of := range []func(steps int) optimize.Algorithm{
 		func(steps int) optimize.Algorithm { return firstorder.GD{Steps: steps} },

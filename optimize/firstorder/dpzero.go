@@ -99,9 +99,7 @@ func (c DPZero) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 		Needs:    optimize.Needs{Seed: true},
 		Workload: optimize.Workload{}.Count(query.ValueChange, T, 1),
 		UpdateRule: optimize.UpdateRule{Importance: plan.charges,
-			Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
-				return 1, optimize.Variance{Noise: unit * unit * p.Charge() / plan.charges[t]}
-			}},
+			Answer: optimize.Fresh(func(t int) float64 { return unit * unit * p.Charge() / plan.charges[t] })},
 		Output: c.Output,
 	})
 	if err == nil && c.Theorem {

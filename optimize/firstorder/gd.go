@@ -83,9 +83,7 @@ func (c GD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 			Passes:    float64(steps),
 		},
 		UpdateRule: optimize.UpdateRule{Guarded: guarded, Importance: plan.charges,
-			Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
-				return 1, optimize.Variance{Noise: sa * sa / plan.charges[t]}
-			}},
+			Answer: optimize.Fresh(func(t int) float64 { return sa * sa / plan.charges[t] })},
 		Curvature: curvature, Output: c.Output.Or(optimize.TailAverage),
 	})
 }

@@ -68,9 +68,8 @@ func (c Nesterov) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	curvature := p.CurvatureCharge()
 	plan := &nesterovPlan{charge: (p.Charge() - curvature) / float64(steps)}
 	sa := p.Neighbours() * p.Constants.Lipschitz / p.Records
-	noise := optimize.Variance{Noise: sa * sa / plan.charge}
 	law := optimize.UpdateRule{Importance: slices.Repeat([]float64{plan.charge}, steps), Momentum: momentum,
-		Answer: func(int, float64, float64) (float64, optimize.Variance) { return 1, noise }}
+		Answer: optimize.Fresh(func(int) float64 { return sa * sa / plan.charge })}
 	return forecast.Finish(plan, &plan.Settled, optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{

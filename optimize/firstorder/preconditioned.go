@@ -377,9 +377,7 @@ func (g *preconditionedPlan) foresee(law *optimize.UpdateRule, p optimize.Proble
 	l0 := usualSlope(p)
 	noise := p.Neighbours() * g.clip(l0, effective, ridge, usualRoot*l0*l0*effective) / p.Records
 	law.Metric = metricOf(p, ridge)
-	law.Answer = func(int, float64, float64) (float64, optimize.Variance) {
-		return 1, optimize.Variance{Noise: noise * noise / g.gradient}
-	}
+	law.Answer = optimize.Fresh(func(int) float64 { return noise * noise / g.gradient })
 }
 
 // clip returns the clip norm kappa sqrt(square), where square is the moving average of the released mean
@@ -596,9 +594,7 @@ func (l *secondHalf) seen(s *spectrum, ridge float64) float64 {
 func (g *preconditionedPlan) realised(had optimize.Trace, ridge float64) optimize.UpdateRule {
 	law, p := g.UpdateRule(), g.Problem()
 	law.StepSizes, law.Metric = had.StepSizes, metricOf(p, ridge)
-	law.Answer = func(t int, _, _ float64) (float64, optimize.Variance) {
-		return 1, optimize.Variance{Noise: had.Noise[t] * had.Noise[t]}
-	}
+	law.Answer = optimize.Fresh(func(t int) float64 { return had.Noise[t] * had.Noise[t] })
 	return law
 }
 

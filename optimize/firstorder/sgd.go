@@ -69,23 +69,19 @@ func (c SGD) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error
 
 // StepRule returns the default number of steps for the problem, which is the same as for [GD].
 func (c SGD) StepRule(p optimize.Problem) int {
-	h := c.StepScale
-	h = cmp.Or(h, p.StepScale())
-	return p.GradientSteps(4, h)
+	return p.GradientSteps(4, cmp.Or(c.StepScale, p.StepScale()))
 }
 
 // settle calibrates the noise of all steps to the budget, completes the plan with its summary, law and
 // forecast, and returns it.
 func (c SGD) settle(ctx context.Context, p optimize.Problem, plan *sampled, s optimize.Summary) (optimize.Plan, error) {
 	c.Sampling = cmp.Or(c.Sampling, .1)
-	switch {
-	case !(c.Sampling > 0 && c.Sampling <= 1):
+	if !(c.Sampling > 0 && c.Sampling <= 1) {
 		return nil, fmt.Errorf("optimize: %s: sampling = %v: must be > 0 and <= 1, or left out for the rule's", s.Algorithm,
 			c.Sampling)
-	case c.Steps < 1 || c.Steps > optimize.MostSteps:
-		return nil, fmt.Errorf("optimize: %s: steps = %d: must be between 1 and %d, or left out for the rule's number",
-			s.Algorithm, c.Steps,
-			optimize.MostSteps)
+	}
+	if err := optimize.CheckSteps(s.Algorithm, c.Steps); err != nil {
+		return nil, err
 	}
 	schedule, err := account.CalibrateSchedule(ctx, p.Budget, 0,
 		account.SampledSteps{NoiseMultiplier: 1, Sampling: c.Sampling, Count: c.Steps})

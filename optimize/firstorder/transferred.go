@@ -103,8 +103,7 @@ func (c Transferred) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 	case !optimize.Positive(c.Intercept):
 		return nil, fmt.Errorf("optimize: transferred: intercept = %v: must be finite and > 0", c.Intercept)
 	}
-	steps := c.Steps
-	steps = cmp.Or(steps, stepsOfTransferred(p))
+	steps := cmp.Or(c.Steps, stepsOfTransferred(p))
 	c.Preconditioned.Steps = steps
 	settings, err := c.rule(p)
 	if err != nil {

@@ -1,6 +1,7 @@
 package kl
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -148,14 +149,11 @@ func (c Proximal) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, 
 // check returns an error if a setting is out of range, or does not go with another or with the KL condition.
 func (c Proximal) check(known optimize.KL) error {
 	output := c.Output.Or(optimize.Average)
-	switch {
-	case known.Kappa < 2:
+	if known.Kappa < 2 {
 		return fmt.Errorf("optimize: %s: kappa = %v: must be at least 2 (kl-spider takes less)", proximalName, known.Kappa)
-	case c.Rounds < 0 || c.Rounds > optimize.MostSteps:
-		return fmt.Errorf("optimize: %s: rounds = %d: must be between 1 and %d, or left out for the rule's number", proximalName,
-			c.Rounds, optimize.MostSteps)
 	}
-	if err := optimize.CheckSteps(proximalName, c.Steps); err != nil {
+	err := cmp.Or(optimize.CheckCount(proximalName, "rounds", c.Rounds), optimize.CheckSteps(proximalName, c.Steps))
+	if err != nil {
 		return err
 	}
 	switch {

@@ -172,13 +172,8 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 // is out of range, it returns an error that names the setting, its value and its limits.
 func (c Spider) settle(name string, p optimize.Problem, known optimize.KL) (Spider, error) {
 	beta, err := failure(name, c.Theorem, c.Failure)
-	if err != nil {
+	if err = cmp.Or(err, optimize.CheckCount(name, "rounds", c.Rounds)); err != nil {
 		return c, err
-	}
-	if c.Rounds < 0 || c.Rounds > optimize.MostSteps {
-		return c, fmt.Errorf("optimize: %s: rounds = %d: must be between 1 and %d, or left out for the rule's number",
-			name, c.Rounds,
-			optimize.MostSteps)
 	}
 	descent, threshold, share, scale := .125, .1, .5, 1.
 	if c.Theorem {

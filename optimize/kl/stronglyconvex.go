@@ -84,9 +84,7 @@ func (c StronglyConvex) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	sigma := noise(p, plan.charge)
 	law := optimize.UpdateRule{
 		Importance: make([]float64, T), StepSizes: make([]float64, T),
-		Answer: func(int, float64, float64) (K float64, fresh optimize.Variance) {
-			return 1, optimize.Variance{Noise: sigma * sigma}
-		},
+		Answer: optimize.Fresh(func(int) float64 { return sigma * sigma }),
 	}
 	for t := range T {
 		law.Importance[t], law.StepSizes[t] = float64(t+1), step.eta(t+1)

@@ -247,7 +247,7 @@ func (c O2NC) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, erro
 		Needs: needs, Properties: optimize.Properties{OnePass: c.Oracle == SinglePass, Sampled: plan.schedule != nil,
 			Averaged: !c.Theorem && c.Look == 0, Unmoved: plan.T == 1},
 		Workload:   work,
-		UpdateRule: optimize.UpdateRule{Answer: func(int, float64, float64) (float64, optimize.Variance) { return 1, optimize.Variance{} }},
+		UpdateRule: optimize.UpdateRule{Answer: optimize.Fresh(func(int) float64 { return 0 })},
 		// Run computes the average itself, so no output rule of optimize applies.
 		Output: optimize.Last,
 	})

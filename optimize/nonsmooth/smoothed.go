@@ -345,9 +345,7 @@ func (c Smoothed) plain(p optimize.Problem) (optimize.Plan, error) {
 		},
 		Workload: optimize.Workload{}.Count(query.Gradient, float64(T), 1),
 		UpdateRule: optimize.UpdateRule{StepSizes: sizes, Importance: plan.charges,
-			Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
-				return 1, optimize.Variance{Noise: sa * sa / plan.charges[t]}
-			}},
+			Answer: optimize.Fresh(func(t int) float64 { return sa * sa / plan.charges[t] })},
 		Output: optimize.Last,
 	})
 }

@@ -10,13 +10,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-func orElse(given, rule int) int {
-	if given > 0 {
-		return given
-	}
-	return rule
-}
-
 // practical sets the numbers that the plan needs without Theorem, by a rule found by measurement: the steps T, the
 // block length M, the largest move D, the period and the assumed norm G1 of a gradient estimate.
 func (c O2NC) practical(g *o2ncPlan, p optimize.Problem) {
@@ -25,12 +18,12 @@ func (c O2NC) practical(g *o2ncPlan, p optimize.Problem) {
 	if c.Oracle == SinglePass {
 		rule = int(min(max(math.Ceil(4*math.Sqrt(N)), 1), p.Records/2+1))
 	}
-	for c.Oracle == SinglePass && rule > 1 && !(cohort(p, rule, min(orElse(c.Period, 1), rule)) >= 1) {
+	for c.Oracle == SinglePass && rule > 1 && !(cohort(p, rule, min(cmp.Or(c.Period, 1), rule)) >= 1) {
 		rule--
 	}
-	g.T, g.M = orElse(c.Steps, rule), orElse(c.Block, 3)
+	g.T, g.M = cmp.Or(c.Steps, rule), cmp.Or(c.Block, 3)
 	g.D = c.Radius / float64(g.M)
-	g.period = min(orElse(c.Period, 8), g.T)
+	g.period = min(cmp.Or(c.Period, 8), g.T)
 	if c.Oracle == SinglePass && c.Period == 0 {
 		g.period = g.leastError(c, p)
 	}
@@ -121,7 +114,7 @@ func (c O2NC) theorem(g *o2ncPlan, p optimize.Problem) error {
 			optimize.MostSteps)
 	}
 	g.T = int(T)
-	g.M, g.period = min(orElse(c.Block, g.M), g.T), min(orElse(c.Period, g.period), g.T)
+	g.M, g.period = min(cmp.Or(c.Block, g.M), g.T), min(cmp.Or(c.Period, g.period), g.T)
 	g.base = L
 	return nil
 }

@@ -258,8 +258,7 @@ func (c Recursive) noisyGD(p optimize.Problem, lambda, pulls float64) *noisyGD {
 		k = max(kappa*math.Log(kappa), n*n*(l0*l0*c.Lambda+math.Pow(l1, 1.5))/(rounds*rounds*c.Lambda*l0*l0))
 		most = optimize.MostSteps / rounds
 	}
-	steps := c.Steps
-	steps = cmp.Or(steps, int(max(min(math.Ceil(k), math.Floor(most)), 1)))
+	steps := cmp.Or(c.Steps, int(max(min(math.Ceil(k), math.Floor(most)), 1)))
 	eta := c.StepScale / (l1 + pulls)
 	// The quadratics and the regularizer may have their full curvature in every direction. The curvature of
 	// the data may be smaller than its bound.

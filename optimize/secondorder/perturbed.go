@@ -265,18 +265,14 @@ const anchorShare, fewestAnchors = .8, 8
 // settle replaces settings that are zero by the practical rule's values, or by the theorem's if c.Theorem is
 // set. It returns an error if a setting is out of range.
 func (c Perturbed) settle(p optimize.Problem) (*perturbedPlan, Perturbed, error) {
-	if err := optimize.CheckSteps(perturbedName, c.Steps); err != nil {
+	err := cmp.Or(optimize.CheckSteps(perturbedName, c.Steps), optimize.CheckCount(perturbedName, "period", c.Period))
+	if err != nil {
 		return nil, c, err
-	}
-	if c.Period < 0 || c.Period > optimize.MostSteps {
-		return nil, c, fmt.Errorf("optimize: %s: period = %d: must be between 1 and %d, or left out for the rule's number",
-			perturbedName,
-			c.Period, optimize.MostSteps)
 	}
 	if c.Theorem {
 		return c.byTheorem(p)
 	}
-	err := optimize.Fill(perturbedName,
+	err = optimize.Fill(perturbedName,
 		optimize.Setting{Name: "gap", Value: &c.Gap, Rule: p.Smoothness() / 10, Or: orRule},
 		optimize.Setting{Name: "step scale", Value: &c.StepScale, Rule: p.StepScale(), Or: orRule})
 	if err != nil {
