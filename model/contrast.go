@@ -48,7 +48,7 @@ func (m *Model) Contrast(text string) (*ContrastOf, error) {
 		Interval: m.contrasts()(weights, 0)}
 	of := m.quantity()
 	if m.several() {
-		of = m.odds(weights)
+		of = combination(weights).odds(m)
 	}
 	out.Unit, out.Multiplied = m.unitOf(of), m.multiplied(out.Interval)
 	out.Reason = wider(m.reason(out.Interval, func(j int) bool { return weights[j] != 0 }), out.Interval)
@@ -66,9 +66,12 @@ func (m *Model) Contrast(text string) (*ContrastOf, error) {
 	return out, nil
 }
 
+// combination holds the factors of a model's weights in a contrast.
+type combination []float64
+
 // odds names the odds that a contrast of several classes multiplies: of a class against the first, or against another class
 // of which the contrast is the difference.
-func (m *Model) odds(weights []float64) string {
+func (weights combination) odds(m *Model) string {
 	const mixed = "the odds of the contrast's classes"
 	classes, dim := m.schema.Target().Classes, m.schema.Dim()
 	var list []int

@@ -122,8 +122,11 @@ func wider(why string, i inference.Interval) string {
 // correlation writes a released correlation with the standard deviation of its noise. That of 1 is cut off there.
 func correlation(a inference.Absorbed) string {
 	text := fmt.Sprintf("correlation %.2f", a.Correlation)
-	if math.Abs(a.Correlation) >= .995 {
-		text = fmt.Sprintf("correlation near %.0f", a.Correlation)
+	switch {
+	case a.Correlation >= .995:
+		text = "correlation near 1"
+	case a.Correlation <= -.995:
+		text = "correlation near -1"
 	}
 	if a.Noise > 0 {
 		text += fmt.Sprintf(", noise %.1g", a.Noise)
