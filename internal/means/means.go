@@ -196,15 +196,21 @@ func (a *asker) quantity() string {
 	return "the expected " + target.Column
 }
 
-// mean is the mean of predictions with its gradient in the model's weights.
+// mean is the mean of predictions with its gradient in the model's weights. lacking is the share of the rows that have a
+// level or a number that the fit's formula lacks.
 type mean struct {
 	value    float64
 	gradient []float64
+	lacking  float64
 }
+
+// mostLacking is the largest share of such rows at which a mean has an interval. They count as rows of the reference level,
+// which moves the mean by at most this share of the effect that the formula lacks.
+const mostLacking = .1
 
 // minus returns the difference of two means times a factor.
 func (m mean) minus(other mean, factor float64) mean {
-	d := mean{factor * (m.value - other.value), make([]float64, len(m.gradient))}
+	d := mean{value: factor * (m.value - other.value), gradient: make([]float64, len(m.gradient))}
 	for j := range d.gradient {
 		d.gradient[j] = factor * (m.gradient[j] - other.gradient[j])
 	}
@@ -239,6 +245,9 @@ func (a *asker) mean(ctx context.Context, change func(cells []string) bool) (out
 			value, slope = a.predicted(z)
 		}
 		out.value += value
+		if a.fit != nil && slices.ContainsFunc(a.fit.Dropped, func(j int) bool { return x[j] != 0 }) {
+			out.lacking++
+		}
 		for j, v := range x {
 			out.gradient[j] += slope * float64(v)
 		}
@@ -247,6 +256,7 @@ func (a *asker) mean(ctx context.Context, change func(cells []string) bool) (out
 		out.gradient[j] /= float64(max(rows, 1))
 	}
 	out.value /= float64(max(rows, 1))
+	out.lacking /= float64(max(rows, 1))
 	return out, rows, nil
 }
 
@@ -363,6 +373,10 @@ func (a *asker) answer(out Answer, m mean, link bool, feature string) Answer {
 	}
 	if slices.ContainsFunc(a.hidden, func(j int) bool { return m.gradient[j] != 0 }) {
 		out.Reason = "noise hides a part of a curve"
+		return out
+	}
+	if link && m.lacking > mostLacking {
+		out.Reason = "more than a tenth of the population's rows have a level or a number that the fit's formula lacks"
 		return out
 	}
 	gradient := slices.Clone(m.gradient)

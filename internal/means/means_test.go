@@ -231,8 +231,8 @@ func TestMeansByHand(t *testing.T) {
 	}
 }
 
-// TestShortFormula: a population with a level that the formula lacks has means of the shorter formula, and says so.
-// Rows that are malformed do not count, and neither do unknown ages in the effect of age.
+// TestShortFormula: a population with a level that the formula lacks has means of the shorter formula, and says so. If more than
+// a tenth of the rows have it, the mean has no interval; differences have theirs, as coefficients have. Rows that are malformed do not count, and neither do unknown ages in the effect of age.
 func TestShortFormula(t *testing.T) {
 	m := withIntervals(t, classes, loss.Logistic())
 	rows := [][]string{{"5", "west"}, {"5", "north"}, {"5"}, {"", "north"}}
@@ -240,8 +240,18 @@ func TestShortFormula(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !got.Short || got.Rows != 3 || got.Mean.Low == nil {
-		t.Errorf("%+v: must be of the short formula, with 3 rows and an interval", got)
+	const lacks = "more than a tenth of the population's rows have a level or a number that the fit's formula lacks"
+	if !got.Short || got.Rows != 3 || got.Mean.Low != nil || got.Mean.Reason != lacks || got.List[1].Low == nil || got.List[5].Low == nil {
+		t.Errorf("%+v: must be of the short formula, with 3 rows and no interval of the mean alone", got)
+	}
+	for n, stated := range map[int]bool{8: false, 9: true} {
+		many := means.Population{Header: []string{"age", "region"}, Rows: [][]string{{"5", "west"}}}
+		for range n {
+			many.Rows = append(many.Rows, []string{"5", "north"})
+		}
+		if got, err := means.Of(t.Context(), m, many, nil); err != nil || !got.Short || (got.Mean.Low != nil) != stated {
+			t.Errorf("1 of %d rows: %+v, %v: an interval must be stated: %v", n+1, got, err, stated)
+		}
 	}
 	var columns []string
 	for _, a := range got.List { // without names those of all categories and numbers, in the order of the schema
@@ -329,7 +339,7 @@ func TestDroppedNumbersShorten(t *testing.T) {
 	})
 	for age, short := range map[string]bool{"2": true, "5": false, "8": true} {
 		got, err := means.Of(t.Context(), m, means.Population{Header: []string{"age", "region"}, Rows: [][]string{{age, "north"}}}, []string{"region"})
-		if err != nil || got.Short != short || got.Mean.Low == nil {
+		if err != nil || got.Short != short || (got.Mean.Low == nil) != short || got.List[4].Low == nil {
 			t.Errorf("age %s: %+v, %v: short must be %v", age, got, err, short)
 		}
 	}
