@@ -401,5 +401,7 @@ def test_intervals_of_classes(tmp_path):
     assert {t["column"]: t["terms"] for t in model.tests()}["a"] == 2
     with pytest.raises(ValueError, match="must be one of"):
         model.contrast({"a": 1}, class_="no")
+    with pytest.raises(TypeError, match="weights = 'yes: a - maybe: a': must be a mapping of terms to factors"):
+        model.contrast("yes: a - maybe: a")
     with pytest.raises(Exception, match="must be left out for several classes"):
         model.predict_interval(X[:3])

@@ -405,6 +405,8 @@ class _Estimator(BaseEstimator):
                 with its class, so that a contrast compares classes: ``{"bus: age": 1, "car: age": -1}``.
         """
         check_is_fitted(self)
+        if not isinstance(weights, Mapping):
+            raise TypeError(f"weights = {weights!r}: must be a mapping of terms to factors, such as {{'age': 10}}")
         one = _summary.contrast(self.coefficients_, weights, None if class_ is None else text(class_))
         return self._with_intervals([one], [weights], class_)[0]
 
