@@ -213,7 +213,8 @@ func (f *Fit) clipped() string {
 		}
 		return how + "The released second moment, the model and the last clip norm tell by how much the clip may move a " +
 			"coefficient. Above half of the deviation, no deviation is stated. Of uncommon outcomes at uncommon levels 92% or " +
-			"more of the stated coefficients were then within two deviations of the fit of the same rows without privacy."
+			"more of the stated coefficients, and 84% or more of those of levels, were then within two deviations of the fit of " +
+			"the same rows without privacy."
 	}
 	return ""
 }

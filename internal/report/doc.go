@@ -2,8 +2,8 @@
 // plots. The page loads nothing from elsewhere.
 //
 // [ReadFit] reads the certificate, the model and the ledger of a fit's folder, and [Fit.Page] makes a [Page] from them.
-// These files are released already, and the table is not opened, so the page costs no privacy. [Study.Page] makes the
-// page of an experiment from plain numbers. Programs can also build a Page themselves.
+// These files are released already, and the table is not opened, so the page costs no privacy. Programs can also build a
+// Page themselves.
 //
 // # Promises
 //

@@ -236,7 +236,8 @@ func TestClipIsStatedToTheLetter(t *testing.T) {
 	const unknown = ofCounts + "How large it is does not follow from the releases of this fit."
 	const known = ofCounts + "The released second moment, the model and the last clip norm tell by how much the clip may move a " +
 		"coefficient. Above half of the deviation, no deviation is stated. Of uncommon outcomes at uncommon levels 92% or more " +
-		"of the stated coefficients were then within two deviations of the fit of the same rows without privacy."
+		"of the stated coefficients, and 84% or more of those of levels, were then within two deviations of the fit of the same " +
+		"rows without privacy."
 	for _, c := range []struct {
 		loss        string
 		held, noise float64
