@@ -63,6 +63,11 @@ func TestWhatTheClipMoves(t *testing.T) {
 	near("the intercept", got[1], 2*-.05/.09)
 	// A number with the deviation .2: the moves at both sides are the same.
 	near("a number", h.moves(nil, .5)[0], 0)
+	// Of a number whose weight is 1, the line through the moves at .2 sqrt 3 on both sides of the mean row.
+	h.weights[0] = 1
+	far := .2 * math.Sqrt(3)
+	near("a number with an effect", h.moves(nil, .5)[0], (h.moved([]float64{far, .5})[0]-h.moved([]float64{-far, .5})[0])/(2*far))
+	h.weights[0] = 0
 	// Counts of at most 2 with the mean .5: slopes in shares are .25 - n/2, the curvature .25.
 	poisson, err := loss.Poisson(1)
 	if err != nil {
@@ -88,6 +93,23 @@ func TestWhatTheClipMoves(t *testing.T) {
 	moved := h.moved([]float64{0, .5})
 	near("the first of three classes", moved[0], (-.1*.9*first+.1*.1*first+.8*.1*third)/.09)
 	near("the last of three classes", moved[2], (2*.1*.8*first-.8*.2*third)/.16)
+}
+
+// TestHalfOfADeviationIsHeld: a coefficient is not stated from a move of half of its deviation on.
+func TestHalfOfADeviationIsHeld(t *testing.T) {
+	fit := read(t, people(t, "p", 4))
+	d, s := fit.Model.Schema().Dim(), fit.Model.Schema()
+	fit.plan.Trace = &runrecord.Trace{Moment: momentOf(d, .1)}
+	move := math.Abs(fit.holding().moves(s.Groups(), 1/s.Scale())[d-1])
+	if !(move > 0) {
+		t.Fatal("the clip moves nothing")
+	}
+	for sd, want := range map[float64]bool{move / .499: false, move / .501: true} {
+		e := explanation{how: estimated, list: []coefficient{{parts: []dataset.Part{{Feature: d - 1, Factor: 1}}, effectSD: sd}}}
+		if fit.hold(&e); e.list[0].clipped != want {
+			t.Errorf("a move of %.3f deviations: clipped must be %v", move/sd, want)
+		}
+	}
 }
 
 // TestClippedTermsAreNotStated tests that a coefficient that the clip moves has no deviation, no covariance and no clear
