@@ -66,7 +66,7 @@ const (
 // For classes more steps raise the noise by more than they lower the loss.
 func shareOfLoss(p optimize.Problem) float64 {
 	if p.Real {
-		return .02
+		return .016
 	}
 	return .006
 }
