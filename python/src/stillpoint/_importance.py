@@ -70,7 +70,7 @@ def _span(facts: Mapping[str, Any]) -> float:
 def _deviation(coefficients: Mapping[str, Any], weights: Mapping[int, float]) -> float:
     """The standard deviation of the noise in a weighted sum of terms, or a bound of it; NaN if it is not stated."""
     covariance = coefficients.get("covariance")
-    if any(coefficients["terms"][i].get("state", "stated") in ("not arrived", "absent") for i in weights):
+    if any(coefficients["terms"][i].get("state", "stated") in ("not arrived", "not stated", "absent") for i in weights):
         return math.nan
     if covariance is not None and coefficients["noise"] == "estimated":
         return math.sqrt(max(sum(v * w * covariance[i][j] for i, v in weights.items() for j, w in weights.items()), 0.0))
