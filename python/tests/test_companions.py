@@ -180,5 +180,14 @@ def test_importances_by_hand():
         changed = [t | change if t["term"] == "region=west" else t for t in one]
         _, deviations = importances({"noise": "bounded", "terms": changed}, columns, described)
         assert [bool(np.isnan(v)) for v in deviations] == [False, True, False, False, False], change
+    unknown = covariance.tolist()  # the command states null for such a term
+    unknown[3] = 7 * [None]
+    for row in unknown:
+        row[3] = None
+    for state in ("not arrived", "not stated"):
+        changed = [t | {"noise_sd": None, "state": state} if t["term"] == "region=west" else t for t in one]
+        _, deviations = importances({"noise": "estimated", "terms": changed, "covariance": unknown}, columns, described)
+        assert [bool(np.isnan(v)) for v in deviations] == [False, True, False, False, False], state
+        assert deviations[0] == pytest.approx(50 * 0.01 / sum(found), rel=1e-9)
     _, deviations = importances({"noise": "not stated", "terms": one}, columns, described)
     assert np.isnan(deviations[:4]).all()

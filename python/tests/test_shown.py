@@ -255,6 +255,11 @@ def oracle_tidy(m):
     assert m.contrast(hidden, {"age": 2}, None).noise_sd == pytest.approx(0.4, rel=1e-12)
     c = m.contrast(late, {"age": 2}, None)
     assert (c.value, c.noise_sd, c.noise) == (1.0, None, "not arrived")
+    clipped = part | {"covariance": [[None, None], [None, 0.09]]}  # the command states no noise where the clip moves a coefficient
+    clipped["terms"] = [term("age", 0.5, None, state="not stated", reason="the clip moves it"), part["terms"][1]]
+    c = m.contrast(clipped, {"age": 2, "bmi": 1}, None)
+    assert (c.value, c.noise_sd, c.noise) == (3.0, None, "not stated")
+    assert m.contrast(clipped, {"bmi": 2}, None).noise_sd == pytest.approx(0.6, rel=1e-12)
     c = m.contrast(late, {"age": 1, "sex=m": 1}, None)
     assert math.isnan(c.value) and (c.noise_sd, c.noise) == (None, "absent")
     t = m.tidy(COEFFICIENTS, EFFECTS)

@@ -93,8 +93,9 @@ def contrast(coefficients: Mapping[str, Any], weights: Mapping[str, float], of: 
     value = sum(w * terms[i]["value"] for i, w in used)
     meaning = words(value, coefficients.get("unit", ""))
     covariance = coefficients.get("covariance")
-    if any(terms[i].get("state", "stated") == "not arrived" for i, _ in used):
-        return Contrast(value, None, "not arrived", meaning)
+    for state in ("not arrived", "not stated"):
+        if any(terms[i].get("state") == state for i, _ in used):
+            return Contrast(value, None, state, meaning)
     if covariance is not None and coefficients["noise"] == "estimated":
         if any(covariance[i][j] is None for i, _ in used for j, _ in used):
             return Contrast(value, None, "not stated", meaning)
