@@ -97,8 +97,6 @@ def contrast(coefficients: Mapping[str, Any], weights: Mapping[str, float], of: 
         if any(terms[i].get("state") == state for i, _ in used):
             return Contrast(value, None, state, meaning)
     if covariance is not None and coefficients["noise"] == "estimated":
-        if any(covariance[i][j] is None for i, _ in used for j, _ in used):
-            return Contrast(value, None, "not stated", meaning)
         square = sum(v * w * covariance[i][j] for i, v in used for j, w in used)
         part = any(terms[i].get("state") == "part of the way" for i, _ in used)
         return Contrast(value, math.sqrt(max(square, 0.0)), "part of the way" if part else coefficients["noise"], meaning)
