@@ -178,6 +178,15 @@ def oracle_html(m):
     )
 
 
+def oracle_names_of_classes(m):
+    terms = [term("age", 0.25, 0.5, **{"class": "bus"}), term("age", -0.5, 0.25, **{"class": "car"})]
+    terms.append(term("sex=m", 2.0, 1.0, reference="sex=f", **{"class": "car"}))
+    classes = COEFFICIENTS | {"terms": terms}
+    assert m.contrast(classes, {"bus: age": 3, "car: age": -2}, None).value == 1.75
+    assert m.contrast(classes, {"car: sex=m": 2, "car: sex=f": -1, "bus: sex=f": 7}, None).value == 4
+    assert m.contrast(classes, {"age": 2, "sex=f": 1}, "car").value == -1
+
+
 def oracle_words(m):
     assert m.words(0.5, "log-odds of ill") == "the odds of ill are multiplied by 1.649 (odds ratio)"
     assert m.words(-0.25, "the logarithm of visits") == "visits is multiplied by 0.7788 (rate ratio)"
