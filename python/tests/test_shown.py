@@ -129,7 +129,7 @@ def oracle_intervals(m):
     assert rates.columns[6] == "rate ratio" and [r[6] for r in rates.rows] == ["1.035", "0.6065", "-", "-"]
     assert s.facts[-1] == ("Formula", "ill ~ age + sex")
     assert s.notes == [
-        "coef: log-odds of ill. privacy: the share of an interval's width that the noise makes.",
+        "coef: log-odds of ill. privacy: the share of an interval's width that comes from the privacy noise.",
         "Words.",
         "Withheld (tiny, small): noise hides them.",
         "Changed from what was asked for: town is left out; job is left out.",

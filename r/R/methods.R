@@ -151,7 +151,7 @@ print_intervals <- function(x) {
   for (i in seq_len(NROW(e$reasons))) {
     cat(strwrap(sprintf("%s (%s): %s.", e$reasons$state[i], paste(e$reasons$terms[[i]], collapse = ", "), e$reasons$text[i]), 80), sep = "\n")
   }
-  cat(sprintf("\n%g%% intervals; Privacy is the share of an interval's width that the noise makes. Estimates are in %s.\n", 100 * e$level, e$unit))
+  cat(sprintf("\n%g%% intervals; Privacy is the share of an interval's width that comes from the privacy noise. Estimates are in %s.\n", 100 * e$level, e$unit))
   cat(strwrap(e$meaning, 80), sep = "\n")
 }
 

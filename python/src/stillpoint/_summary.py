@@ -273,7 +273,7 @@ def _with_intervals(kind: str, facts: list[tuple[str, str]], effects: Mapping[st
         columns.append(Column("rate ratio", lambda t: ratio(t, "estimate")))
     columns.append(Column("per", lambda t: _against(t)))
     facts = [*facts, ("Formula", effects["formula"])]
-    notes = [f"coef: {effects['unit']}. privacy: the share of an interval's width that the noise makes.", effects["meaning"]]
+    notes = [f"coef: {effects['unit']}. privacy: the share of an interval's width that comes from the privacy noise.", effects["meaning"]]
     notes += [f"{r['state'].capitalize()} ({', '.join(r['terms'])}): {r['text']}." for r in effects.get("reasons") or []]
     if effects.get("changes"):
         notes.append("Changed from what was asked for: " + "; ".join(effects["changes"]) + ".")
