@@ -232,7 +232,7 @@ func TestMeansByHand(t *testing.T) {
 }
 
 // TestShortFormula: a population with a level that the formula lacks has means of the shorter formula, and says so. If more than
-// a tenth of the rows have it, the mean has no interval; differences have theirs, as coefficients have. Rows that are malformed do not count, and neither do unknown ages in the effect of age.
+// a tenth of the rows that are read have it, the mean has no interval; differences have theirs, as coefficients have. Rows that are malformed do not count, and neither do unknown ages in the effect of age.
 func TestShortFormula(t *testing.T) {
 	m := withIntervals(t, classes, loss.Logistic())
 	rows := [][]string{{"5", "west"}, {"5", "north"}, {"5"}, {"", "north"}}
@@ -245,7 +245,7 @@ func TestShortFormula(t *testing.T) {
 		t.Errorf("%+v: must be of the short formula, with 3 rows and no interval of the mean alone", got)
 	}
 	for n, stated := range map[int]bool{8: false, 9: true} {
-		many := means.Population{Header: []string{"age", "region"}, Rows: [][]string{{"5", "west"}}}
+		many := means.Population{Header: []string{"age", "region"}, Rows: [][]string{{"5", "west"}, {"5"}}}
 		for range n {
 			many.Rows = append(many.Rows, []string{"5", "north"})
 		}
