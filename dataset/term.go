@@ -48,7 +48,7 @@ func (t Term) Of(w []float64) float64 {
 
 // midpoint is the text in Term.Reference for the indicator of a missing number. The indicator's term is the
 // difference between the score of a missing number and the score of a number at the midpoint of the bounds.
-const midpoint = "at the midpoint of its bounds"
+const midpoint = "the midpoint of its bounds"
 
 // Terms returns the terms of a linear score, the intercept last. For cells within their bounds the score
 // is the sum of

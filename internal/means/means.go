@@ -382,7 +382,6 @@ func (a *asker) slope(ctx context.Context, c dataset.Column) ([]Answer, error) {
 			if err != nil || math.IsNaN(x) {
 				return false
 			}
-			x = min(max(x, c.Low), c.High)
 			from := min(max(x-step/2, c.Low), c.High-step)
 			cells[a.at[c.Name]] = strconv.FormatFloat(from+share*step, 'g', -1, 64)
 			return true

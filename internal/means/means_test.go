@@ -236,7 +236,7 @@ func TestMeansByHand(t *testing.T) {
 }
 
 // TestShortFormula: a population with a level that the formula lacks has means of the shorter formula, and says so. If more than
-// a tenth of the rows have it, the mean has no interval; differences have theirs, as coefficients have. Rows that are malformed do not count, and neither do unknown ages in the effect of age.
+// a tenth of the rows that are read have it, the mean has no interval; differences have theirs, as coefficients have. Rows that are malformed do not count, and neither do unknown ages in the effect of age.
 func TestShortFormula(t *testing.T) {
 	m := withIntervals(t, classes, loss.Logistic())
 	rows := [][]string{{"5", "west"}, {"5", "north"}, {"5"}, {"", "north"}}
@@ -247,6 +247,15 @@ func TestShortFormula(t *testing.T) {
 	const lacks = "more than a tenth of the population's rows have a level or a number that the fit's formula lacks"
 	if !got.Short || got.Rows != 3 || got.Mean.Low != nil || got.Mean.Reason != lacks || got.List[1].Low == nil || got.List[5].Low == nil {
 		t.Errorf("%+v: must be of the short formula, with 3 rows and no interval of the mean alone", got)
+	}
+	for n, stated := range map[int]bool{8: false, 9: true} {
+		many := means.Population{Header: []string{"age", "region"}, Rows: [][]string{{"5", "west"}, {"5"}}}
+		for range n {
+			many.Rows = append(many.Rows, []string{"5", "north"})
+		}
+		if got, err := means.Of(t.Context(), m, many, nil); err != nil || !got.Short || (got.Mean.Low != nil) != stated {
+			t.Errorf("1 of %d rows: %+v, %v: an interval must be stated: %v", n+1, got, err, stated)
+		}
 	}
 	var columns []string
 	for _, a := range got.List { // without names those of all categories and numbers, in the order of the schema

@@ -50,7 +50,7 @@ func CoefficientText(c *model.Coefficients) string {
 	}
 	_ = w.Flush() // writing to a strings.Builder gives no error
 	fmt.Fprintf(&b, "\n%d of %d coefficients have an interval.", c.Reported, c.Counted)
-	b.WriteString(" The column privacy is the share of an interval's width that the noise makes.\n")
+	b.WriteString(" The column privacy is the share of an interval's width that comes from the privacy noise.\n")
 	b.WriteString(safetext.Lines(oneLine(c.Meaning+states(c)), "", 100))
 	return b.String()
 }
@@ -73,7 +73,7 @@ func states(c *model.Coefficients) (text string) {
 		}
 	}
 	if wider > 0 {
-		text += fmt.Sprintf(" A bound on the error of the last Newton step is part of %s: it makes each wider by %.0f%% at most.",
+		text += fmt.Sprintf(" A bound on the error of the last Newton step is part of %s: it widens each by %.0f%% at most.",
 			count(wider, "interval", "intervals"), 100*largest)
 	}
 	return text
@@ -154,14 +154,14 @@ func (f *Fit) intervals() (Section, bool) {
 	formula := Fact{Name: "Formula that was fitted", Value: c.Formula, Note: "as asked for"}
 	if c.Short {
 		formula.Name, formula.Note = "SHORT formula that was fitted",
-			"asked for: "+c.Asked+". Intervals are for the short formula: they do not cover the coefficients of the longer one"
+			"asked for: "+c.Asked+". Intervals are for the short formula, and do not cover the coefficients of the longer one"
 	}
 	facts := Facts{formula, {Name: "Reported", Value: fmt.Sprintf("%d of %d", c.Reported, c.Counted),
 		Note: "others are hidden by noise or left out of the formula"}}
 	if share, ok := typicalPrivacy(c); ok {
 		facts = append(facts, Fact{Name: "What privacy costs",
 			Value: fmt.Sprintf("intervals %.2g × as wide", 1/max(1-share, 1e-3)),
-			Note:  "as the same rows would give without noise, at the median coefficient, as far as the released numbers tell"})
+			Note:  "as without privacy, for the median coefficient; estimated from released numbers"})
 	}
 	s.Parts = append(s.Parts, facts)
 	if c.Short {
@@ -224,7 +224,7 @@ func effects(c *model.Coefficients) Table {
 		Title: "Effects (" + c.Unit + ")",
 		Columns: []Column{{"Term", false}, {"Against or unit", false}, {"Effect", true}, {"Std. error", true}, {level, true},
 			{"Privacy", true}},
-		Caption: "Privacy is the share of an interval's width that the noise makes. Formula: " + c.Formula + ".",
+		Caption: "Privacy is the share of an interval's width that comes from the privacy noise. Formula: " + c.Formula + ".",
 	}
 	if ratio != "" {
 		t.Columns = append(t.Columns, Column{strings.ToUpper(ratio[:1]) + ratio[1:], true}, Column{level, true})

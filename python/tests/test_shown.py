@@ -129,7 +129,7 @@ def oracle_intervals(m):
     assert rates.columns[6] == "rate ratio" and [r[6] for r in rates.rows] == ["1.035", "0.6065", "-", "-"]
     assert s.facts[-1] == ("Formula", "ill ~ age + sex")
     assert s.notes == [
-        "coef: log-odds of ill. privacy: the share of an interval's width that the noise makes.",
+        "coef: log-odds of ill. privacy: the share of an interval's width that comes from the privacy noise.",
         "Words.",
         "Withheld (tiny, small): noise hides them.",
         "Changed from what was asked for: town is left out; job is left out.",
@@ -176,6 +176,15 @@ def oracle_html(m):
         "<tr><td>age</td><td>0.0346</td><td>0.012</td><td>1.035</td><td>1 year</td></tr></table>"
         "<p>coef: log-odds of ill.</p><p>Words.</p>"
     )
+
+
+def oracle_names_of_classes(m):
+    terms = [term("age", 0.25, 0.5, **{"class": "bus"}), term("age", -0.5, 0.25, **{"class": "car"})]
+    terms.append(term("sex=m", 2.0, 1.0, reference="sex=f", **{"class": "car"}))
+    classes = COEFFICIENTS | {"terms": terms}
+    assert m.contrast(classes, {"bus: age": 3, "car: age": -2}, None).value == 1.75
+    assert m.contrast(classes, {"car: sex=m": 2, "car: sex=f": -1, "bus: sex=f": 7}, None).value == 4
+    assert m.contrast(classes, {"age": 2, "sex=f": 1}, "car").value == -1
 
 
 def oracle_words(m):

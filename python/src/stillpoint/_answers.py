@@ -62,8 +62,8 @@ def _place(model: Fit | str | os.PathLike) -> Path:
 
 
 def of_bytes(model: bytes, *arguments: Any, feed: Any = None) -> Any:
-    """The output of a command about a model that Python holds: arguments[0] is the command, and the
-    model's file comes next."""
+    """The JSON output of a command about a model that Python holds. arguments[0] is the command's name; the
+    file of the model follows it."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.json"
         file.write_bytes(model)

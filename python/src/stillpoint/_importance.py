@@ -13,7 +13,8 @@ YEAR = 365.2425  # days
 def importances(
     coefficients: Mapping[str, Any], columns: Sequence[str], described: Mapping[str, Any]
 ) -> tuple[list[float], list[float]]:
-    """The importance of each column and the standard deviation of the privacy noise in it, as shares of a sum.
+    """The importance of each column and the standard deviation of its privacy noise, both divided by the sum of
+    all importances.
 
     The importance is the largest difference that the column makes to the score between two rows within its public
     bounds, levels or knots; for several classes it is the mean over the classes. A missing cell and
@@ -39,7 +40,8 @@ def importances(
 
 
 def _difference(own: Mapping[int, Mapping[str, Any]], facts: Mapping[str, Any]) -> tuple[float, dict[int, float]]:
-    """The largest difference between two places of a column, and the weights of its terms."""
+    """The largest difference of the score between two levels, knots or bounds of a column, and the weights of
+    its terms in this difference."""
     places = {i: t["value"] for i, t in own.items() if t.get("value") is not None}
     if not places:
         return 0.0, {}
