@@ -25,8 +25,8 @@ func TestWholeTablesToTheLetter(t *testing.T) {
 		{tally{report: Report{Rows: 9, Silent: 9, LeftOut: 7}}, "9 true no row counts: a fit would release noise alone"},
 		{tally{report: Report{Rows: 9, Silent: 5}}, "5 true half of the rows or more count and contribute nothing"},
 		{tally{report: Report{Rows: 10, Silent: 5}}, "5 true half of the rows or more count and contribute nothing"},
-		{tally{report: Report{Rows: 9}, open: 2}, "2 true a quote is still open at the end of a file, or for 16 MiB: the record in which it " +
-			"opens takes the lines after it"},
+		{tally{report: Report{Rows: 9}, open: 2}, "2 true a quote that is not closed at the end of the file or within 16 MiB: its record takes " +
+			"all lines after it"},
 		{tally{report: Report{Rows: 300}, ended: 2}, ""},
 		{tally{report: Report{Rows: 300}, ended: 3}, "3 false rows with one empty cell more than the header: they end in a delimiter, and contribute nothing"},
 		{tally{report: Report{Rows: 7}, ended: 3}, "3 false rows with one empty cell more than the header: they end in a delimiter, and contribute nothing"},
