@@ -93,6 +93,18 @@ func TestSuspicions(t *testing.T) {
 			"x,y\n" + lines(40, func(i int) string { return fmt.Sprintf("%d,%s", 100+i*17%40, yes(i/3)) }),
 			"x: 40 whole numbers that rise from row to row", "",
 		},
+		"twenty rows of an identifier": {
+			"x: {number: [0, 999]}",
+			"x,y\n" + lines(20, func(i int) string { return fmt.Sprintf("%d,%s", 100+i, yes(i/3)) }),
+			"x,y\n" + lines(19, func(i int) string { return fmt.Sprintf("%d,%s", 100+i, yes(i/3)) }),
+			"x: 20 whole numbers that rise from row to row", "",
+		},
+		"twenty rows of a column named as an identifier": {
+			"customer_id: {number: [0, 999]}",
+			"customer_id,y\n" + lines(20, func(i int) string { return fmt.Sprintf("%d,%s", 100+i*7%20, yes(i/3)) }),
+			"customer_id,y\n" + lines(19, func(i int) string { return fmt.Sprintf("%d,%s", 100+i*7%19, yes(i/3)) }),
+			"customer_id: 20 by its name an identifier, read as a number", "",
+		},
 		"a number that rises by nearly 2": { // 40 numbers from 100 to 179 are within twice their number, and to 180 not
 			"x: {number: [0, 999]}",
 			"x,y\n" + lines(40, func(i int) string { return fmt.Sprintf("%d,%s", 100+2*i+i/39, yes(i/3)) }),

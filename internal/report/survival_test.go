@@ -71,9 +71,49 @@ func TestSurvivalInNumbers(t *testing.T) {
 			t.Errorf("%s ends at %v, %v", line.Name, line.X[last], line.Y[last])
 		}
 	}
+	// Constants are logarithms of hazards, and negative where few have the event.
+	for margin, stated := range map[float64]bool{math.Log(.3): true, math.Inf(-1): false, math.NaN(): false} {
+		f.plan.Base.Margins[0] = margin
+		s, ok := f.survival()
+		if ok != stated {
+			t.Errorf("the constant %v: a section %v", margin, ok)
+		}
+		if ok {
+			shows(t, "few events", factOf(t, s, "No event until 80").Value, math.Exp(-.3*.6), 3)
+		}
+	}
 	f.plan.Base = nil
 	if _, ok := f.survival(); ok {
 		t.Error("a section without a released constant")
+	}
+}
+
+// TestSurvivalByOdds: with logit hazards the probability of no event until the end of an interval is the product of 1/(1 +
+// odds) over intervals. The odds are their shares of all odds, times e^margin.
+func TestSurvivalByOdds(t *testing.T) {
+	schema, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: "x", Kind: dataset.Number, High: 1}},
+		Target: dataset.Target{Column: "years", Kind: dataset.Number, High: 3, Event: "died", Cuts: []float64{1, 2, 3}, Grouped: "logit",
+			Hazards: []float64{.5, .3, .2}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := loss.Parse("logit-hazard(3,1.52587890625e-05)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.New(model.Params{Software: "test v1", Loss: l, Regularizer: loss.None(), Schema: schema,
+		Weights: []float64{1, 2}, Privacy: model.Privacy{Guarantee: account.Guarantee{Relation: account.ReplaceOne,
+			Epsilon: 1, Delta: 1e-6}, Neighbour: "one row", Certificate: "certificate.json"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &Fit{Model: m, plan: runrecord.Run{Base: &runrecord.Base{Margins: []float64{math.Log(.8)}}}}
+	s, ok := f.survival()
+	if !ok {
+		t.Fatal("no section")
+	}
+	for at, want := range map[string]float64{"1": 1 / 1.4, "2": 1 / 1.4 / 1.24, "3": 1 / 1.4 / 1.24 / 1.16} {
+		shows(t, at, factOf(t, s, "No event until "+at).Value, want, 3)
 	}
 }
 

@@ -86,7 +86,7 @@ func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, h Header, 
 	if compared.Events && f.Base != nil && len(f.Base.Sums) > 0 {
 		compared.Happened, compared.HappenedSigma = f.Base.Sums[0], f.Base.Sigma
 	}
-	if err := r.write(func(l Log) error { return l.Compared(compared) }); err != nil {
+	if err := r.write(Line{Compared: &compared}); err != nil {
 		return nil, err
 	}
 	return h.published(&compared, result.W)

@@ -72,9 +72,9 @@ def _span(facts: Mapping[str, Any]) -> float:
 def _deviation(coefficients: Mapping[str, Any], weights: Mapping[int, float]) -> float:
     """The standard deviation of the noise in a weighted sum of terms, or a bound of it; NaN if it is not stated."""
     covariance = coefficients.get("covariance")
-    if any(coefficients["terms"][i].get("state", "stated") in ("not arrived", "absent") for i in weights):
+    terms = [coefficients["terms"][i] for i in weights]
+    if any(t.get("noise_sd") is None or t.get("state") in ("not arrived", "absent") for t in terms) or coefficients["noise"] == "not stated":
         return math.nan
     if covariance is not None and coefficients["noise"] == "estimated":
         return math.sqrt(max(sum(v * w * covariance[i][j] for i, v in weights.items() for j, w in weights.items()), 0.0))
-    stated = [abs(w) * sd for i, w in weights.items() if (sd := coefficients["terms"][i].get("noise_sd")) is not None]
-    return sum(stated) if len(stated) == len(weights) and coefficients["noise"] != "not stated" else math.nan
+    return sum(abs(w) * coefficients["terms"][i]["noise_sd"] for i, w in weights.items())

@@ -95,8 +95,9 @@ def contrast(coefficients: Mapping[str, Any], weights: Mapping[str, float], of: 
     value = sum(w * terms[i]["value"] for i, w in used)
     meaning = words(value, coefficients.get("unit", ""))
     covariance = coefficients.get("covariance")
-    if any(terms[i].get("state", "stated") == "not arrived" for i, _ in used):
-        return Contrast(value, None, "not arrived", meaning)
+    for state in ("not arrived", "not stated"):
+        if any(terms[i].get("state") == state for i, _ in used):
+            return Contrast(value, None, state, meaning)
     if covariance is not None and coefficients["noise"] == "estimated":
         square = sum(v * w * covariance[i][j] for i, v in used for j, w in used)
         part = any(terms[i].get("state") == "part of the way" for i, _ in used)
