@@ -111,13 +111,13 @@ func (c *Config) straight() string {
 	case err != nil:
 		return "the loss does not suit the target" // the error is reported by the plan
 	case found:
-		return "the schema is that of a model with effects"
+		return "the schema already has features of effects"
 	case loss.Count(loss.RowLoss(l)) == 0:
 		return "a network finds curves and interactions itself"
 	case c.Schema.Unit() != (dataset.Unit{}):
-		return "the rule was measured with records of one row"
+		return "the rule of auto was measured for records of one row alone"
 	case c.Inference != nil:
-		return "intervals are of the slopes of lines (family: curves states them for curves)"
+		return "intervals are for the slopes of lines (family: curves has intervals of curves)"
 	case c.Model.Reduce != "":
 		return "projected rows have no columns (model.reduce)"
 	case c.Schema.Norm() != 0:

@@ -110,7 +110,7 @@ func TestOutlookToTheLetter(t *testing.T) {
 		250: "will beat a constant prediction, if the columns predict the target. In benchmarks of this size, half of the " +
 			"fits kept 97% or more of the gain over the constant that a fit without noise has, and nine in ten kept 85% or more",
 		9: "will probably be no better than a constant prediction. In benchmarks of this size, half of the fits gained " +
-			"nothing over it",
+			"nothing over the constant",
 	} {
 		p := Planned{Budget: budget, Records: 3210}
 		p.Summary.Effective = size
