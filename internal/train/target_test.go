@@ -2,10 +2,12 @@ package train
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
@@ -35,6 +37,12 @@ func TestTargetWarnings(t *testing.T) {
 		"no number":                 {"huber(0.1)", at(.0001, .0002, 0), WarnTarget},
 		"numbers at the upper end":  {"huber(0.1)", at(.01, .0002, .99), WarnClamped},
 		"numbers at the lower end":  {"absolute", at(.01, .002, -1), WarnClamped},
+		"noise below a thirtieth":   {"logistic", at(.02, .0230, 0), WarnTarget}, // of ln 2
+		"noise above a thirtieth":   {"logistic", at(.02, .0232, 0), ""},
+		"nearly at the upper end":   {"huber(0.1)", at(.01, .0002, .969), ""},
+		"just at the upper end":     {"huber(0.1)", at(.01, .0002, .971), WarnClamped},
+		"just at the lower end":     {"huber(0.1)", at(.01, .0002, -.971), WarnClamped},
+		"nearly at the lower end":   {"huber(0.1)", at(.01, .0002, -.969), ""},
 		"numbers in the middle":     {"absolute", at(.01, .002, .9), ""},
 		"people, lower end":         {"units(huber(0.1),4)", at(.01, .0002, -.99), WarnClamped},
 		"a quantile":                {"pinball(0.9)", at(.01, .001, 1), ""},
@@ -77,5 +85,34 @@ func TestUnreadTargetsAreTold(t *testing.T) {
 	}
 	if n := told(`classes: ["0", "1"]`); n > 0 {
 		t.Errorf("%d of 4 fits say that no target was read of a sound table", n)
+	}
+}
+
+// TestRareClassToTheLetter: a class is named that has at most 3% of the rows, two deviations of the noise included.
+func TestRareClassToTheLetter(t *testing.T) {
+	s, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: "x", Kind: dataset.Number, High: 1}},
+		Target: dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"a", "b", "c"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const text = `; class "b" has at most %s%% of the rows: without it in target.classes the other classes may keep their columns`
+	for _, c := range []struct {
+		sums  []float64
+		sigma float64
+		share string // "" if no class is named
+	}{
+		{[]float64{.6, .011, .389}, .0094, "3"}, {[]float64{.6, .011, .389}, .0096, ""}, {[]float64{.6, -.02, .42}, .0075, "1.5"},
+		{[]float64{.6, .4}, .001, ""}, {nil, .001, ""},
+	} {
+		want := ""
+		if c.share != "" {
+			want = fmt.Sprintf(text, c.share)
+		}
+		if got := rareClass(s, &Base{Sums: c.sums, Sigma: c.sigma}); got != want {
+			t.Errorf("%+v: %q: must be %q", c, got, want)
+		}
+	}
+	if got := rareClass(s, nil); got != "" {
+		t.Error(got)
 	}
 }
