@@ -28,11 +28,13 @@ func TestTargetWarnings(t *testing.T) {
 		"a rare class":              {"logistic", at(.056, .01, -4), ""},
 		"no target":                 {"logistic", at(.02, .01, 0), WarnTarget},
 		"no target, less than none": {"logistic", at(-.02, .01, 0), WarnTarget},
+		"no noise at all":           {"logistic", at(0, 0, 0), ""},
 		"no target in much noise":   {"logistic", at(.02, .1, 0), ""},
 		"few persons, much noise":   {"poisson-rate(3,1.5e-5)", at(.21, .13, 0), ""},
 		"five classes, much noise":  {"ordered(5)", &optimize.Compared{Constant: 1.5, ConstantSigma: .57, Unresolved: true}, ""},
 		"five classes, no target":   {"ordered(5)", &optimize.Compared{Constant: .01, ConstantSigma: .02, Unresolved: true}, WarnTarget},
 		"numbers of a small spread": {"squared(0.5)", at(.012, .006, 0), ""},
+		"a small spread in noise":   {"squared(0.5)", at(.004, .0015, 0), ""},
 		"no number, squared":        {"squared(0.5)", at(.001, .0012, 0), WarnTarget},
 		"no number":                 {"huber(0.1)", at(.0001, .0002, 0), WarnTarget},
 		"numbers at the upper end":  {"huber(0.1)", at(.01, .0002, .99), WarnClamped},
@@ -114,5 +116,31 @@ func TestRareClassToTheLetter(t *testing.T) {
 	}
 	if got := rareClass(s, nil); got != "" {
 		t.Error(got)
+	}
+}
+
+// TestSmallTablesAreToldBeforeTheFit: the size of the warning before a fit counts the rows of the rarer class, at the stated share.
+func TestSmallTablesAreToldBeforeTheFit(t *testing.T) {
+	for share, told := range map[float64]bool{.5: false, .01: true} {
+		p, err := config(t, 3000, `classes: ["0", "1"]`, fmt.Sprintf(`classes: ["0", "1"], share: %v`, share)).Plan(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		if size := 4 * share * (1 - share) * p.Summary.Effective; told {
+			want = fmt.Sprintf("(effective size N = %.2g, below 30)", size)
+			if !(size < 30 && p.Summary.Effective > 30) {
+				t.Fatalf("the size %v of %v shows nothing", size, p.Summary.Effective)
+			}
+		}
+		got := ""
+		for _, w := range p.Warnings() {
+			if w.Code == WarnSmall {
+				got = w.Text[strings.Index(w.Text, "("):]
+			}
+		}
+		if got != want {
+			t.Errorf("share %v: %q: must be %q", share, got, want)
+		}
 	}
 }
