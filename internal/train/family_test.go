@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -173,5 +174,31 @@ func TestEmptyTable(t *testing.T) {
 		c.Data = Files{write(t, filepath.Join(t.TempDir(), "people.csv"), "age,sex,note,sick\n")}
 		_, err := c.Plan(context.Background())
 		wantError(t, err, "people.csv: "+want)
+	}
+}
+
+// TestRecordsOfFamiliesByHand: at a stated share of .1 the size is 4 .1 .9 of that of even classes. Curves need a size of
+// 40/sqrt(.36) then, and effects one of 160; the number of records that has it is rounded up to two digits.
+func TestRecordsOfFamiliesByHand(t *testing.T) {
+	p, err := config(t, 30_000, "model: {loss: logistic}", "model: {loss: logistic, family: auto}", `classes: ["0", "1"]`,
+		`classes: ["0", "1"], share: 0.1`).Plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, f := range p.Families {
+		least, ok := map[string]float64{Curves: 40 / .6, Interactions: 160}[f.Family]
+		if !ok || f.Refused != "" {
+			continue
+		}
+		seen++
+		exact := 30_000 * least / f.Size
+		unit := math.Pow(10, math.Floor(math.Log10(exact))-1)
+		if want := math.Ceil(exact/unit) * unit; math.Abs(f.Records-want) > 1e-6*want {
+			t.Errorf("%+v: must need %v records", f, want)
+		}
+	}
+	if seen != 2 {
+		t.Errorf("%+v", p.Families)
 	}
 }
