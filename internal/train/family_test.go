@@ -5,9 +5,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
@@ -201,4 +203,26 @@ func TestRecordsOfFamiliesByHand(t *testing.T) {
 	if seen != 2 {
 		t.Errorf("%+v", p.Families)
 	}
+}
+
+// TestReasonsOfLinesAreBoth: where a table is too small for curves, the reason names both richer families.
+func TestReasonsOfLinesAreBoth(t *testing.T) {
+	c, err := config(t, 30_000, "model: {loss: logistic}", "model: {loss: logistic, family: auto}", "epsilon: 1,", "epsilon: 0.1,",
+		`classes: ["0", "1"]`, `classes: ["0", "1"], share: 0.01`).choose(mustBudget(t, .1), 30_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "^not effects: effective size ([0-9.]+) is below 160; not curves: effective size ([0-9.]+) is below 201$"
+	if !regexp.MustCompile(want).MatchString(c.chosen.Why) || c.chosen.Name != Lines {
+		t.Errorf("%s: %q", c.chosen.Name, c.chosen.Why)
+	}
+}
+
+func mustBudget(t *testing.T, epsilon float64) account.Budget {
+	t.Helper()
+	b, err := account.NewBudget(epsilon, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
