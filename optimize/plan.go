@@ -81,7 +81,8 @@ type Step struct {
 	W []float64
 }
 
-// Settled is the part of a plan that all algorithms share. A plan embeds Settled and adds a method Run.
+// Settled is the part of a plan that all algorithms share. It is the whole plan if its draft has a Step. Other plans embed
+// Settled and have a method Run of their own.
 type Settled struct {
 	problem    Problem
 	summary    Summary
@@ -90,6 +91,7 @@ type Settled struct {
 	workload   Workload
 	rule       UpdateRule
 	choice     choice
+	step       func(*Run, int) error
 	curvature  float64 // charge of the curvature at the result; 0 if it is not released
 }
 
@@ -111,6 +113,8 @@ type Draft struct {
 	Curvature float64
 	// Output is the rule that chooses the result.
 	Output Output
+	// Step makes step t of a run whose steps share nothing but the run; nil for other plans.
+	Step func(r *Run, t int) error
 }
 
 // Settle makes the common part of a plan from a draft. It returns an error if the draft's output rule
@@ -122,7 +126,7 @@ func Settle(d Draft) (Settled, error) {
 	}
 	d.seeing()
 	s := Settled{problem: p, workload: d.Workload, summary: d.Summary, needs: d.Needs, properties: d.Properties, rule: d.UpdateRule,
-		curvature: d.Curvature}
+		step: d.Step, curvature: d.Curvature}
 	if !s.workload.Smoothing.On() {
 		s.workload.Smoothing = p.Smoothing
 	}
@@ -166,6 +170,12 @@ func (s *Settled) Workload() Workload { return s.workload }
 
 // UpdateRule returns the plan's update rule, which states how releases become steps and a result.
 func (s *Settled) UpdateRule() UpdateRule { return s.rule }
+
+// Run runs the plan of a draft with a Step.
+func (s *Settled) Run(ctx context.Context, o Oracle, observe func(Step)) (Result, error) {
+	r := s.Begin(ctx, o, observe)
+	return r.Steps(func(t int) error { return s.step(r, t) })
+}
 
 // Expect sets the plan's forecast in the summary.
 func (s *Settled) Expect(f Forecast) {

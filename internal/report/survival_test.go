@@ -58,7 +58,7 @@ func TestSurvivalInNumbers(t *testing.T) {
 	shows(t, "second cut", factOf(t, s, "No event until 80").Value, math.Exp(-2*.6), 3)
 	shows(t, "last cut", factOf(t, s, "No event until 200").Value, alive, 3)
 	shows(t, "mean", factOf(t, s, "Restricted mean time").Value, mean, 3)
-	if note := factOf(t, s, "Restricted mean time").Note; note != "the mean time without an event, of at most 200, for such a record" {
+	if note := factOf(t, s, "Restricted mean time").Note; note != "the mean time without an event up to 200, for such a record" {
 		t.Error(note)
 	}
 	plot, is := s.Parts[0].(Plot)

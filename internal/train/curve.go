@@ -225,7 +225,7 @@ func (c *Config) rankNoise() float64 {
 func (c *Config) ranked(ctx context.Context, r *recorder, f *Fitted, h Header, l loss.Loss) (*Config, Header, error) {
 	schema, err := f.Ranks.Run(ctx, r, c.Schema, l, r.session.Refine)
 	if err == nil {
-		err = r.refined(schema)
+		err = r.write(Line{Refined: schema})
 	}
 	if err != nil {
 		return c, h, err

@@ -398,7 +398,7 @@ func (c *Config) run(ctx context.Context, p *prepared, o *recorder, observe func
 				return err
 			}
 			e, _ := schema.Effects()
-			return o.write(func(l Log) error { return l.Found(e) })
+			return o.write(Line{Found: &e})
 		}, observe)
 	}
 	result, err := p.plan.Run(ctx, o, observe)

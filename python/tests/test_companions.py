@@ -109,7 +109,7 @@ def test_importances(more, tmp_path):
     assert (stated > 0).all() and (stated < 0.1).all() and noise[3] == 0
     # The difference that a column makes is that of predictions between its extreme places.
     row = X.iloc[[0]]
-    ends = {"age": np.linspace(18, 90, 289), "region": REGIONS, "nothing": np.linspace(-3, 3, 289)}
+    ends = {"age": np.linspace(18, 90, 2881), "region": REGIONS, "nothing": np.linspace(-3, 3, 2881)}
     moved = [np.ptp(one.decision_function(pandas.concat([row] * len(v)).assign(**{c: v}))) for c, v in ends.items()]
     np.testing.assert_allclose(shares[:3], np.array(moved) / np.sum(moved), rtol=1e-2)  # knots lie between the places tried
     chosen = SelectFromModel(one, prefit=True, threshold=(shares[1] + shares[2]) / 2, importance_getter="feature_importances_").get_support()

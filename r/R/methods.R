@@ -1,5 +1,6 @@
-# The terms as a data frame: term, class where each class has its own, estimate, noise.sd and per. Of a fit with
-# intervals they are those of the intervals, and a term that is not in the formula of the fit has no estimate.
+# The terms as a data frame with the columns term, estimate, noise.sd and per, and with class if each class has terms
+# of its own. For a fit with intervals the terms are those with intervals. A term outside of the formula has no
+# estimate.
 terms_of <- function(x) {
   t <- x$effects$coefficients
   if (!is.null(t)) {
@@ -19,7 +20,7 @@ terms_of <- function(x) {
   out
 }
 
-# The noise of terms as all displays show it.
+# The text that shows the noise of a term in every display.
 noise_text <- function(t) {
   number <- function(v) formatC(v, digits = 2, format = "g")
   out <- ifelse(is.na(t$noise.sd), ifelse(t$state %in% "not arrived", t$state, "-"), number(t$noise.sd))
@@ -28,7 +29,7 @@ noise_text <- function(t) {
   out
 }
 
-# The intercept has one name everywhere, also that of a class.
+# The intercept, also that of a class, has the same name in all methods.
 one_name <- function(term) sub("(^|: )(intercept|[(]intercept[)])$", "\\1(Intercept)", term)
 
 coef.dp_fit <- function(object, complete = TRUE, ...) {
@@ -50,7 +51,8 @@ noise_vcov <- function(object) {
   v
 }
 
-# The ends of the intervals of the terms t at the given level. The command computes those of another level than the fit's.
+# The ends of the intervals of the terms t at the given level. The command computes intervals of a level other than
+# that of the fit.
 ends <- function(object, t, level, name) {
   e <- object$effects
   if (!isTRUE(all.equal(level, e$level))) {
@@ -149,7 +151,7 @@ print_intervals <- function(x) {
   for (i in seq_len(NROW(e$reasons))) {
     cat(strwrap(sprintf("%s (%s): %s.", e$reasons$state[i], paste(e$reasons$terms[[i]], collapse = ", "), e$reasons$text[i]), 80), sep = "\n")
   }
-  cat(sprintf("\n%g%% intervals; Privacy is the share of an interval's width that the noise makes. Estimates are in %s.\n", 100 * e$level, e$unit))
+  cat(sprintf("\n%g%% intervals; Privacy is the share of an interval's width that comes from the privacy noise. Estimates are in %s.\n", 100 * e$level, e$unit))
   cat(strwrap(e$meaning, 80), sep = "\n")
 }
 
@@ -159,7 +161,7 @@ dp_contrast <- function(object, contrasts) {
   if (!inherits(object, "dp_fit")) refuse("object: must be a fit of dp_fit", field = "object")
   if (is.null(object$effects)) refuse("object: must have intervals: inference = 0.95 asks for them", field = "object")
   if (!is.character(contrasts) || !length(contrasts) || anyNA(contrasts)) refuse("contrasts: must be texts, such as \"10 age\"", field = "contrasts")
-  # The space keeps a minus from being that of a flag.
+  # The space keeps a leading minus from being taken for a flag.
   said <- json_of(c("contrast", object$folder, paste0(" ", contrasts), "--json"))$contrasts
   number <- function(name) optional(said[[name]], nrow(said))
   out <- data.frame(contrast = contrasts, estimate = number("estimate"), std.error = number("standard_error"), conf.low = number("low"),
@@ -245,7 +247,7 @@ predict.dp_fit <- function(object, newdata, type = c("response", "link", "class"
     if (kind_of(rows[[name]]) == "other") refuse(sprintf("newdata: %s: must be a column of numbers, texts, truths, days or moments", name), field = "newdata")
   }
   if (!nrow(rows)) return(if (confidence) matrix(numeric(), 0L, 3L, dimnames = list(NULL, c("fit", "lwr", "upr"))) else if (type == "class") character() else numeric())
-  # The last column keeps a row of missing cells from being an empty line; it is not read.
+  # The last column keeps a row of missing cells from being an empty line. The command does not read it.
   last <- "x"
   while (last %in% names(rows)) last <- paste0(last, "_")
   rows[[last]] <- "x"
@@ -257,9 +259,11 @@ predict.dp_fit <- function(object, newdata, type = c("response", "link", "class"
   what <- if (type == "link") "margin" else if (timed) "risk" else if (is.null(object$classes)) "prediction" else "probability"
   some <- names(p) == what | startsWith(names(p), paste0(what, "="))
   if (!any(some)) refuse(sprintf("type: loss %s has no %s: must be link or class", object$loss, what), field = "type")
-  # The margins of ordered classes are the logarithms of their probabilities: the terms make the log-odds above the first class.
+  # The margins of ordered classes are the logarithms of their probabilities. The sum of the terms is the log-odds of
+  # a class above the first.
   if (type == "link" && startsWith(object$loss, "ordered")) return(log(expm1(-p[[which(some)[1L]]])))
-  # Of ordered classes: the ends of the interval of the probability of each class but the first, or a higher one.
+  # For ordered classes: the ends of the intervals for the probability of each class or a higher one, without the
+  # first class.
   if (confidence && startsWith(object$loss, "ordered")) return(as.matrix(p[grepl("^(lower|upper)=", names(p))]))
   ends <- if (confidence) cbind(lwr = as.numeric(p$lower), upr = as.numeric(p$upper))
   if (type == "survival") {

@@ -86,7 +86,7 @@ checks <- list(
     has(lines, "Formula:    ill ~ age + sex", "            Estimate Std. Error     Low    High Privacy",
       "age          0.03457   0.009876 0.01832 0.05081     35%", "sex=m           -0.5       0.25 -0.9112 -0.0888     62%",
       "tiny               -          -       -       -       -", "Changed: town is left out", "Changed: job is left out",
-      "withheld (tiny, small): noise hides them.", "90% intervals; Privacy is the share of an interval's width that the noise makes. Estimates are in log-odds of ill.")
+      "withheld (tiny, small): noise hides them.", "90% intervals; Privacy is the share of an interval's width that comes from the privacy noise. Estimates are in log-odds of ill.")
     ends <- confint(with_intervals)
     stopifnot(identical(colnames(ends), c("5 %", "95 %")), identical(unname(ends["sex=m", ]), c(-0.9112, -0.0888)),
       identical(rownames(ends)[1], "(Intercept)"), identical(unname(confint(with_intervals, "age")[1, ]), c(0.01832, 0.05081)))
