@@ -229,7 +229,7 @@ func TestConditionsAreThoseOfTheFit(t *testing.T) {
 func TestNoConditionWithoutACurvature(t *testing.T) {
 	for _, l := range []string{"sigmoid", "smoothed-hinge(1)", "tanh", "hinge"} {
 		c := config(t, 3, "model: {loss: logistic}", "model: {loss: "+l+", family: auto}")
-		c.Data = Files{write(t, t.TempDir()+"/people.csv", rare(3000, 50))}
+		c.Data = Files{write(t, t.TempDir()+"/people.csv", rare(3000, 200))}
 		p, err := c.Plan(context.Background())
 		if err != nil {
 			t.Fatal(err)
