@@ -82,13 +82,29 @@ func TestWaldByHand(t *testing.T) {
 	if !(pRegion < pAge) || !near(list[1].Holm, 2*pRegion) || !near(list[0].Holm, max(pAge, 2*pRegion)) {
 		t.Errorf("%+v: adjusted p-values must be %v and %v", list, max(pAge, 2*pRegion), 2*pRegion)
 	}
-	if list[2].Column != "dose" || list[2].P != nil || list[2].Reason != "not in the formula" {
+	const hides = "a column or a level of it is not in the formula. The noise of the second moment or of the curvature hides its rows, so " +
+		"that it was left out before the fit or counts as the reference level. Nothing is known of its coefficient"
+	if list[2].Column != "dose" || list[2].P != nil || list[2].Reason != "not in the formula: "+hides {
 		t.Errorf("%+v: a column without a coefficient has no test", list[2])
 	}
-	for _, want := range []string{"age     1             6.25       0.0124   0.0124\n", "dose    0             -          -"} {
+	if list[0].Reason != "" || list[1].Reason != "tested without region=west: "+hides {
+		t.Errorf("%+v: the test of regions lacks the level west", list[:2])
+	}
+	for _, want := range []string{"age     1             6.25       0.0124   0.0124\n", "dose    0             -          -",
+		"\nregion: tested without region=west: a column or", "\ndose: no test: not in the formula: a column or"} {
 		if shown := TestText(list); !strings.Contains(shown, want) {
 			t.Errorf("%s: must have %q", shown, want)
 		}
+	}
+}
+
+// TestReasonsOfTests: columns with one reason are named together, and of more than five levels that a test lacks four are named.
+func TestReasonsOfTests(t *testing.T) {
+	p := .5
+	shown := TestText([]Test{{Column: "a", Reason: "hidden"}, {Column: "b", P: &p, Holm: &p, Reason: "tested without b=x: hidden"},
+		{Column: "c", Reason: "hidden"}, {Column: "d", P: &p, Holm: &p}})
+	if want := "\na, c: no test: hidden.\nb: tested without b=x: hidden.\nEach test"; !strings.Contains(shown, want) {
+		t.Errorf("%s: must have %q", shown, want)
 	}
 }
 

@@ -439,6 +439,7 @@ class _Estimator(BaseEstimator):
             the output of ``stillpoint means --json``: ``of`` (the predicted quantity), ``rows``, ``mean``, and
             ``answers``, a list with ``column``, ``level``, ``against``, ``estimate``, ``low`` and ``high``.
             A column or level that the formula of the fit lacks has the ``estimate`` None and a ``reason``.
+            Beside an interval, ``reason`` names the columns outside the formula that the answer also carries.
         """
         X, places = self._read(population)
         feed = _table.writer(X, places, self._used, self.categories or {}, "", np.full(X.shape[0], "x"))
