@@ -402,7 +402,7 @@ func TestGainsOfFamilies(t *testing.T) {
 	if leastSize(Curves, several, 1) != 100 || leastSize(Curves, several, .5) != 100 {
 		t.Errorf("three classes: %v and %v", leastSize(Curves, several, 1), leastSize(Curves, several, .5))
 	}
-	if least := leastSize(Curves, loss.Logistic(), .2); !near(least, 40/math.Sqrt(.2), 1e-12) || leastSize(Interactions, loss.Logistic(), .2) != 160 ||
+	if least := leastSize(Curves, loss.Logistic(), .2); least != 40 || leastSize(Interactions, loss.Logistic(), .2) != 160 ||
 		leastSize(Interactions, loss.Logistic(), .9) != 207 {
 		t.Errorf("a rare class: curves from %v", least)
 	}
@@ -456,13 +456,10 @@ func TestReasonOfTheFamily(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				lines := math.Pow(40/p.signal(), 1/1.5)
-				if name == Interactions && 160/size > lines {
+				if name == Interactions {
 					simplified(Curves, 160/size)
-				} else if name == Interactions { // curves would give way at once
-					lines = 160 / size
 				}
-				simplified(Lines, lines)
+				simplified(Lines, 40/p.signal())
 				break
 			}
 			if want != "" {
