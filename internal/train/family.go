@@ -170,11 +170,11 @@ func definition(s *dataset.Schema, columns []dataset.Column, t dataset.Target) d
 }
 
 // leastSizes are the least effective sizes M (see Outlook.Size) of a plan from which on FamilyAuto takes a family, by
-// the kind of target. They were chosen on half of the tables of lab/results/families.md and confirmed on the others. Numbers
-// take the richest family that is not refused for its size.
+// the kind of target. They were chosen on half of the tables of lab/results/families.md and confirmed on the others. Curves
+// of numbers begin at the size below which fits are refused.
 var leastSizes = map[string]map[string]float64{
 	Curves:       {"numbers": optimize.SmallSize, "classes": 40, "counts": 175},
-	Interactions: {"numbers": optimize.SmallSize, "classes": 230, "counts": 470},
+	Interactions: {"numbers": 36, "classes": 230, "counts": 470},
 }
 
 // rareEffects is the least size M of effects of two classes, however rare one of them is.

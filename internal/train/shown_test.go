@@ -411,7 +411,7 @@ func TestGainsOfFamilies(t *testing.T) {
 		t.Errorf("counts: %v, gain %v", leastSize(Curves, counts, .2), measuredGain(Curves, counts, 130))
 	}
 	numbers, err := loss.Huber(.5)
-	if err != nil || leastSize(Curves, numbers, 1) != 30 || leastSize(Interactions, numbers, 1) != 30 || leastSize(Lines, numbers, 1) != 0 {
+	if err != nil || leastSize(Curves, numbers, 1) != 30 || leastSize(Interactions, numbers, 1) != 36 || leastSize(Lines, numbers, 1) != 0 {
 		t.Errorf("numbers: curves from %v, effects from %v, %v", leastSize(Curves, numbers, 1), leastSize(Interactions, numbers, 1), err)
 	}
 	for family, of := range leastSizes {
