@@ -19,7 +19,7 @@ type Term struct {
 	// Column is the column of the feature. It is "(interactions)" for an interaction and "" for the
 	// intercept.
 	Column string
-	// Reference is the feature that a difference is relative to: the first declared level or knot,
+	// Reference is the feature that a difference is relative to: the reference level, the middle knot,
 	// or a text such as "no interaction". It is "" for a slope and for the intercept.
 	Reference string
 	// Per is the quantity that a slope multiplies, as in [Coefficient]. It is "" for a difference and for

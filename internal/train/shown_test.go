@@ -106,9 +106,9 @@ func TestOutlookToTheLetter(t *testing.T) {
 	}
 	for size, want := range map[float64]string{
 		70: "will probably beat a constant prediction, if the columns predict the target. In benchmarks of this size, half " +
-			"of the fits kept 80% or more of the gain that a fit without noise has over it, and one in ten gained nothing",
+			"of the fits kept 80% or more of the gain over the constant that a fit without noise has, and one in ten gained nothing",
 		250: "will beat a constant prediction, if the columns predict the target. In benchmarks of this size, half of the " +
-			"fits kept 97% or more of the gain that a fit without noise has over it, and nine in ten kept 85% or more",
+			"fits kept 97% or more of the gain over the constant that a fit without noise has, and nine in ten kept 85% or more",
 		9: "will probably be no better than a constant prediction. In benchmarks of this size, half of the fits gained " +
 			"nothing over it",
 	} {
@@ -176,11 +176,11 @@ func TestEstimateToTheLetter(t *testing.T) {
 func TestExpectedToTheLetter(t *testing.T) {
 	e := &Expected{Level: .8, HalfWidth: .1234, Ratio: 1.567, Records: 54321, Epsilon: 3.21, Columns: 8, Reported: 1}
 	const text = "80% confidence intervals of up to 7 coefficients: of a typical column about +-0.12 per standard deviation of " +
-		"the column (given the others), 1.6 times as wide as without privacy; half of that: 54321 records"
+		"the column (given the others), 1.6 times as wide as without privacy; half as wide with 54321 records"
 	if got := e.String(); got != text+", or epsilon 3.2" {
 		t.Error(got)
 	}
-	if e.Epsilon = 0; e.String() != text+" (no epsilon: sampling alone leaves more)" {
+	if e.Epsilon = 0; e.String() != text+" (with no epsilon, since the sampling error alone is larger)" {
 		t.Error(e)
 	}
 	e.Reported, e.Assumed = .6, "equal shares"
@@ -500,7 +500,8 @@ func TestClipIsToldToTheLetter(t *testing.T) {
 		want        string
 	}{
 		{.0456, .0123, "clip-holds-back: the clip of gradients may move coefficients by more than their stated noise: at the " +
-			"result, squared gradient norms exceed the clip's by 0.046 of it on average (noise 0.012). Far values of a column, " +
+			"result, squared gradient norms exceed the squared clip norm by 0.046 of it on average (noise 0.012). Far values of a " +
+			"column, " +
 			"or an effect that is no line, are the usual cause; gradients may also cancel, and no coefficient moves. A curve " +
 			"for the column, narrower bounds or a larger clip_scale lessen it"},
 		{.0369, .0123, ""},
