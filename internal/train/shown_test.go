@@ -188,6 +188,9 @@ func TestExpectedToTheLetter(t *testing.T) {
 		"this size about 60% of the coefficients had one") {
 		t.Error(got)
 	}
+	if e.Reported = .992; !strings.HasSuffix(e.String(), "; in simulations of this size about 99% of the coefficients had one") {
+		t.Error(e)
+	}
 	if e.Reported = 0; !strings.Contains(e.String(), "; expect NO interval: in simulations of this size no fit had one") {
 		t.Error(e)
 	}
