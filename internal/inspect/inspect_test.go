@@ -228,8 +228,8 @@ func TestDraft(t *testing.T) {
 		"seen":  "seen: {date: [2010-01-01, 2013-12-31]} # from s.csv: 40 cells, 2010-03-01 to 2013-03-28, rounded to years",
 		"day":   `day: {date: [2020-01-01, 2020-12-31], layout: "%d/%m/%Y"} # from s.csv: 40 cells, 2020-01-13 to 2020-09-16, rounded to years`,
 		"kind":  "kind: {category: [a, b]} # from s.csv: 40 cells, of 2 values, 1 missing",
-		"code":  "code: {hash: 256} # from s.csv: 40 cells, of more than 30 values",
-		"id":    "id: ignore # from s.csv: 40 cells, each another: a name of the row?",
+		"code":  "code: {hash: 256} # from s.csv: 40 cells, more than 30 values",
+		"id":    "id: ignore # from s.csv: 40 cells, all different, as the names of rows are",
 		"y":     `"y": {number: [0, 1]} # from s.csv: 40 cells, 0 to 1, rounded outwards`,
 		"stamp": `stamp: {date: [2020-01-01, 2020-12-31], layout: "%Y%m%d"} # from s.csv: 40 cells, 2020-01-01 to 2020-01-25, rounded to years`,
 	}

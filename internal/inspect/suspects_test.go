@@ -103,7 +103,7 @@ func TestSuspicions(t *testing.T) {
 			"customer_id: {number: [0, 999]}",
 			"customer_id,y\n" + lines(20, func(i int) string { return fmt.Sprintf("%d,%s", 100+i*7%20, yes(i/3)) }),
 			"customer_id,y\n" + lines(19, func(i int) string { return fmt.Sprintf("%d,%s", 100+i*7%19, yes(i/3)) }),
-			"customer_id: 20 by its name an identifier, read as a number", "",
+			"customer_id: 20 the name is that of an identifier, and the column is read as a number", "",
 		},
 		"a number that rises by nearly 2": { // 40 numbers from 100 to 179 are within twice their number, and to 180 not
 			"x: {number: [0, 999]}",

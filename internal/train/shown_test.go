@@ -79,7 +79,7 @@ func TestComparisonWarningsToTheLetter(t *testing.T) {
 		{optimize.Compared{Difference: -.3, Sigma: .05}, ""},
 		{optimize.Compared{Difference: .02, Sigma: .05, Shrunk: .3},
 			"not-better-than-constant: the fit is not better than a constant by more than noise, and the model goes " +
-				"70% of the way from the constant to it: the fit's mean loss is 0.02 above the constant's, with noise of 0.05"},
+				"70% of the way from the constant to the fit: the fit's mean loss is 0.02 above the constant's, with noise of 0.05"},
 		{optimize.Compared{Difference: .3, Sigma: .05, Shrunk: 1},
 			"worse-than-constant: the fit is WORSE than a constant, and the model is the constant, the same for every row: " +
 				"the fit's mean loss is 0.3 above the constant's, with noise of 0.05"},
