@@ -13,9 +13,10 @@ import (
 
 // Algorithm is an algorithm with its settings. A setting that is zero has the algorithm's default.
 type Algorithm interface {
-	// Plan makes the plan for the problem p: it computes everything that does not depend on records. The
-	// calibration of a schedule of Poisson samples may take long. If the context is done before the
-	// calibration ends, Plan returns an error.
+	// Plan makes the plan for the problem p: it computes everything that does not depend on records, and gives every
+	// zero setting the value of its rule. It returns an error if p is not valid or a setting is out of range. The
+	// calibration of a schedule of Poisson samples may take long. If the context is done before it ends, Plan returns
+	// an error.
 	Plan(ctx context.Context, p Problem) (Plan, error)
 }
 

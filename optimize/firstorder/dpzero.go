@@ -69,8 +69,7 @@ type dpzeroPlan struct {
 	clip    float64
 }
 
-// Plan returns the plan of DPZero for the problem p, with the rule's value for each zero setting. Plan returns an error
-// if p is not valid or a setting is out of range.
+// Plan implements [optimize.Algorithm].
 func (c DPZero) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := cmp.Or(p.Validate(), optimize.CheckSteps("dpzero", c.Steps)); err != nil {
 		return nil, err

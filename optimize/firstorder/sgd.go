@@ -49,9 +49,8 @@ type sampled struct {
 	rate          float64
 }
 
-// Plan returns the plan of SGD for the problem p, with the rule's value for each zero setting. The noise is
-// calibrated to the budget's (epsilon, delta) by privacy-loss distributions. The problem's mu is not used.
-// Plan returns an error if p is not valid, a setting is out of range or the calibration fails.
+// Plan implements [optimize.Algorithm]. The noise is calibrated to the budget's (epsilon, delta) by privacy-loss
+// distributions. The problem's mu is not used. It returns an error if the calibration fails.
 func (c SGD) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	guarded := c.StepScale == 0
 	err := cmp.Or(p.Validate(), optimize.Fill("dp-sgd",

@@ -160,9 +160,7 @@ type smoothedPlan struct {
 	most  float64
 }
 
-// Plan returns the plan of Smoothed for the problem p, with the default rule's value for each setting
-// that is zero. Plan returns an error if p is not valid, a setting is out of range, or p does not
-// allow the chosen space or smoothing.
+// Plan implements [optimize.Algorithm]. It returns an error if p does not allow the chosen space or smoothing.
 func (c Smoothed) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := cmp.Or(p.ValidateKinked(), optimize.CheckSteps("smoothed", c.Steps)); err != nil {
 		return nil, err

@@ -53,8 +53,7 @@ type sgdPlan struct {
 	scatter meanError
 }
 
-// Plan returns the plan of SGD for the problem p, with the rule's value for each zero setting. Plan
-// returns an error if p is not valid, a setting is out of range, or a step would have no record.
+// Plan implements [optimize.Algorithm]. It returns an error if a step would have no record.
 func (c SGD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	h := c.StepScale
 	err := cmp.Or(p.Validate(), optimize.Fill("one-pass-sgd",
