@@ -451,8 +451,8 @@ func (c *Config) checkMonotone(l loss.Loss) error {
 	case c.Model.Reduce != "":
 		return errors.New("model.reduce: must be left out where a column is monotone")
 	case c.Inference != nil:
-		return errors.New("inference: must be left out where a column is monotone: intervals are of the weights before " +
-			"they are made so")
+		return errors.New("inference: must be left out where a column is monotone: intervals are for the weights " +
+			"before they are made monotone")
 	}
 	return nil
 }

@@ -134,7 +134,7 @@ func (c *Config) findsAt(size, records float64) (*FeatureEffects, error) {
 	case c.Model.Reduce != "":
 		return nil, errors.New("model.reduce: must be left out where model.features is given: projected rows have no columns")
 	case c.Schema.Monotonic():
-		return nil, errors.New("model.features: must be left out where a column is monotone: features of effects are not")
+		return nil, errors.New("model.features: must be left out where a column is monotone, since features of effects are not monotone")
 	case selects || c.Train.Algorithm != "" && c.Train.Algorithm != "auto" && c.Train.Algorithm != "preconditioned":
 		return nil, errors.New("train.algorithm: must be preconditioned where model.features is given, without output: " +
 			"selected, or be left out: the scale of effects comes from the second moment that it releases")
@@ -411,7 +411,7 @@ func (c *Config) run(ctx context.Context, p *prepared, o *recorder, observe func
 				return err
 			}
 			e, _ := schema.Effects()
-			return o.write(func(l Log) error { return l.Found(e) })
+			return o.write(Line{Found: &e})
 		}, observe)
 	}
 	result, err := p.plan.Run(ctx, o, observe)
