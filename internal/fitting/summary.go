@@ -12,12 +12,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Summary returns a text with the released results and the privacy cost, one fact on each line: warnings, the
-// protected records, the budget and its spent part, the quality of the model, and the paths of its files.
+// Summary returns the text that stillpoint.Result.Summary documents.
 func (r *Result) Summary() string { return r.summary(false) }
 
-// Details returns the text of Summary with further numbers of the optimizer: the charge in units of mu^2, the
-// bound at which differences of losses were clipped, the last gradients, and the expected gradient norm.
+// Details returns the text of Summary with further numbers of the optimizer.
 func (r *Result) Details() string { return r.summary(true) }
 
 // facts builds a text with one fact on each line. The line begins with the fact's name.

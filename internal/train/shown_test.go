@@ -402,7 +402,7 @@ func TestGainsOfFamilies(t *testing.T) {
 	if leastSize(Curves, several, 1) != 100 || leastSize(Curves, several, .5) != 100 {
 		t.Errorf("three classes: %v and %v", leastSize(Curves, several, 1), leastSize(Curves, several, .5))
 	}
-	if least := leastSize(Curves, loss.Logistic(), .2); !near(least, 40/math.Sqrt(.2), 1e-12) || leastSize(Interactions, loss.Logistic(), .2) != 160 ||
+	if least := leastSize(Curves, loss.Logistic(), .2); least != 40 || leastSize(Interactions, loss.Logistic(), .2) != 160 ||
 		leastSize(Interactions, loss.Logistic(), .9) != 207 {
 		t.Errorf("a rare class: curves from %v", least)
 	}
@@ -411,7 +411,7 @@ func TestGainsOfFamilies(t *testing.T) {
 		t.Errorf("counts: %v, gain %v", leastSize(Curves, counts, .2), measuredGain(Curves, counts, 130))
 	}
 	numbers, err := loss.Huber(.5)
-	if err != nil || leastSize(Curves, numbers, 1) != 30 || leastSize(Interactions, numbers, 1) != 30 || leastSize(Lines, numbers, 1) != 0 {
+	if err != nil || leastSize(Curves, numbers, 1) != 30 || leastSize(Interactions, numbers, 1) != 36 || leastSize(Lines, numbers, 1) != 0 {
 		t.Errorf("numbers: curves from %v, effects from %v, %v", leastSize(Curves, numbers, 1), leastSize(Interactions, numbers, 1), err)
 	}
 	for family, of := range leastSizes {
@@ -456,13 +456,10 @@ func TestReasonOfTheFamily(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				lines := math.Pow(40/p.signal(), 1/1.5)
-				if name == Interactions && 160/size > lines {
+				if name == Interactions {
 					simplified(Curves, 160/size)
-				} else if name == Interactions { // curves would give way at once
-					lines = 160 / size
 				}
-				simplified(Lines, lines)
+				simplified(Lines, 40/p.signal())
 				break
 			}
 			if want != "" {

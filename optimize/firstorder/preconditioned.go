@@ -161,8 +161,7 @@ type preconditionedPlan struct {
 	density                  *density   // nil if the mean curvature at kinks is not released
 }
 
-// Plan returns the plan of Preconditioned for the problem p, with the rule's value for each zero setting. Plan returns
-// an error if p is not valid, a setting is out of range, or the method cannot solve p (see Serves).
+// Plan implements [optimize.Algorithm]. It returns an error if the method cannot solve p (see Serves).
 func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := cmp.Or(p.Validate(), c.Serves(p)); err != nil {
 		return nil, err
