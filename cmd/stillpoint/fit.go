@@ -63,10 +63,10 @@ type fitCommand struct {
 	configFlags
 	Out       string `help:"Output folder. Without it a fresh one is made in the current folder: NAME-fit, NAME-fit-2, ..." placeholder:"DIR"`
 	Overwrite bool   `help:"Replace the model in DIR. The charge of the earlier fit stays in the ledger."`
-	Anyway    bool   `help:"Fit also where the effective size is below 30, at which a model is noise." env:"STILLPOINT_ANYWAY"`
+	Anyway    bool   `help:"Fit even if the effective size is below 30, so that the model is mostly noise." env:"STILLPOINT_ANYWAY"`
 	Verbose   bool   `help:"Print the optimizer's numbers as well: steps, charges, gradient norms, the algorithms not chosen." short:"v"`
-	Attended  bool   `help:"With --shards, end as at Ctrl-C when standard input is closed, as it is when the program that runs this one ends."`
-	DryRun    bool   `help:"Do all but the releases: read the table and plan, then print the charge and the files. Nothing is charged or written." name:"dry-run"`
+	Attended  bool   `help:"With --shards, stop as at Ctrl-C when standard input is closed, which happens when the calling program ends."`
+	DryRun    bool   `help:"Read the table, plan, and print the charge and the files, without releases. Nothing is charged or written." name:"dry-run"`
 	JSON      bool   `help:"Print JSON." name:"json"`
 }
 
@@ -128,7 +128,7 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 		fmt.Fprint(c.out, text)
 	}
 	if errors.Is(err, context.Canceled) {
-		err = fmt.Errorf("interrupted after %d of %d steps: the model reached is saved; the whole budget stays charged: %w",
+		err = fmt.Errorf("interrupted after %d of %d steps: the model of these steps is saved; the whole budget stays charged: %w",
 			fitted.Run.Result.Steps, fitted.Run.Summary.Steps, err)
 	}
 	if err != nil {
@@ -161,7 +161,7 @@ type planCommand struct {
 	configFlags
 	JSON     bool `help:"Print JSON." name:"json"`
 	Verbose  bool `help:"Print the optimizer's numbers as well: steps, charges, predicted gradient norms, the algorithms not chosen." short:"v"`
-	Simulate bool `help:"Also run every candidate on generated rows of the same number and width, and compare."`
+	Simulate bool `help:"Also run each algorithm on as many generated rows with as many features, and compare."`
 }
 
 func (f *planCommand) Run(ctx context.Context, c *console) error {
@@ -365,7 +365,7 @@ func recovered(r *runfolder.Recovered) string {
 func (b *facts) recovered(r *runfolder.Recovered) {
 	switch {
 	case r.Complete:
-		b.add("recovered", "fit %d of %s: it had ended, and its files were not in their places", r.Fit, r.Folder)
+		b.add("recovered", "fit %d of %s: it had ended before its files were in their places", r.Fit, r.Folder)
 	case r.Step > 0:
 		b.add("incomplete", "fit %d of %s: the model is that of step %d of %d", r.Fit, r.Folder, r.Step, r.Steps)
 	default:
@@ -385,7 +385,7 @@ func (b *facts) recovered(r *runfolder.Recovered) {
 
 type ledgerCommand struct {
 	Folders []string `arg:"" help:"Output folders of fits, or folders that hold some." placeholder:"DIR"`
-	Delta   float64  `help:"Sum at this delta; without it at the largest of a table's fits." placeholder:"D"`
+	Delta   float64  `help:"Delta at which the costs are added up; without it the largest delta of a table's fits." placeholder:"D"`
 	JSON    bool     `help:"Print JSON." name:"json"`
 }
 
@@ -449,6 +449,6 @@ func comparison(p train.Planned, tried []rehearsal.Checked) string {
 	if len(tried) == 1 {
 		return b.String()
 	}
-	fmt.Fprintf(&b, "%-13sthe first is at %.2f times the best, on generated rows\n", "", reached[0]/slices.Min(reached))
+	fmt.Fprintf(&b, "%-13sthe median of the first is %.2f times the smallest, on generated rows\n", "", reached[0]/slices.Min(reached))
 	return b.String()
 }

@@ -26,13 +26,13 @@ import (
 
 type schemaCommand struct {
 	Data       string `arg:"" optional:"" help:"Table (CSV, plain or compressed, or Parquet); only its header is read." placeholder:"DATA"`
-	Header     bool   `help:"The first row is a header, though it looks like a record: quote it." xor:"header"`
+	Header     bool   `help:"Treat the first row as a header although it looks like a record. The draft then shows it." xor:"header"`
 	Codebook   string `help:"Draft kinds, bounds and values from this codebook, a table with a row for each column, such as REDCap's data dictionary." placeholder:"FILE"`
-	FromPublic string `help:"Draft kinds, bounds and values from the rows of this table, which is public: never those of DATA." name:"from-public" placeholder:"FILE"`
+	FromPublic string `help:"Draft kinds, bounds and values from the rows of this table, which must be public and never DATA." name:"from-public" placeholder:"FILE"`
 
 	Editor bool `help:"Print the JSON Schema by which editors check a configuration."`
 
-	NoHeader bool `help:"The first row is a record: draft names of its columns, and quote nothing of it." xor:"header"`
+	NoHeader bool `help:"Treat the first row as a record: make up names of the columns, and show nothing of the row." xor:"header"`
 	csvFlags
 }
 
@@ -162,9 +162,9 @@ func tooMuch(header []string) int {
 var draft string
 
 type checkCommand struct {
-	Config string `arg:"" help:"Configuration file (YAML); its budget is not looked at." placeholder:"CONFIG"`
-	Data   string `arg:"" optional:"" help:"Table to look at; the configuration's if left out." placeholder:"FILE"`
-	Strict bool   `help:"End with exit code 1 where a column, or half of the rows, is lost."`
+	Config string `arg:"" help:"Configuration file (YAML); its budget is not used." placeholder:"CONFIG"`
+	Data   string `arg:"" optional:"" help:"Table to check; without it that of the configuration." placeholder:"FILE"`
+	Strict bool   `help:"End with exit code 1 if a fault loses a column or half of the rows."`
 	JSON   bool   `help:"Print JSON." name:"json"`
 }
 

@@ -53,8 +53,8 @@ func outline(p train.Planned, verbose bool) string {
 		b.add("chosen", "%s", p.Why)
 	}
 	if p.Ranks != nil {
-		b.add("ranks", "%.2g%% of the budget places the knots of %s, more of them where rows are many (train.ranks: off)",
-			100*ranks, safetext.Text(strings.Join(p.Ranks.Columns, ", ")))
+		b.add("ranks", "%.2g%% of the budget places the knots of %s, closer together where there are many rows "+
+			"(train.ranks: off turns it off)", 100*ranks, safetext.Text(strings.Join(p.Ranks.Columns, ", ")))
 	}
 	if h := p.Hazards; h != nil {
 		b.add("hazard", "%.2g%% of the budget releases the baseline hazard, of which %.2g%% a pilot fit",
@@ -62,15 +62,15 @@ func outline(p train.Planned, verbose bool) string {
 	}
 	switch {
 	case p.Base != nil:
-		b.add("start", "%.2g%% of the budget releases the best constant, at which the fit begins: steps and charges "+
-			"follow from it (train.base: off)", 100*base)
+		b.add("start", "%.2g%% of the budget releases the best constant, at which the fit begins. Steps and charges "+
+			"follow from it (train.base: off turns it off)", 100*base)
 	case p.Start != nil:
 		b.add("start", "the fit begins at the constant that model.start states")
 	}
 	switch {
 	case p.Compare != nil:
-		b.add("compare", "%.2g%% of the budget compares the fit with the best constant: %s (train.compare: off)",
-			100*compare, p.Decides())
+		b.add("compare", "%.2g%% of the budget compares the fit with the best constant: %s (train.compare: off turns it "+
+			"off)", 100*compare, p.Decides())
 	case p.NotCompared != "":
 		b.add("compare", "the model will not be compared with the best constant: %s", p.NotCompared)
 	}
@@ -99,7 +99,7 @@ func (b *facts) stages(p train.Planned) {
 	if s := p.First; s != nil {
 		b.add("first stage", "%.2g%% of the budget for training: the model without interactions, in %d steps", 100*s.Share,
 			s.Summary.Steps)
-		b.add("second stage", "%.2g%%: the model with %d features of the effects that the first finds, in %d steps",
+		b.add("second stage", "%.2g%%: the model with %d features made of the effects of the first stage, in %d steps",
 			100*s.Second, s.Features(), p.Summary.Steps-s.Summary.Steps)
 	}
 }
@@ -121,7 +121,7 @@ func (b *facts) rows(p train.Planned) {
 				list = append(list, fmt.Sprintf("%s %d", safetext.Text(c.Name), c.Curve))
 			}
 		}
-		b.add("curves", "with so many knots: %s", strings.Join(list, ", "))
+		b.add("curves", "with these numbers of knots: %s", strings.Join(list, ", "))
 	}
 	if note := p.Unit.Note(); note != "" {
 		b.add("unit", "%s: %s", p.Unit.Record(), note)
@@ -154,7 +154,7 @@ func (b *facts) families(p train.Planned) {
 		}
 		b.add("", "%-8s %-9s %8d %6.4g %12.0f %8.2g", f.Family, gain, f.Features, f.Size, f.Records, f.Takes.Time.Seconds())
 	}
-	b.add("", "gain: the improvement on the best constant, on benchmarks of such sizes; 1 is the best of the three with little noise")
+	b.add("", "gain: the improvement over the best constant, on benchmarks of such sizes; 1 is that of the best family with little noise")
 	if f := p.Family; f.Unasked && f.Name != train.Lines {
 		b.add("note", "model.family is left out, so the rule took %s; family: lines fits lines", f.Name)
 	}

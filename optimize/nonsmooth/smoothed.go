@@ -78,7 +78,7 @@ type Smoothed struct {
 	// sampled. Zero means 1: with many records the mean over the records needs no more points.
 	Directions int `yaml:"directions"`
 	// Theorem takes the algorithm of Theorem B.5 (Kornowski, Liu and Talwar 2024): smoothing lasry-lions, and on the
-	// smoothed loss SpiderBoost with a warm start, which is [firstorder.Warm] with its Theorem. The other settings but
+	// smoothed loss SpiderBoost with a warm start (algorithm warm with theorem). The other settings but
 	// Radius must then be left out.
 	Theorem bool `yaml:"theorem"`
 }
