@@ -342,9 +342,11 @@ func meansText(a *means.Answers, predicted []profilePrediction) string {
 	}
 	_ = w.Flush() // writing to a strings.Builder never fails
 	if a.Short {
-		b.WriteString(safetext.Lines("The formula of the fit is SHORT: levels that it lacks count as the reference level, and numbers "+
-			"that it lacks are left out. The intervals of means hold for all predictions that rows with these may have. Differences and "+
-			"effects are those of the SHORT formula.", "", 100))
+		text := "The formula of the fit is SHORT: levels that it lacks count as the reference level, and numbers that it lacks are left out. "
+		if a.Mean.Low != nil {
+			text += "The intervals of means hold for all predictions that rows with these may have. "
+		}
+		b.WriteString(safetext.Lines(text+"Differences and effects are those of the SHORT formula.", "", 100))
 	}
 	for _, why := range order {
 		of := reasons[why]

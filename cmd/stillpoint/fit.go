@@ -404,15 +404,12 @@ func (l *ledgerCommand) Run(ctx context.Context, c *console) error {
 		return printJSON(c.out, totals)
 	}
 	for _, t := range totals {
-		fits, unit := "1 fit", ""
+		unit := ""
 		if t.Unit != "" {
 			unit = ", for all rows of one " + safetext.Text(t.Unit)
 		}
-		if t.Fits > 1 {
-			fits = fmt.Sprintf("%d fits", t.Fits)
-		}
-		fmt.Fprintf(c.out, "%s: %s, together epsilon %.4g at delta %v under %v%s\n", safetext.Text(t.Table), fits,
-			runfolder.RoundUp(t.Epsilon), t.Delta, t.Relation, unit)
+		fmt.Fprintf(c.out, "%s: %s, together epsilon %.4g at delta %v under %v%s\n", safetext.Text(t.Table),
+			counted(t.Fits, "fit"), runfolder.RoundUp(t.Epsilon), t.Delta, t.Relation, unit)
 	}
 	return nil
 }

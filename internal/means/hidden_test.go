@@ -99,7 +99,7 @@ func TestHiddenCurvesHaveNoEffect(t *testing.T) {
 	if c := got.List[1]; c.Estimate != nil || c.Low != nil || !strings.HasPrefix(c.Reason, "not in the formula: a column") {
 		t.Errorf("%+v: a hidden curve must have no effect", c)
 	}
-	if a := got.List[0]; a.Estimate == nil || !(*a.Estimate > 0) || a.Reason != "noise hides a part of a curve" {
+	if a := got.List[0]; a.Estimate == nil || !(*a.Estimate > 0) || a.Reason != "noise hides a part of the curve of c" {
 		t.Errorf("%+v: a whole curve must have an effect", a)
 	}
 }

@@ -412,8 +412,16 @@ func (a *asker) answer(out Answer, m mean, link bool, feature string) Answer {
 		out.Reason = "the fit has no intervals (inference: {level: 0.95} asks for them)"
 		return out
 	}
-	if slices.ContainsFunc(a.hidden, func(j int) bool { return m.gradient[j] != 0 }) {
-		out.Reason = "noise hides a part of a curve"
+	var curves []string
+	for _, h := range a.m.Schema().Hats() {
+		if slices.ContainsFunc(a.hidden, func(j int) bool {
+			return m.gradient[j] != 0 && (j == h.Axes[0].Missing || j >= h.First && j < h.First+h.Width)
+		}) {
+			curves = append(curves, h.Axes[0].Column)
+		}
+	}
+	if len(curves) > 0 {
+		out.Reason = "noise hides a part of the curve of " + strings.Join(curves, ", ")
 		return out
 	}
 	unknown := m.hidden

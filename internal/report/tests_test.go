@@ -26,11 +26,17 @@ func waldModel(t *testing.T, method inference.Method) *model.Model {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return fitted(t, schema, method, []int{4, 6}, 0, 2, 3)
+}
+
+// fitted returns a model whose formula has three features and the intercept, with numbers of its own.
+func fitted(t *testing.T, schema *dataset.Schema, method inference.Method, dropped []int, features ...int) *model.Model {
+	t.Helper()
 	d := schema.Dim()
 	fit := &inference.Fit{
 		Level: .9, Method: method, Records: 1000, Reach: 2, LeastCurvature: 5,
-		Columns:        []inference.Column{{Feature: 0}, {Feature: 2}, {Feature: 3}, {Feature: d - 1, Kept: true}},
-		Dropped:        []int{4, 6},
+		Columns:        []inference.Column{{Feature: features[0]}, {Feature: features[1]}, {Feature: features[2]}, {Feature: d - 1, Kept: true}},
+		Dropped:        dropped,
 		Beta:           []float64{.5, -.6, .5, .25},
 		Covariance:     []float64{.04, .03, -.01, 0, .09, .02, .01, .05, 0, .03},
 		Sampling:       []float64{.02, .01, 0, 0, .03, .01, 0, .04, 0, .02},
@@ -105,6 +111,30 @@ func TestReasonsOfTests(t *testing.T) {
 		{Column: "c", Reason: "hidden"}, {Column: "d", P: &p, Holm: &p}})
 	if want := "\na, c: no test: hidden.\nb: tested without b=x: hidden.\nEach test"; !strings.Contains(shown, want) {
 		t.Errorf("%s: must have %q", shown, want)
+	}
+}
+
+// TestOtherCellsAreNoLackingLevels: a test says nothing of the level of cells that are missing or not listed.
+func TestOtherCellsAreNoLackingLevels(t *testing.T) {
+	schema, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, High: 10, Curve: 4},
+		{Name: "sex", Kind: dataset.Category, Categories: []string{"f", "m"}}},
+		Target: dataset.Target{Column: "ill", Kind: dataset.Category, Classes: []string{"no", "yes"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := schema.Hats()[0]
+	var knots []int
+	for i := range h.Width {
+		if h.First+i != h.Reference() {
+			knots = append(knots, h.First+i)
+		}
+	}
+	list, err := Tests(fitted(t, schema, inference.Wald, []int{h.Axes[0].Missing, h.First + h.Width + 2}, knots...))
+	if err != nil || len(list) != 2 || list[0].P == nil || list[0].Terms != 3 || list[0].Reason != "" {
+		t.Errorf("%+v, %v: missing ages must have no mention", list, err)
+	}
+	if list[1].P != nil || !strings.HasPrefix(list[1].Reason, "not in the formula: a column") {
+		t.Errorf("%+v: must have no test, and a reason", list[1])
 	}
 }
 

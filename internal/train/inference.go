@@ -179,8 +179,8 @@ func formula(s *dataset.Schema) ([]inference.Column, error) {
 	}
 	for _, c := range s.Columns() {
 		if c.Kind == dataset.Hash {
-			return nil, fmt.Errorf("inference: column %q: is hashed: must have a public list of values, since the "+
-				"coefficient of a bucket is that of no value", c.Name)
+			return nil, fmt.Errorf("inference: column %q: is hashed: must have a public list of values, since a "+
+				"bucket stands for no value", c.Name)
 		}
 	}
 	terms := s.Terms(false)

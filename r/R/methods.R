@@ -4,7 +4,7 @@
 terms_of <- function(x) {
   t <- x$effects$coefficients
   if (!is.null(t)) {
-    estimate <- ifelse(t$state == "not in the formula", NA_real_, t$estimate)
+    estimate <- ifelse(t$state == "not in the formula", NA_real_, optional(t$estimate, nrow(t)))
     per <- if (is.null(t$per)) "" else ifelse(is.na(t$per), "", t$per)
     return(data.frame(term = one_name(t$term), estimate = estimate, noise.sd = NA_real_, per = per))
   }
@@ -142,8 +142,9 @@ print_intervals <- function(x) {
   e <- x$fit$effects
   t <- e$coefficients
   number <- function(v) ifelse(is.na(v), "-", formatC(v, digits = 4, format = "g"))
-  shown <- data.frame(Estimate = number(t$estimate), `Std. Error` = number(t$standard_error), Low = number(t$low), High = number(t$high),
-    Privacy = ifelse(is.na(t$privacy_share), "-", sprintf("%.0f%%", 100 * t$privacy_share)), check.names = FALSE)
+  column <- function(name) optional(t[[name]], nrow(t)) # a fit without any interval has none of them
+  shown <- data.frame(Estimate = number(column("estimate")), `Std. Error` = number(column("standard_error")), Low = number(column("low")),
+    High = number(column("high")), Privacy = ifelse(is.na(column("privacy_share")), "-", sprintf("%.0f%%", 100 * column("privacy_share"))), check.names = FALSE)
   row.names(shown) <- make.unique(one_name(t$term))
   cat("Formula:    ", e$formula, "\n\n", sep = "")
   print(shown, right = TRUE)
@@ -180,7 +181,7 @@ tidy.dp_fit <- function(x, exponentiate = FALSE, conf.int = !is.null(x$effects),
   e <- if (isTRUE(conf.int)) interval_terms(x, "conf.int")
   if (!is.null(e)) {
     at <- ends(x, e, conf.level, "conf.level")
-    t$std.error <- e$standard_error
+    t$std.error <- optional(e$standard_error, nrow(e))
     t$conf.low <- at[, 1L]
     t$conf.high <- at[, 2L]
   }
@@ -214,6 +215,8 @@ predict.dp_fit <- function(object, newdata, type = c("response", "link", "class"
   }
   confidence <- match.arg(interval) == "confidence"
   timed <- !is.null(object$end)
+  # The margin of the command is a share of the range of a number. The link of the mean is the identity.
+  if (type == "link" && !timed && is.null(object$classes) && link_of(object)$name == "identity") type <- "response"
   if (!timed && (type == "survival" || !is.null(horizon))) refuse("type, horizon: must be of a fit of Surv(time, event): survival and risks by a time are of such", field = "type")
   if (timed && type == "class") refuse("type: must be response, link or survival: the outcome is the time to an event", field = "type")
   if (!is.null(horizon) && (!is.numeric(horizon) || !length(horizon) || anyNA(horizon) || type == "link")) {
@@ -227,9 +230,8 @@ predict.dp_fit <- function(object, newdata, type = c("response", "link", "class"
     interval_terms(object, "se.fit")
     if (missing(newdata)) refuse("newdata: must be given: a private fit keeps no rows", field = "newdata")
     at <- linear(object, design(object, newdata))
-    link <- link_of(object)
-    fit <- if (type == "link" && link$name == "identity") at$fit else predict(object, newdata, type)
-    return(list(fit = fit, se.fit = if (type == "link") at$se else at$se * link$slope(at$fit), residual.scale = NA_real_))
+    se <- if (type == "link") at$se else at$se * link_of(object)$slope(at$fit)
+    return(list(fit = predict(object, newdata, type), se.fit = se, residual.scale = NA_real_))
   }
   if (confidence && !type %in% c("response", "survival")) refuse("interval: must be none: intervals are of type response", field = "interval")
   if (confidence && is.null(object$effects)) refuse("interval: must be none: the fit has no intervals; inference = 0.95 asks for them", field = "interval")
@@ -284,12 +286,22 @@ plot.dp_fit <- function(x, main = deparse1(x$formula), xlab = gsub("[\u201c\u201
   labels <- if (is.null(t$class)) t$term else paste(t$term, t$class, sep = ", ")
   old <- par(mar = c(4.5, min(20, max(nchar(labels)) * 0.55 + 2), 2.5, 1))
   on.exit(par(old))
-  sd <- ifelse(is.na(t$noise.sd), 0, t$noise.sd)
   at <- seq_along(labels)
-  plot(t$estimate, at, xlim = range(0, t$estimate - 2 * sd, t$estimate + 2 * sd, na.rm = TRUE), yaxt = "n", ylab = "", pch = 19, main = main, xlab = xlab, ...)
+  e <- x$effects
+  if (is.null(e)) {
+    low <- t$estimate - 2 * t$noise.sd
+    high <- t$estimate + 2 * t$noise.sd
+    bars <- "bars: two standard deviations of the privacy noise; no confidence intervals"
+  } else {
+    of <- e$coefficients[match(t$term, one_name(e$coefficients$term)), ]
+    low <- optional(of$low, nrow(of))
+    high <- optional(of$high, nrow(of))
+    bars <- sprintf("bars: %g%% confidence intervals", 100 * e$level)
+  }
+  plot(t$estimate, at, xlim = range(0, t$estimate, low, high, na.rm = TRUE), yaxt = "n", ylab = "", pch = 19, main = main, xlab = xlab, ...)
   abline(v = 0, lty = 3)
-  segments(t$estimate - 2 * sd, at, t$estimate + 2 * sd, at)
+  segments(low, at, high, at)
   axis(2, at, labels, las = 1, tick = FALSE)
-  graphics::mtext("bars: two standard deviations of the privacy noise; no confidence intervals", 3, cex = 0.7)
+  graphics::mtext(bars, 3, cex = 0.7)
   invisible(t)
 }
