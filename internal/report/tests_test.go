@@ -152,3 +152,27 @@ func TestHolm(t *testing.T) {
 		}
 	}
 }
+
+// TestManyLackingLevelsAreCounted: a test names at most five levels that it lacks; of more it names four and counts the others.
+func TestManyLackingLevelsAreCounted(t *testing.T) {
+	for n, want := range map[int]string{5: "tested without g=d, g=e, g=f, g=g, g=h: a column",
+		6: "tested without g=d, g=e, g=f, g=g, 2 others: a column", 8: "tested without g=d, g=e, g=f, g=g, 4 others: a column"} {
+		c := dataset.Column{Name: "g", Kind: dataset.Category}
+		var dropped []int
+		for i := range n + 3 { // the reference, two levels with a coefficient, and those that the formula lacks
+			c.Categories = append(c.Categories, string(rune('a'+i)))
+			if i > 2 {
+				dropped = append(dropped, 1+i)
+			}
+		}
+		schema, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, High: 10}, c},
+			Target: dataset.Target{Column: "ill", Kind: dataset.Category, Classes: []string{"no", "yes"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := Tests(fitted(t, schema, inference.Wald, dropped, 0, 2, 3))
+		if err != nil || len(list) != 2 || !strings.HasPrefix(list[1].Reason, want) {
+			t.Errorf("%d levels: %+v, %v: must begin with %q", n, list, err, want)
+		}
+	}
+}

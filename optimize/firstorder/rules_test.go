@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -233,5 +235,50 @@ func TestGuardByHand(t *testing.T) {
 	g := &guard{curvature: 4, most: 9}
 	if got := g.next([]float64{0}, []float64{8}, 0); got != .125 {
 		t.Errorf("a step of %v along a gradient of 8: must move by 1", got)
+	}
+}
+
+// TestLongestLevelByHand tests the longest gradient that the clip norm holds: L0 sqrt(d_eff + 1/s), for the least released share
+// s of a level that is at least .015, and for 1/6 without levels. Of counts the slope is half again as large. What noise
+// allows grows with .6 N sqrt(d/n).
+func TestLongestLevelByHand(t *testing.T) {
+	p := atBase(2000, .05, false)
+	p.Shape, p.Explained, p.Groups = optimize.Vector(6), true, [][2]int{{1, 3}}
+	plan, err := Preconditioned{}.Plan(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := plan.(*preconditionedPlan)
+	if want := .6 * p.Effective() * math.Sqrt(6/p.Records); math.Abs(g.reach-want) > 1e-9 {
+		t.Errorf("reach %v: must be %v", g.reach, want)
+	}
+	at := func(shares ...float64) released {
+		mean := []float64{.2}
+		for _, s := range shares {
+			mean = append(mean, .7*s)
+		}
+		mean = append(mean, .1, .7)
+		return released{spectrum: &spectrum{values: make([]float64, 6), vectors: *mat.NewDense(6, 6, nil)}, mean: mean, about: []float64{.49}}
+	}
+	l0 := p.Constants.Lipschitz
+	for _, c := range []struct {
+		of    released
+		least float64
+	}{{at(.05, .8, .04), .04}, {at(.016, .8, .04), .016}, {at(.0149, .8, .04), .04}, {at(.2, .8, .3), 1. / 6}, {at(-.02, .8, .14), .14}} {
+		if got, want := g.long(c.of, 2.5), l0*math.Sqrt(2.5+1/c.least); math.Abs(got-want) > 1e-9 {
+			t.Errorf("shares %v: %v: must be %v", c.of.mean, got, want)
+		}
+	}
+	g.reach = 0
+	if got := g.long(at(.05, .8, .04), 2.5); got != 0 {
+		t.Errorf("without a reach: %v", got)
+	}
+	counts := atBase(2000, .05, true)
+	counts.Shape, counts.Explained, counts.Constants.Lipschitz = optimize.Vector(6), true, 2
+	if plan, err = (Preconditioned{}).Plan(t.Context(), counts); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := plan.(*preconditionedPlan).long(at(.05, .8, .04), 2.5), 1.5*2*math.Sqrt(.2)*math.Sqrt(2.5+6); math.Abs(got-want) > 1e-9 {
+		t.Errorf("counts: %v: must be %v", got, want)
 	}
 }
