@@ -37,6 +37,20 @@ func (m *Model) reason(i inference.Interval, has func(feature int) bool) string 
 					names[m.feature(a.By)], correlation(a), names[m.feature(a.Feature)], names[m.feature(a.By)])
 			}
 		}
+		names := m.schema.Features()
+		for _, j := range m.inference.Merged {
+			if has(j) {
+				return fmt.Sprintf("levels that noise hides count as %s, and their rows could not leave: the rows without them tell too "+
+					"little. Nothing is known of a difference from %[1]s alone; differences between levels that the formula has have an interval",
+					names[m.feature(j)])
+			}
+		}
+		for _, g := range m.inference.Gone {
+			if has(g.Feature) {
+				return names[m.feature(g.Feature)] + " is not in the formula. Noise hides its rows, so that they were left out before the " +
+					"fit. Nothing is known of its coefficient"
+			}
+		}
 		why := "a column or a level of it is not in the formula. The noise of the second moment or of the curvature " +
 			"hides its rows, so that it was left out before the fit or counts as the reference level. Nothing is known of " +
 			"its coefficient"
@@ -87,8 +101,12 @@ func (m *Model) far(has func(feature int) bool) (list []string) {
 // estimand says which coefficient the intervals are of if the model is wrong, and how far the weights of rows reach.
 func (m *Model) estimand() string {
 	f := m.inference
+	left := ""
+	if len(f.Gone) > 0 {
+		left = " Rows of levels that are left out with their rows weigh almost nothing."
+	}
 	if f.Unweighted {
-		return "If the model is wrong the coefficient is that of the best fit to the population, in which every row weighs the same."
+		return "If the model is wrong the coefficient is that of the best fit to the population, in which every row weighs the same." + left
 	}
 	text := "If the model is wrong the coefficient is that of the best fit to the population in which rows far from the others " +
 		"weigh less, by a weight that depends on their features alone"
@@ -107,7 +125,7 @@ func (m *Model) estimand() string {
 		text += fmt.Sprintf(": the weights leave %s of each column's spread or more, with a noise of %s", percent(min(least, 1)),
 			percent(noise))
 	}
-	return text + "."
+	return text + "." + left
 }
 
 // wider adds to the reason of the interval i that it is wider by the error of the last step, if it is.

@@ -337,8 +337,8 @@ func meansText(a *means.Answers, predicted []profilePrediction) string {
 	}
 	_ = w.Flush() // writing to a strings.Builder never fails
 	if a.Short {
-		b.WriteString("The intervals are of the SHORT formula of the fit: levels that it lacks count as the reference level, and numbers that it " +
-			"lacks are left out.\n")
+		b.WriteString("The intervals are of the SHORT formula of the fit: levels that it lacks are predicted as the reference level, and " +
+			"numbers that it lacks are left out.\n")
 	}
 	for _, why := range slices.Sorted(maps.Keys(reasons)) {
 		fmt.Fprintf(&b, "no interval: %s\n", safetext.Text(why))

@@ -8,6 +8,7 @@
 package means
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,8 +45,8 @@ type Answers struct {
 	// Rows is the number of rows of the population. Rows that cannot be read do not count.
 	Rows  int     `json:"rows"`
 	Level float64 `json:"level,omitempty"`
-	// Short is true if rows of the population have levels or columns that the formula of the fit lacks. They count as
-	// the reference level or are left out, and the intervals are of the means of that shorter formula.
+	// Short is true if rows of the population have levels or columns that the formula of the fit lacks. They are predicted as
+	// the reference level or without the column, and the intervals are of the means of that shorter formula.
 	Short bool `json:"short,omitempty"`
 	// Mean is the mean prediction over the population as it is.
 	Mean Answer   `json:"mean"`
@@ -204,7 +205,7 @@ type mean struct {
 	lacking  float64
 }
 
-// mostLacking is the largest share of such rows at which a mean has an interval. They count as rows of the reference level,
+// mostLacking is the largest share of such rows at which a mean has an interval. They are predicted as the reference level,
 // which moves the mean by at most this share of the effect that the formula lacks.
 const mostLacking = .1
 
@@ -366,6 +367,11 @@ func (a *asker) answer(out Answer, m mean, link bool, feature string) Answer {
 		out.Reason = string(inference.Absent)
 		return out
 	}
+	reference := out.Column + "=" + cmp.Or(out.Against, out.Level)
+	if a.fit != nil && slices.ContainsFunc(a.fit.Merged, func(j int) bool { return a.m.Schema().Features()[j] == reference }) {
+		out.Reason = "levels that noise hides count as " + reference
+		return out
+	}
 	out.Estimate = &m.value
 	if a.fit == nil {
 		out.Reason = "the fit has no intervals (inference: {level: 0.95} asks for them)"
@@ -380,7 +386,7 @@ func (a *asker) answer(out Answer, m mean, link bool, feature string) Answer {
 		return out
 	}
 	gradient := slices.Clone(m.gradient)
-	for _, j := range a.fit.Dropped { // the weights of these features are 0 in the fit's formula
+	for _, j := range slices.Concat(a.fit.Dropped, a.fit.Merged) { // the weights of these features are 0 in the fit's formula
 		gradient[j] = 0
 	}
 	i := a.along(gradient, 0)

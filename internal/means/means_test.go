@@ -359,6 +359,35 @@ func TestDroppedNumbersShorten(t *testing.T) {
 	}
 }
 
+// TestMergedReference: where levels that noise hides count as the reference level, its mean and the differences from it have no
+// answer and say why. Means of other levels and the effects of other columns have the answers that they have without.
+func TestMergedReference(t *testing.T) {
+	people := means.Population{Header: []string{"age", "region"}, Rows: [][]string{{"2", "north"}, {"3", "south"}}}
+	whole, err := means.Of(t.Context(), withIntervals(t, classes, loss.Logistic()), people, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := means.Of(t.Context(), withIntervals(t, classes, loss.Logistic(), func(f *inference.Fit) { f.Merged = []int{1} }), people, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Mean.Low == nil || *got.Mean.Low != *whole.Mean.Low || *got.Mean.Estimate != *whole.Mean.Estimate {
+		t.Errorf("%+v, whole %+v", got.Mean, whole.Mean)
+	}
+	for i, a := range got.List {
+		b := whole.List[i]
+		switch {
+		case a.Level == "west":
+		case a.Level == "north" || a.Against != "":
+			if a.Estimate != nil || a.Low != nil || a.Reason != "levels that noise hides count as region=north" {
+				t.Errorf("%+v", a)
+			}
+		case a.Estimate == nil || a.Low == nil || *a.Estimate != *b.Estimate:
+			t.Errorf("%+v, whole %+v", a, b)
+		}
+	}
+}
+
 // TestMeansRefuse: faults of use name column and rule.
 func TestMeansRefuse(t *testing.T) {
 	m := withIntervals(t, classes, loss.Logistic())

@@ -23,7 +23,7 @@ func CoefficientText(c *model.Coefficients) string {
 	if c.Short {
 		fmt.Fprintf(&b, "Formula asked for:  %s\n", oneLine(c.Asked))
 		fmt.Fprintf(&b, "SHORT formula:      %s\n", oneLine(c.Formula))
-		b.WriteString("The intervals belong to the SHORT formula, not to the one that was asked for:\n")
+		b.WriteString("The intervals belong to the SHORT formula. They do not cover terms that are left out or count as another level:\n")
 		for _, line := range c.Changes {
 			fmt.Fprintf(&b, "  %s\n", oneLine(line))
 		}
@@ -154,7 +154,7 @@ func (f *Fit) intervals() (Section, bool) {
 	formula := Fact{Name: "Formula that was fitted", Value: c.Formula, Note: "as asked for"}
 	if c.Short {
 		formula.Name, formula.Note = "SHORT formula that was fitted",
-			"asked for: "+c.Asked+". Intervals are for the short formula: they do not cover the coefficients of the longer one"
+			"asked for: "+c.Asked+". Intervals are for the short formula, of which the list below says how it differs"
 	}
 	facts := Facts{formula, {Name: "Reported", Value: fmt.Sprintf("%d of %d", c.Reported, c.Counted),
 		Note: "others are hidden by noise or left out of the formula"}}
@@ -321,7 +321,7 @@ func Tests(m *model.Model) ([]Test, error) {
 		return nil, err
 	}
 	var list []Test
-	terms := map[string][]string{}
+	terms, reasons := map[string][]string{}, map[string]string{}
 	for _, c := range all.List {
 		if c.Intercept {
 			continue
@@ -333,11 +333,12 @@ func Tests(m *model.Model) ([]Test, error) {
 		if c.State != inference.Absent { // the formula has no such coefficient
 			terms[c.Column] = append(terms[c.Column], c.Term)
 		}
+		reasons[c.Column] = cmp.Or(reasons[c.Column], c.Reason)
 	}
 	for i := range list {
 		t := &list[i]
 		if t.Terms = len(terms[t.Column]); t.Terms == 0 {
-			t.Reason = string(inference.Absent)
+			t.Reason = string(inference.Absent) + ": " + reasons[t.Column]
 			continue
 		}
 		joint, err := m.Joint(terms[t.Column])
@@ -407,7 +408,7 @@ func TestText(list []Test) string {
 		b.WriteString(safetext.Lines(oneLine("No test is stated of "+strings.Join(without, ", ")+". The reason for the first: "+
 			why+"."), "", 100))
 	}
-	b.WriteString(safetext.Lines("Each test is of the hypothesis that all coefficients of the column are 0, by the "+
+	b.WriteString(safetext.Lines("Each test is of the hypothesis that all coefficients of the column in the fit's formula are 0, by the "+
 		"covariance of sampling and privacy noise together. Adjusted p-values hold for all columns at once.", "", 100))
 	return b.String()
 }

@@ -184,8 +184,19 @@ func formula(s *dataset.Schema) ([]inference.Column, error) {
 		}
 	}
 	terms := s.Terms(false)
+	references := map[string]int{} // 1 plus the first feature of a column
+	for _, r := range s.Ranges() {
+		if len(r.Columns) == 1 {
+			references[r.Columns[0]] = r.First + 1
+		}
+	}
+	for _, c := range s.Columns() {
+		if c.Curve > 0 {
+			delete(references, c.Name)
+		}
+	}
 	list := vector.Map(terms[:len(terms)-1], func(t dataset.Term) inference.Column {
-		return inference.Column{Feature: t.Parts[0].Feature, Level: t.Reference != ""}
+		return inference.Column{Feature: t.Parts[0].Feature, Level: t.Reference != "", Reference: references[t.Column]}
 	})
 	return append(list, inference.Column{Feature: s.Dim() - 1, Kept: true}), nil
 }
@@ -406,20 +417,39 @@ func inferenceWarnings(s *dataset.Schema, f *inference.Fit, base *Base) (list []
 			Text: "no coefficient is identified at this budget: the released curvature is not told from its noise, and no " +
 				"interval is stated; more records, a larger epsilon or fewer columns help" + few})
 	}
-	var dropped []int
+	var dropped, gone []int // once for all classes
+	share := 0.
 	for _, j := range f.Dropped {
-		if j %= s.Dim(); !s.IsOther(j) && !slices.Contains(dropped, j) { // once for all classes
+		at := slices.IndexFunc(f.Gone, func(g inference.Gone) bool { return g.Feature == j })
+		switch j %= s.Dim(); {
+		case s.IsOther(j) || slices.Contains(dropped, j) || slices.Contains(gone, j):
+		case at < 0:
 			dropped = append(dropped, j)
+		default:
+			gone, share = append(gone, j), share+f.Gone[at].Share
 		}
+	}
+	var parts []string
+	if len(gone) > 0 {
+		hides, first := "levels that the noise hides left with their rows", "first "
+		if len(gone) == 1 {
+			hides, first = "level that the noise hides left with its rows", ""
+		}
+		parts = append(parts, fmt.Sprintf("%d %s, about %.1f%% of all (%s%.80q)", len(gone), hides, 100*share, first, s.Features()[gone[0]]))
 	}
 	if len(dropped) > 0 {
 		hides, first := "columns that the noise hides are left out, or are levels that count", "first "
 		if len(dropped) == 1 {
 			hides, first = "column that the noise hides is left out, or is a level that counts", ""
 		}
-		list = append(list, warn(WarnFormula, "intervals are for a SHORTER formula than was asked for: %d %s as the reference "+
-			"level (%s%.80q); the intervals do not cover the coefficients of the longer formula%s", len(dropped), hides, first,
-			s.Features()[dropped[0]], few)...)
+		parts = append(parts, fmt.Sprintf("%d %s as the reference level (%s%.80q); the intervals do not cover the coefficients of "+
+			"the longer formula", len(dropped), hides, first, s.Features()[dropped[0]]))
+	}
+	if len(f.Merged) > 0 {
+		parts = append(parts, fmt.Sprintf("differences from %.80q, as which levels count, have no interval", s.Features()[f.Merged[0]%s.Dim()]))
+	}
+	if len(parts) > 0 {
+		list = append(list, warn(WarnFormula, "intervals are for a SHORTER formula than was asked for: %s%s", strings.Join(parts, "; "), few)...)
 	}
 	return list
 }
