@@ -350,8 +350,7 @@ func (m *Model) changes() (list []string) {
 	return list
 }
 
-// changed says in words that the feature of a weight was dropped from the fit: it counts as the reference level, leaves with
-// its rows or is left out.
+// changed says in words how the feature of a weight that was dropped from the fit counts.
 func (m *Model) changed(weight int) string {
 	names, feature := m.schema.Features(), m.feature(weight)
 	for _, h := range m.schema.Hats() {

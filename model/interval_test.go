@@ -86,7 +86,7 @@ func TestLevelsThatLeave(t *testing.T) {
 	if err != nil || len(list.Changes) != 1 || list.Changes[0] != "region=west - or not is left out with its rows (about 3.8% of all)" || !list.Short {
 		t.Errorf("%v: %q", err, list.Changes)
 	}
-	if west := list.List[3]; west.State != inference.Absent || !strings.HasPrefix(west.Reason, "region=west - or not is not in the formula. Noise hides its rows") {
+	if west := list.List[3]; west.State != inference.Absent || !strings.HasPrefix(west.Reason, "a column or a level of it is not in the formula.") {
 		t.Errorf("%+v", west)
 	}
 	if south := list.List[1]; south.State != inference.Reported || south.Reference != "region=north" || south.Reason != "" {

@@ -37,22 +37,15 @@ func (m *Model) reason(i inference.Interval, has func(feature int) bool) string 
 					names[m.feature(a.By)], correlation(a), names[m.feature(a.Feature)], names[m.feature(a.By)])
 			}
 		}
-		names := m.schema.Features()
 		for _, j := range m.inference.Merged {
 			if has(j) {
 				return fmt.Sprintf("levels that noise hides count as %s, and their rows could not leave: the rows without them tell too "+
 					"little. Nothing is known of a difference from %[1]s alone; differences between levels that the formula has have an interval",
-					names[m.feature(j)])
-			}
-		}
-		for _, g := range m.inference.Gone {
-			if has(g.Feature) {
-				return names[m.feature(g.Feature)] + " is not in the formula. Noise hides its rows, so that they were left out before the " +
-					"fit. Nothing is known of its coefficient"
+					m.schema.Features()[m.feature(j)])
 			}
 		}
 		why := "a column or a level of it is not in the formula. The noise of the second moment or of the curvature " +
-			"hides its rows, so that it was left out before the fit or counts as the reference level. Nothing is known of " +
+			"hides its rows, so that it was left out before the fit, with its rows or without, or counts as the reference level. Nothing is known of " +
 			"its coefficient"
 		if len(m.schema.Hats()) > 0 {
 			why += "; a curve of which a knot is hidden has no intervals at all (fewer knots, or narrower public bounds, help)"

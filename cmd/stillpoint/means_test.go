@@ -45,7 +45,7 @@ sex mean for x - -
 sex x less f - -
 age effect of one unit more 0.5 0.375 to 0.625
 x2 effect of one unit more - -
-The intervals are of the SHORT formula of the fit: levels that it lacks count as the reference level, and numbers that it lacks are left out.
+The intervals are of the SHORT formula of the fit: levels that it lacks are predicted as the reference level, and numbers that it lacks are left out.
 no interval: not in the formula
 no interval: withheld
 `

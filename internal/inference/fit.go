@@ -185,7 +185,7 @@ func (f *Fit) Check(features int) error {
 		return errors.New("inference: allowance, records and reach must be numbers >= 0")
 	}
 	used := make([]bool, features)
-	places := append([]int(nil), f.Dropped...)
+	places := slices.Concat(f.Dropped, f.Merged)
 	for _, c := range f.Columns {
 		places = append(places, c.Feature)
 	}
@@ -194,11 +194,6 @@ func (f *Fit) Check(features int) error {
 			return errors.New("inference: the columns of the formula, and what was dropped, must hold each feature once at most")
 		}
 		used[j] = true
-	}
-	for _, j := range f.Merged {
-		if j < 0 || j >= features || used[j] {
-			return errors.New("inference: a reference level with which others count must be a feature without a column")
-		}
 	}
 	for _, a := range f.Absorbed {
 		if !slices.Contains(f.Dropped, a.Feature) || !f.Has(a.By) || !(math.Abs(a.Correlation) <= 1) || !(a.Noise >= 0) || math.IsInf(a.Noise, 0) {

@@ -18,13 +18,13 @@ type Column struct {
 	// Level reports that the feature is an indicator of a level of a category or of a missing number. It
 	// may be 0 in every row.
 	Level bool `json:"-"`
-	// Reference is 1 plus the feature of the reference level of the feature's column, or of the number whose missing values
-	// the column has: dropped levels of the column may leave with their rows. It is 0 for other features.
+	// Reference is 1 plus the feature of the reference level, or of the number whose missing values the column has, and 0 for
+	// others. Dropped levels with one reference leave together.
 	Reference int `json:"-"`
 }
 
-// Gone is a dropped level whose rows have almost the weight 0 in the estimate, so that the other levels of its column are
-// still compared with the reference level alone. Share is the released share of these rows.
+// Gone is a dropped level whose rows, of the released share Share, have almost the weight 0: the other levels of its column
+// are compared with the reference level alone.
 type Gone struct {
 	Feature int     `json:"feature"`
 	Share   float64 `json:"share"`
@@ -89,9 +89,9 @@ type Shape struct {
 	intercept         float64
 }
 
-// Dropped levels leave while their rows are at most mostGone of all rows, and the smallest eigenvalue of the second moment of
-// the others is above leastLeft standard deviations of the noise. They count as the reference level without notice if they are
-// at most mostMerged of its rows. Constants were chosen on six designs of lab/coverage/design_levels.go.
+// Limits for the share of the rows that leave, for the smallest eigenvalue of the second moment of the others, in standard
+// deviations of its noise, and for the share of a reference level's rows that count as it without notice
+// (lab/coverage/design_levels.go).
 const mostGone, leastLeft, mostMerged = .5, 1, .05
 
 // leave decides for each column of the table, the one with the fewest rows of dropped levels first, whether these rows leave.
@@ -115,9 +115,6 @@ func (s *Shape) leave(moment mat.Symmetric, asked []Column, dropped []int, b Bou
 			levels[at], share[at] = append(levels[at], Gone{c.Feature, v}), share[at]+v
 		}
 	}
-	has := func(feature int) bool {
-		return slices.ContainsFunc(asked, func(c Column) bool { return c.Feature == feature })
-	}
 	slices.SortStableFunc(list, func(i, j int) int { return cmp.Compare(share[i], share[j]) })
 	sum := 0.
 	for _, at := range list {
@@ -126,11 +123,12 @@ func (s *Shape) leave(moment mat.Symmetric, asked []Column, dropped []int, b Bou
 		if err != nil {
 			return err
 		}
+		_, number := groups[at-1] // its missing values count as the midpoint
 		reference := moment.At(at-1, at-1) / (b.Intercept * b.Intercept)
 		switch {
 		case sees && sum+share[at] <= mostGone:
 			s.gone, sum = all, sum+share[at]
-		case share[at] > mostMerged*(reference+share[at]) && !has(at-1):
+		case share[at] > mostMerged*(reference+share[at]) && !number:
 			s.merged = append(s.merged, at-1)
 		}
 	}
@@ -153,33 +151,27 @@ func (s *Shape) sees(moment mat.Symmetric, gone []Gone, groups map[int]int, b Bo
 	return b.Usual*e.values[e.free(s.Columns)] >= shortest*b.Unit*math.Sqrt(2*float64(len(s.Columns)))*s.Last*s.Last, nil
 }
 
-// without estimates the second moment of the formula's columns over the rows that stay. groups has the column of the table
-// of each feature. A feature is 0 in rows of another level of its column. In these rows other features are as in all rows,
-// but for their means and the shares of levels, which the released moment has.
+// without estimates the second moment of the formula's columns over the rows that stay. groups has the Reference of each
+// feature. The released moment has the means of the rows that leave and their shares of levels; other moments are taken as
+// those of all rows.
 func (s *Shape) without(moment mat.Symmetric, gone []Gone, groups map[int]int, intercept float64) *mat.SymDense {
 	k := len(s.Columns)
 	m := mat.NewSymDense(k, nil)
 	for i, c := range s.Columns {
 		for j := i; j < k; j++ {
 			d, known := s.Columns[j], j == k-1 || j == i && c.Level && !c.Kept
-			v, share, square := s.Moment.At(i, j), 0., 0.
+			v, share := s.Moment.At(i, j), 0.
 			for _, g := range gone {
 				most := g.Share * intercept * intercept
-				at := min(max(moment.At(g.Feature, c.Feature), -most), most)
 				switch group := groups[g.Feature]; {
 				case group == c.Reference || group == d.Reference:
 				case known:
-					v -= at
+					v -= min(max(moment.At(g.Feature, c.Feature), -most), most)
 				default:
-					if share += g.Share; i == j && most > 0 {
-						square += at * at / most // at most the second moment of the rows that leave
-					}
+					share += g.Share
 				}
 			}
-			if v -= v * share; i == j {
-				v = min(v, s.Moment.At(i, i)-square)
-			}
-			m.SetSym(i, j, v)
+			m.SetSym(i, j, v*(1-share))
 		}
 	}
 	return m
@@ -205,9 +197,7 @@ const (
 // the smallest eigenvalue predicted for the curvature exceeds the noise of the curvature (the function hidden). In each
 // round it drops one column: the column with the largest entry, in absolute value, in the eigenvector of the second
 // moment's smallest eigenvalue. A column that is Kept is never dropped. A dropped level counts as the reference level,
-// which does not change the moments of the other columns. (Merging the level with a second level would be worse: the
-// merged column has the mean of both moments and the same noise, so a rare level would hide the second level.) The rows
-// of a rare dropped level leave the estimate (the function leaving).
+// which does not change the moments of the other columns, or leaves with its rows (the function leave).
 //
 // moment is the released second moment of all features. Shorten returns the shape of the short formula and
 // the dropped features in the order in which they were dropped.

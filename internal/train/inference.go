@@ -186,14 +186,10 @@ func formula(s *dataset.Schema) ([]inference.Column, error) {
 	terms := s.Terms(false)
 	references := map[string]int{} // 1 plus the first feature of a column
 	for _, r := range s.Ranges() {
-		if len(r.Columns) == 1 {
-			references[r.Columns[0]] = r.First + 1
-		}
+		references[strings.Join(r.Columns, "\n")] = r.First + 1
 	}
-	for _, c := range s.Columns() {
-		if c.Curve > 0 {
-			delete(references, c.Name)
-		}
+	for _, h := range s.Hats() {
+		delete(references, h.Axes[0].Column)
 	}
 	list := vector.Map(terms[:len(terms)-1], func(t dataset.Term) inference.Column {
 		return inference.Column{Feature: t.Parts[0].Feature, Level: t.Reference != "", Reference: references[t.Column]}
@@ -417,39 +413,30 @@ func inferenceWarnings(s *dataset.Schema, f *inference.Fit, base *Base) (list []
 			Text: "no coefficient is identified at this budget: the released curvature is not told from its noise, and no " +
 				"interval is stated; more records, a larger epsilon or fewer columns help" + few})
 	}
-	var dropped, gone []int // once for all classes
+	var dropped []int
 	share := 0.
 	for _, j := range f.Dropped {
 		at := slices.IndexFunc(f.Gone, func(g inference.Gone) bool { return g.Feature == j })
-		switch j %= s.Dim(); {
-		case s.IsOther(j) || slices.Contains(dropped, j) || slices.Contains(gone, j):
-		case at < 0:
-			dropped = append(dropped, j)
-		default:
-			gone, share = append(gone, j), share+f.Gone[at].Share
+		if j %= s.Dim(); !s.IsOther(j) && !slices.Contains(dropped, j) { // once for all classes
+			if dropped = append(dropped, j); at >= 0 {
+				share += f.Gone[at].Share
+			}
 		}
-	}
-	var parts []string
-	if len(gone) > 0 {
-		hides, first := "levels that the noise hides left with their rows", "first "
-		if len(gone) == 1 {
-			hides, first = "level that the noise hides left with its rows", ""
-		}
-		parts = append(parts, fmt.Sprintf("%d %s, about %.1f%% of all (%s%.80q)", len(gone), hides, 100*share, first, s.Features()[gone[0]]))
 	}
 	if len(dropped) > 0 {
-		hides, first := "columns that the noise hides are left out, or are levels that count", "first "
+		hides, first, leave, rows := "columns that the noise hides are left out, or are levels that count", "first ", "leave with their", ""
 		if len(dropped) == 1 {
-			hides, first = "column that the noise hides is left out, or is a level that counts", ""
+			hides, first, leave = "column that the noise hides is left out, or is a level that counts", "", "leaves with its"
 		}
-		parts = append(parts, fmt.Sprintf("%d %s as the reference level (%s%.80q); the intervals do not cover the coefficients of "+
-			"the longer formula", len(dropped), hides, first, s.Features()[dropped[0]]))
-	}
-	if len(f.Merged) > 0 {
-		parts = append(parts, fmt.Sprintf("differences from %.80q, as which levels count, have no interval", s.Features()[f.Merged[0]%s.Dim()]))
-	}
-	if len(parts) > 0 {
-		list = append(list, warn(WarnFormula, "intervals are for a SHORTER formula than was asked for: %s%s", strings.Join(parts, "; "), few)...)
+		if share > 0 {
+			rows = fmt.Sprintf(" or %s rows, about %.1f%% of all", leave, 100*share)
+		}
+		if len(f.Merged) > 0 {
+			few = fmt.Sprintf("; differences from %.80q, as which levels count, have no interval", s.Features()[f.Merged[0]%s.Dim()]) + few
+		}
+		list = append(list, warn(WarnFormula, "intervals are for a SHORTER formula than was asked for: %d %s as the reference "+
+			"level%s (%s%.80q); the intervals do not cover the coefficients of the longer formula%s", len(dropped), hides, rows, first,
+			s.Features()[dropped[0]], few)...)
 	}
 	return list
 }
