@@ -39,8 +39,9 @@ func (m *Model) reason(i inference.Interval, has func(feature int) bool) string 
 		}
 		for _, j := range m.inference.Merged {
 			if has(j) {
-				return fmt.Sprintf("levels that noise hides count as %s, and their rows could not leave: the rows without them tell too "+
-					"little. Nothing is known of a difference from %[1]s alone; differences between levels that the formula has have an interval; a common level as the column's reference helps",
+				return fmt.Sprintf("levels that noise hides count as %s, and their rows could not leave: the others tell too little. "+
+					"Nothing is known of a difference from %[1]s alone; those between levels of the formula have an interval, and a "+
+					"common level as the column's reference helps",
 					m.schema.Features()[m.feature(j)])
 			}
 		}
