@@ -96,7 +96,7 @@ func ExamplePlan() {
 	fmt.Println(planned.Outlook)
 	// Output:
 	// preconditioned over 5000 records
-	// will beat a constant prediction, if the columns predict the target. In benchmarks of this size, half of the fits kept 98% or more of the gain that a fit without noise has over it, and nine in ten kept 90% or more. Assumes equally common classes (target.share states another base rate)
+	// will beat a constant prediction, if the columns predict the target. In benchmarks of this size, half of the fits kept 98% or more of the gain over the constant that a fit without noise has, and nine in ten kept 90% or more. Assumes equally common classes (target.share states another base rate)
 }
 
 // ExampleVerify rechecks saved files. Anybody can do this without the records.

@@ -211,10 +211,11 @@ func TestEffectsAreRefused(t *testing.T) {
 		t.Errorf("YAML: %v", err)
 	}
 	for field, change := range map[string]func(*Effects){
-		"features":           func(e *Effects) { e.Features = 3 },
-		"effects.features":   func(e *Effects) { e.Features = 0 },
-		"from 2 to 2000":     func(e *Effects) { e.Features = 2002 },
-		"weight":             func(e *Effects) { e.Weight = 0 },
+		"features":         func(e *Effects) { e.Features = 3 },
+		"effects.features": func(e *Effects) { e.Features = 0 },
+		"from 2 to 2000":   func(e *Effects) { e.Features = 2002 },
+		"weight":           func(e *Effects) { e.Weight = 0 },
+		"effects.weight = 9000: must be from 0.1 to 100": func(e *Effects) { e.Weight = 9000 },
 		"effects.weight":     func(e *Effects) { e.Weight = math.NaN() },
 		"scale":              func(e *Effects) { e.Scale = 0 },
 		"effects.scale":      func(e *Effects) { e.Scale = math.Inf(1) },

@@ -19,7 +19,7 @@ type Term struct {
 	// Column is the column of the feature. It is "(interactions)" for an interaction and "" for the
 	// intercept.
 	Column string
-	// Reference is the feature that a difference is relative to: the first declared level or knot,
+	// Reference is the feature that a difference is relative to: the reference level, the middle knot,
 	// or a text such as "no interaction". It is "" for a slope and for the intercept.
 	Reference string
 	// Per is the quantity that a slope multiplies, as in [Coefficient]. It is "" for a difference and for
@@ -48,7 +48,7 @@ func (t Term) Of(w []float64) float64 {
 
 // midpoint is the text in Term.Reference for the indicator of a missing number. The indicator's term is the
 // difference between the score of a missing number and the score of a number at the midpoint of the bounds.
-const midpoint = "at the midpoint of its bounds"
+const midpoint = "the midpoint of its bounds"
 
 // Terms returns the terms of a linear score, the intercept last. For cells within their bounds the score
 // is the sum of

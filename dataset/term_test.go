@@ -36,7 +36,7 @@ func TestTermsGolden(t *testing.T) {
 	want := []Term{
 		{Name: "age", Column: "age", Per: "age", Parts: []Part{{0, 2 * unit / 40}}},
 		{Name: "gain", Column: "gain", Per: "log1p(gain)", Parts: []Part{{1, 2 * unit / math.Log(4)}}},
-		{Name: "gain=missing", Column: "gain", Reference: "at the midpoint of its bounds", Parts: []Part{{2, unit}}},
+		{Name: "gain=missing", Column: "gain", Reference: "the midpoint of its bounds", Parts: []Part{{2, unit}}},
 		{Name: "seen", Column: "seen", Per: "days(seen - 2020-01-01)", Parts: []Part{{3, 2 * unit / 730}}},
 		{Name: "ward=skin", Column: "ward", Reference: "ward=heart",
 			Parts: []Part{{5, unit}, {4, -unit}, {18, unit}, {15, -unit}}},

@@ -147,9 +147,9 @@ func TestAllowancesOfClasses(t *testing.T) {
 	}
 }
 
-// TestThresholdsByHand tests the thresholds of four ordered classes: the first is 0, and each of the others is the sum of
-// the gaps up to its own, with the variance of that sum.
-func TestThresholdsByHand(t *testing.T) {
+// ordered returns a model of four ordered classes with intervals, whose gaps between thresholds are .5 and .75.
+func ordered(t *testing.T) *Model {
+	t.Helper()
 	schema, err := dataset.New(dataset.Definition{
 		Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, Low: 0, High: 10}},
 		Target:  dataset.Target{Column: "pain", Kind: dataset.Category, Classes: []string{"none", "some", "much", "most"}},
@@ -179,7 +179,13 @@ func TestThresholdsByHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := m.Coefficients()
+	return m
+}
+
+// TestThresholdsByHand tests the thresholds of four ordered classes: the first is 0, and each of the others is the sum of
+// the gaps up to its own, with the variance of that sum.
+func TestThresholdsByHand(t *testing.T) {
+	list, err := ordered(t).Coefficients()
 	if err != nil || len(list.Thresholds) != 2 {
 		t.Fatalf("%+v, %v", list.Thresholds, err)
 	}

@@ -247,7 +247,7 @@ func TestCompareCutsFarNumbers(t *testing.T) {
 		if math.Abs(got.Difference-want) > 1e-6 || cut && math.Abs(whole-want) < 1e-3 {
 			t.Errorf("%s: difference %v: must be %v, and %v without a cut", name, got.Difference, want, whole)
 		}
-		if _, _, _, ok := got.Explained(); ok && cut || strings.Contains(got.Text(), "taken as that") != cut ||
+		if _, _, _, ok := got.Explained(); ok && cut || strings.Contains(got.Text(), "difference is capped") != cut ||
 			strings.Contains(got.Counted(), "far above") != cut {
 			t.Errorf("%s: %s; %s", name, got.Text(), got.Counted())
 		}

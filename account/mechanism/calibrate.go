@@ -75,35 +75,35 @@ func calibrateMultiplier(e *effort, epsilon, delta float64,
 		return 0, err
 	}
 	ok := within(e, epsilon, delta, events)
-	lo, hi := 1.0, 1.0
-	for {
-		fine, err := ok(hi)
-		if err != nil {
-			return 0, err
-		}
-		if fine {
-			break
-		}
-		if hi >= multiplierMost {
-			return 0, fmt.Errorf("account: epsilon = %v, delta = %v: no noise multiplier up to %v is enough", epsilon, delta,
-				float64(multiplierMost))
-		}
-		lo, hi = hi, min(multiplierMost, 2*hi)
+	lo, hi, found, err := approach(1, 1, func(x float64) float64 { return min(multiplierMost, 2*x) }, true, ok)
+	if err == nil && !found {
+		err = fmt.Errorf("account: epsilon = %v, delta = %v: no noise multiplier up to %v is enough", epsilon, delta,
+			float64(multiplierMost))
 	}
-	for lo == hi {
-		if lo == multiplierLeast {
-			return lo, nil
-		}
-		lo = max(multiplierLeast, hi/1.5)
-		fine, err := ok(lo)
-		if err != nil {
-			return 0, err
-		}
-		if fine {
-			hi = lo
+	if err != nil {
+		return 0, err
+	}
+	if lo == hi {
+		hi, lo, found, err = approach(hi, hi/1.5, func(x float64) float64 { return max(multiplierLeast, x/1.5) }, false, ok)
+		if err != nil || !found {
+			return lo, err
 		}
 	}
 	return bisect(lo, hi, ok)
+}
+
+// approach calls ok for x and then for what step makes of it, until ok returns want or step changes the number no more. It
+// returns the last number, the one before it (last, before x), and whether ok returned want.
+func approach[T int | float64](last, x T, step func(T) T, want bool, ok func(T) (bool, error)) (before, at T, found bool,
+	err error) {
+	for {
+		fine, err := ok(x)
+		next := step(x)
+		if err != nil || fine == want || next == x {
+			return last, x, fine == want, err
+		}
+		last, x = x, next
+	}
 }
 
 // CalibrateCount returns the largest n in [0, 2^30] for which events(n) are proven (epsilon, delta)-DP. It assumes that
@@ -114,19 +114,9 @@ func CalibrateCount(ctx context.Context, epsilon, delta float64, events func(n i
 		return 0, err
 	}
 	ok := within(newEffort(ctx, effortSearch), epsilon, delta, events)
-	yes, no := 0, 1
-	for {
-		fine, err := ok(no)
-		if err != nil {
-			return 0, err
-		}
-		if !fine {
-			break
-		}
-		if yes = no; yes == countLimit {
-			return yes, nil
-		}
-		no = min(countLimit, 2*no)
+	yes, no, found, err := approach(0, 1, func(n int) int { return min(countLimit, 2*n) }, false, ok)
+	if err != nil || !found {
+		return no, err
 	}
 	for no-yes > 1 {
 		mid := yes + (no-yes)/2
@@ -157,23 +147,18 @@ func CalibrateSampling(ctx context.Context, epsilon, delta float64,
 		return 0, err
 	}
 	ok := within(newEffort(ctx, effortSearch), epsilon, delta, events)
-	no, yes := 1.0, 1.0
-	for {
-		fine, err := ok(yes)
-		if err != nil {
-			return 0, err
+	no, yes, found, err := approach(1, 1, func(x float64) float64 {
+		if x < samplingLeast {
+			return x
 		}
-		if fine {
-			break
-		}
-		if yes < samplingLeast {
-			return 0, fmt.Errorf("account: epsilon = %v, delta = %v: no sampling probability down to %v is small enough",
-				epsilon, delta, samplingLeast)
-		}
-		no, yes = yes, yes/4
+		return x / 4
+	}, true, ok)
+	if err == nil && !found {
+		err = fmt.Errorf("account: epsilon = %v, delta = %v: no sampling probability down to %v is small enough",
+			epsilon, delta, samplingLeast)
 	}
-	if yes == 1 {
-		return 1, nil
+	if err != nil || yes == 1 {
+		return yes, err
 	}
 	return bisect(no, yes, ok)
 }

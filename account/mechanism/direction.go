@@ -246,10 +246,7 @@ func (d *direction) delta(e *effort, epsilon, goal float64, rough bool, enough f
 	}
 	best := Bracket{0, min(1, d.apart())}
 	err := d.narrowDelta(e, epsilon, goal, rough, enough, &best)
-	if errors.Is(err, errEffort) {
-		err = nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, errEffort) {
 		return Bracket{}, err
 	}
 	return best, nil

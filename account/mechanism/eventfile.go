@@ -147,46 +147,38 @@ func (d *planDecoder) event(data []byte, where string) (Composed, error) {
 func (d *planDecoder) mechanism(kind EventKind, f *planFields) Mechanism {
 	switch kind {
 	case Gaussian:
-		z := f.number("noise_multiplier")
-		return f.build(func() (Mechanism, error) { return NewGaussian(z) })
+		return f.build(NewGaussian(f.number("noise_multiplier")))
 	case SampledGaussian:
-		z, q := f.number("noise_multiplier"), f.number("sampling")
-		return f.build(func() (Mechanism, error) { return NewSampledGaussian(z, q, d.relation) })
+		return f.build(NewSampledGaussian(f.number("noise_multiplier"), f.number("sampling"), d.relation))
 	case kindFixedSizeGaussian:
-		z, n, b := f.number("noise_multiplier"), f.whole("records"), f.whole("batch")
 		f.demand(kind, d.relation, ReplaceOne)
-		return f.build(func() (Mechanism, error) { return NewFixedSizeGaussian(z, n, b) })
+		return f.build(NewFixedSizeGaussian(f.number("noise_multiplier"), f.whole("records"), f.whole("batch")))
 	case kindGaussianMixture:
 		z := f.number("noise_multiplier")
 		var weights, offsets []float64
 		f.read("weights", &weights)
 		f.read("offsets", &offsets)
 		f.demand(kind, d.relation, AddOrRemove)
-		return f.build(func() (Mechanism, error) { return newGaussianMixture(z, weights, offsets) })
+		return f.build(newGaussianMixture(z, weights, offsets))
 	case kindDiscreteGaussian:
-		sigma, n := f.number("sigma"), f.whole("sensitivity")
-		return f.build(func() (Mechanism, error) { return newDiscreteGaussian(sigma, n) })
+		return f.build(newDiscreteGaussian(f.number("sigma"), f.whole("sensitivity")))
 	case kindTree, kindToeplitz:
 		z := f.number("noise_multiplier")
 		s := PrefixSums{Items: f.whole("items"), Participations: f.wholeOr("participations", 1),
 			Separation: f.wholeOr("separation", 1)}
 		if kind == kindTree {
-			return f.build(func() (Mechanism, error) { return newTree(z, s, d.relation) })
+			return f.build(newTree(z, s, d.relation))
 		}
 		s.Bands = f.wholeOr("bands", s.Items)
-		return f.build(func() (Mechanism, error) { return newToeplitz(z, s, d.relation) })
+		return f.build(newToeplitz(z, s, d.relation))
 	case kindLaplace:
-		scale := f.number("scale")
-		return f.build(func() (Mechanism, error) { return newLaplace(scale) })
+		return f.build(newLaplace(f.number("scale")))
 	case kindRandomizedResponse:
-		p := f.number("p")
-		return f.build(func() (Mechanism, error) { return newRandomizedResponse(p) })
+		return f.build(newRandomizedResponse(f.number("p")))
 	case kindPure:
-		epsilon := f.number("epsilon")
-		return f.build(func() (Mechanism, error) { return newPure(epsilon) })
+		return f.build(newPure(f.number("epsilon")))
 	case kindBoundedRange, Selection:
-		epsilon := f.number("epsilon")
-		return f.build(func() (Mechanism, error) { return newBoundedRange(epsilon) })
+		return f.build(newBoundedRange(f.number("epsilon")))
 	case kindRepeatAndSelect:
 		return d.repeated(f)
 	}
@@ -229,7 +221,7 @@ func (d *planDecoder) repeated(f *planFields) Mechanism {
 		f.err = err
 		return nil
 	}
-	return f.build(func() (Mechanism, error) { return newRepeatAndSelect(context.Background(), times, events) })
+	return f.build(newRepeatAndSelect(context.Background(), times, events))
 }
 
 // planFields reads the fields of a JSON object. It records the names of the fields that it reads,
@@ -271,19 +263,17 @@ func (f *planFields) demand(kind EventKind, is, must Relation) {
 	}
 }
 
-// build calls make, which makes a mechanism from the fields read, and returns the mechanism. An
-// error of make is stored in f.err. If there was an error before, or if the object has fields that
-// were not read, build returns nil and does not call make.
-func (f *planFields) build(make func() (Mechanism, error)) Mechanism {
+// build returns m, the mechanism that was made from the fields read. It returns nil if there was an error before, if the
+// object has fields that were not read, or if m could not be made (err), and stores the first of these errors in f.err.
+func (f *planFields) build(m Mechanism, err error) Mechanism {
 	if f.err == nil {
 		f.err = exactly(f.object, f.where, f.names...)
 	}
+	if f.err == nil && err != nil {
+		f.err = fmt.Errorf("%s: %w", f.where, err)
+	}
 	if f.err != nil {
 		return nil
-	}
-	m, err := make()
-	if err != nil {
-		f.err = fmt.Errorf("%s: %w", f.where, err)
 	}
 	return m
 }

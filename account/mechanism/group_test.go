@@ -103,6 +103,11 @@ func TestGroupRules(t *testing.T) {
 	if _, err := Group(mixture, 2); err == nil {
 		t.Error("a group under a secret sensitivity of unknown joint law was accepted")
 	}
+	for _, multiplier := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+		if m, err := newReplacedMixture(multiplier, []float64{.5, .5}, []float64{0, 1}); err == nil {
+			t.Errorf("the noise multiplier %v gives %v", multiplier, m)
+		}
+	}
 	for _, k := range []int{0, -1, 65} {
 		if _, err := Group(pure, k); err == nil {
 			t.Errorf("a group of %d was accepted", k)

@@ -18,13 +18,13 @@ type accountCommand struct {
 	Batch           int       `help:"Size of a batch of fixed size." placeholder:"M"`
 	Steps           int       `help:"Number of releases." default:"1" placeholder:"T"`
 	Relation        string    `help:"Neighbouring tables: replace-one or add-or-remove." placeholder:"RELATION"`
-	Events          string    `help:"Releases from a JSON file instead of the flags above; with --calibrate, beside them." placeholder:"FILE"`
+	Events          string    `help:"Releases from a JSON file instead of the flags above; with --calibrate, in addition to them." placeholder:"FILE"`
 	Group           int       `help:"Guarantee for groups of K records changed together, such as one person's rows." default:"1" placeholder:"K"`
 	Delta           []float64 `help:"Bracket epsilon at each of these deltas." placeholder:"D,..."`
 	Epsilon         []float64 `help:"Bracket delta at each of these epsilons." placeholder:"E,..."`
 	Calibrate       string    `help:"Find the least noise, the most steps or the largest sampling within one --epsilon and one --delta." placeholder:"noise|steps|sampling"`
 	Curve           bool      `help:"Bracket delta over the whole range of epsilon as well."`
-	Width           float64   `help:"Relative width of the bracket asked for." default:"0.001" placeholder:"W"`
+	Width           float64   `help:"Requested relative width of the bracket." default:"0.001" placeholder:"W"`
 	JSON            bool      `help:"Print JSON." name:"json"`
 	Plot            string    `help:"Draw delta over epsilon as SVG, the only format." placeholder:"FILE.svg"`
 }
@@ -45,10 +45,8 @@ func (a *accountCommand) Run(ctx context.Context, c *console) error {
 	if len(report.Results) > 0 {
 		report.answer = &report.Results[0]
 	}
-	if a.Curve || a.Plot != "" {
-		if refused != nil {
-			return fmt.Errorf("curve: %w", refused)
-		}
+	if refused != nil && (a.Curve || a.Plot != "") {
+		return fmt.Errorf("curve: %w", refused)
 	}
 	if a.Curve {
 		if report.Curve, err = curve(ctx, composition); err != nil {
@@ -60,11 +58,7 @@ func (a *accountCommand) Run(ctx context.Context, c *console) error {
 			return err
 		}
 	}
-	if a.JSON {
-		return printJSON(c.out, report)
-	}
-	report.print(c.out)
-	return nil
+	return c.answer(a.JSON, report, report.text())
 }
 
 // check returns an error if flags contradict each other, a required flag is missing, or a flag's value is not
@@ -77,7 +71,7 @@ func (a *accountCommand) check() error {
 	case "":
 		switch {
 		case len(a.Delta) > 0 && len(a.Epsilon) > 0:
-			return errors.New("account: give either --delta or --epsilon; both are for --calibrate")
+			return errors.New("account: give either --delta or --epsilon; --calibrate alone takes both")
 		case len(a.Delta)+len(a.Epsilon) == 0 && !a.Curve:
 			return errors.New("account: give either --delta or --epsilon, or --curve")
 		}
@@ -96,11 +90,11 @@ func (a *accountCommand) check() error {
 	case a.Calibrate == "sampling" && (a.Sampling != 1 || a.Batch != 0):
 		return errors.New("account: --calibrate sampling finds --sampling or --batch: leave it out")
 	case a.Records != 0 && a.Sampling != 1:
-		return errors.New("account: --records and --batch stand instead of --sampling")
+		return errors.New("account: --records and --batch take the place of --sampling")
 	case a.Batch != 0 && a.Records == 0, a.Records != 0 && a.Batch == 0 && a.Calibrate != "sampling":
-		return errors.New("account: --records and --batch go together")
+		return errors.New("account: --records and --batch must be given together")
 	case a.Events != "" && a.Calibrate == "" && (a.NoiseMultiplier != 0 || a.Relation != "" || a.Records != 0):
-		return errors.New("account: --events stands instead of --noise-multiplier, --records and --relation")
+		return errors.New("account: --events takes the place of --noise-multiplier, --records and --relation")
 	}
 	return nil
 }
@@ -277,7 +271,7 @@ func (a *accountCommand) verified(ctx context.Context, out *calibrated, digit fl
 		}
 		out.Value = inDigits(math.Round(out.Value/math.Abs(digit))+math.Copysign(1, digit), math.Abs(digit))
 	}
-	return fmt.Errorf("account: %s = %v: not private within the width asked for", out.Parameter, out.Value)
+	return fmt.Errorf("account: %s = %v: not private within the requested width", out.Parameter, out.Value)
 }
 
 // unit returns one unit of the sixth significant digit of x.

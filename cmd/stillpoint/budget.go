@@ -18,6 +18,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 type budgetCommand struct {
@@ -48,8 +49,8 @@ type budgetCreate struct {
 	Epsilon     float64 `help:"Epsilon of everything together." required:"" placeholder:"E"`
 	Delta       float64 `help:"Delta of everything together." required:"" placeholder:"D"`
 	Relation    string  `help:"Neighbouring tables: replace-one or add-or-remove." required:"" placeholder:"RELATION"`
-	SampledRuns int     `help:"How many runs may sample (dp-sgd, dp-adam); if any, a tenth of delta is set aside for them." placeholder:"N"`
-	Unit        string  `help:"The column of which all rows with one value are one record (schema.unit); rows by themselves if left out." placeholder:"COLUMN"`
+	SampledRuns int     `help:"Number of runs that may sample (dp-sgd, dp-adam); if it is not 0, a tenth of delta is set aside for them." placeholder:"N"`
+	Unit        string  `help:"Column whose equal values make rows one record (schema.unit); without it each row is a record." placeholder:"COLUMN"`
 	Table       string  `help:"Keep a keyed fingerprint of FILE, and warn if it is registered under another name." placeholder:"FILE"`
 	storeFlag
 	csvFlags
@@ -75,10 +76,7 @@ func (b *budgetCreate) Run(ctx context.Context, c *console) error {
 	}
 	var copies []string
 	if b.Table != "" {
-		copies, err = book.Mark(ctx, b.Name, func(key string) (string,
-			error) {
-			return fingerprint(ctx, b.Table, b.csv(), key)
-		})
+		copies, err = book.Mark(ctx, b.Name, func(key string) (string, error) { return fingerprint(ctx, b.Table, b.csv(), key) })
 		if err != nil {
 			return err
 		}
@@ -114,14 +112,11 @@ func (b *budgetList) Run(ctx context.Context, c *console) error {
 			}
 			all = append(all, d)
 		}
-		if b.JSON {
-			return printJSON(c.out, all)
-		}
-		for _, d := range all {
-			fmt.Fprintf(c.out, "%s  %s  %s of %v, %s%s\n", bar(d, 20), safetext.Text(d.Name), spentOf(d), d.Cap,
+		lines := vector.Map(all, func(d *budget.Dataset) string {
+			return fmt.Sprintf("%s  %s  %s of %v, %s%s\n", bar(d, 20), safetext.Text(d.Name), spentOf(d), d.Cap,
 				counted(len(d.Runs), "run"), closedWord(d))
-		}
-		return nil
+		})
+		return c.answer(b.JSON, all, strings.Join(lines, ""))
 	})
 }
 
@@ -143,8 +138,8 @@ func datasets(ctx context.Context, book *budget.Book) iter.Seq2[*budget.Dataset,
 type budgetShow struct {
 	Name        string   `arg:"" help:"Name of the dataset." placeholder:"NAME"`
 	Certificate string   `help:"Write the whole chain as a certificate, which stillpoint verify rechecks." placeholder:"FILE"`
-	In          []string `help:"Look below these folders for those of the runs that have not ended." placeholder:"DIR,..."`
-	Against     []string `help:"Check that the store still has the runs of these certificates: a backup that was put back has lost the later ones." placeholder:"CERTIFICATE,..."`
+	In          []string `help:"Search below these folders for the output folders of runs that have not ended." placeholder:"DIR,..."`
+	Against     []string `help:"Check that the store has the runs of these certificates. A store that was restored from a backup lacks the later ones." placeholder:"CERTIFICATE,..."`
 	storeFlag
 }
 
@@ -164,8 +159,7 @@ func (b *budgetShow) Run(ctx context.Context, c *console) error {
 			if err != nil {
 				return err
 			}
-			write := func(w io.Writer) error { _, err := w.Write(text); return err }
-			if err := writeFile(b.Certificate, nil, write); err != nil {
+			if err := writeFile(b.Certificate, nil, writes(text)); err != nil {
 				return err
 			}
 		}
@@ -228,7 +222,7 @@ func spent(d *budget.Dataset) string {
 	line("charged", "%.6g of %.6g (units of mu^2), of which %.6g by runs that have not ended; %.6g left", d.Spent,
 		d.Charge, d.Open, d.Left)
 	if d.Over > 0 {
-		line("OVERSPENT", "by %.6g (units of mu^2): runs released more than the cap, which does not hold", d.Over)
+		line("OVERSPENT", "by %.6g (units of mu^2): runs released more than the cap allows, so its guarantee does not hold", d.Over)
 	}
 	if d.Epsilon > 0 {
 		line("so far", "epsilon %.4g at delta %v", runfolder.RoundUp(d.Epsilon), d.Cap.Delta)
@@ -247,7 +241,7 @@ func spent(d *budget.Dataset) string {
 		line(first(i, "runs"), "%6.2f%%  row %d, %s  %s: epsilon %v, delta %v, charged %.3g (%s)", 100*r.Charged.Charge/d.Charge, r.Row,
 			r.Time, safetext.Text(r.Label), r.Limit.Epsilon, r.Limit.Delta, r.Charged.Charge, state)
 	}
-	line("rows", "%d, each hashed after the one before", d.Rows)
+	line("rows", "%d, each with a hash of the one before", d.Rows)
 	line("head", "%s", d.Head)
 	return b.String()
 }
@@ -368,13 +362,13 @@ func distinct(paths []string) (list []string) {
 func listed(all []openRun, store string) string {
 	var b strings.Builder
 	for i, r := range all {
-		where := "its folder was not found: --in DIR,... looks for it"
+		where := "its folder was not found: --in DIR,... searches for it"
 		switch {
 		case r.Folder != "":
 			where = fmt.Sprintf("stillpoint budget settle %s --store %s --from %s", safetext.Text(r.Run),
 				safetext.Text(store), safetext.Text(r.Folder))
 		case len(r.Copies) > 0:
-			where = fmt.Sprintf("%d folders have it, of which one at most is its own: %s", len(r.Copies),
+			where = fmt.Sprintf("%d folders have this run, and at most one of them is its own: %s", len(r.Copies),
 				safetext.Text(strings.Join(r.Copies, ", ")))
 		}
 		fmt.Fprintf(&b, "%-13srow %d, run %s: %s\n", first(i, "open"), r.Row, safetext.Text(r.Run), where)
@@ -387,7 +381,7 @@ func listed(all []openRun, store string) string {
 }
 
 type budgetSettle struct {
-	ID     string `arg:"" name:"run" help:"Id of the run, as budget show lists it." placeholder:"RUN"`
+	ID     string `arg:"" name:"run" help:"Id of the run in the output of budget show." placeholder:"RUN"`
 	From   string `help:"Output folder of the run." placeholder:"FOLDER"`
 	InFull bool   `help:"Charge the run its whole reservation, for good." name:"in-full"`
 	storeFlag

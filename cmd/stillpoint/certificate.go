@@ -65,7 +65,7 @@ type certificateVerify struct {
 	Certificate string `arg:"" help:"Certificate file." placeholder:"CERTIFICATE"`
 	Signers     string `help:"File of the allowed signers, with a line NAME TYPE KEY for each." required:"" placeholder:"FILE"`
 	Signature   string `help:"Signature file (default: CERTIFICATE.sig)." placeholder:"FILE"`
-	Model       string `help:"Also check that FILE is the model the certificate speaks of." placeholder:"FILE"`
+	Model       string `help:"Also check that FILE is the model that the certificate names." placeholder:"FILE"`
 	JSON        bool   `help:"Print JSON." name:"json"`
 }
 
@@ -138,8 +138,8 @@ func verified(ctx context.Context, path string) (text []byte, run *certificate.R
 
 type verifyCommand struct {
 	Certificate string   `arg:"" help:"Certificate file." placeholder:"CERTIFICATE"`
-	Model       string   `help:"Also check that FILE is the model the certificate speaks of." placeholder:"FILE"`
-	Runs        []string `name:"run" help:"Of a dataset's certificate: also check that it has the run of this certificate." placeholder:"CERTIFICATE"`
+	Model       string   `help:"Also check that FILE is the model that the certificate names." placeholder:"FILE"`
+	Runs        []string `name:"run" help:"For a dataset's certificate: also check that it contains the run of this certificate." placeholder:"CERTIFICATE"`
 	JSON        bool     `help:"Print JSON." name:"json"`
 }
 

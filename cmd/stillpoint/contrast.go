@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -302,7 +301,7 @@ func meansText(a *means.Answers, predicted []profilePrediction) string {
 		}
 		return fmt.Sprintf("%.4g to %.4g", *low, *high)
 	}
-	reasons := map[string]bool{}
+	reasons, order := map[string][]string{}, []string(nil)
 	fmt.Fprintf(&b, "Mean prediction (%s) over %d rows of the population: %.4g\n", safetext.Text(a.Of), a.Rows, *a.Mean.Estimate)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	head := "interval"
@@ -326,8 +325,14 @@ func meansText(a *means.Answers, predicted []profilePrediction) string {
 		case r.Against != "":
 			of = r.Level + " less " + r.Against
 		}
-		if r.Reason != "" {
-			reasons[r.Reason] = true
+		if why := r.Reason; why != "" {
+			if why = "no interval: " + why; r.Low != nil {
+				why = r.Reason
+			}
+			if reasons[why] == nil {
+				order = append(order, why)
+			}
+			reasons[why] = append(reasons[why], strings.TrimSuffix(name+" "+of, " effect of one unit more"))
 		}
 		estimate := "-"
 		if r.Estimate != nil {
@@ -337,11 +342,18 @@ func meansText(a *means.Answers, predicted []profilePrediction) string {
 	}
 	_ = w.Flush() // writing to a strings.Builder never fails
 	if a.Short {
-		b.WriteString("The intervals are of the SHORT formula of the fit: levels that it lacks are predicted as the reference level, and " +
-			"numbers that it lacks are left out.\n")
+		text := "The formula of the fit is SHORT: levels that it lacks count as the reference level, and numbers that it lacks are left out. "
+		if a.Mean.Low != nil {
+			text += "The intervals of means hold for all predictions that rows with these may have. "
+		}
+		b.WriteString(safetext.Lines(text+"Differences and effects are those of the SHORT formula.", "", 100))
 	}
-	for _, why := range slices.Sorted(maps.Keys(reasons)) {
-		fmt.Fprintf(&b, "no interval: %s\n", safetext.Text(why))
+	for _, why := range order {
+		of := reasons[why]
+		if len(of) > 5 {
+			of = append(of[:4:4], fmt.Sprintf("%d others", len(of)-4))
+		}
+		b.WriteString(safetext.Lines(safetext.Text(strings.Join(of, ", ")+": "+why), "", 100))
 	}
 	return b.String()
 }

@@ -12,11 +12,11 @@ import (
 type exportCommand struct {
 	Model   string   `arg:"" help:"Model file." placeholder:"MODEL"`
 	ONNX    string   `help:"Write a graph for ONNX runtimes to FILE." name:"onnx" placeholder:"FILE"`
-	Matrix  bool     `help:"With --onnx: one input [rows, numbers] in place of one for each column of numbers."`
+	Matrix  bool     `help:"With --onnx: one input [rows, numbers] in place of an input for each column of numbers."`
 	Float32 bool     `help:"With --onnx: numbers as float32, which takes less time and rounds predictions." name:"float32"`
 	SQL     string   `help:"Print a query: duckdb, postgresql, sqlite or bigquery." name:"sql" placeholder:"DIALECT"`
 	Table   string   `help:"With --sql: the text after FROM, such as the table's name." placeholder:"TABLE" default:"people"`
-	Keep    []string `help:"With --sql: columns to stand before the predictions, such as a key." placeholder:"COLUMN,..."`
+	Keep    []string `help:"With --sql: columns of the table to write before the predictions, such as a key." placeholder:"COLUMN,..."`
 	Out     string   `help:"With --sql: write to FILE instead of standard output." placeholder:"FILE"`
 }
 

@@ -63,10 +63,10 @@ type fitCommand struct {
 	configFlags
 	Out       string `help:"Output folder. Without it a fresh one is made in the current folder: NAME-fit, NAME-fit-2, ..." placeholder:"DIR"`
 	Overwrite bool   `help:"Replace the model in DIR. The charge of the earlier fit stays in the ledger."`
-	Anyway    bool   `help:"Fit also where the effective size is below 30, at which a model is noise." env:"STILLPOINT_ANYWAY"`
+	Anyway    bool   `help:"Fit even if the effective size is below 30, so that the model is mostly noise." env:"STILLPOINT_ANYWAY"`
 	Verbose   bool   `help:"Print the optimizer's numbers as well: steps, charges, gradient norms, the algorithms not chosen." short:"v"`
-	Attended  bool   `help:"With --shards, end as at Ctrl-C when standard input is closed, as it is when the program that runs this one ends."`
-	DryRun    bool   `help:"Do all but the releases: read the table and plan, then print the charge and the files. Nothing is charged or written." name:"dry-run"`
+	Attended  bool   `help:"With --shards, stop as at Ctrl-C when standard input is closed, which happens when the calling program ends."`
+	DryRun    bool   `help:"Read the table, plan, and print the charge and the files, without releases. Nothing is charged or written." name:"dry-run"`
 	JSON      bool   `help:"Print JSON." name:"json"`
 }
 
@@ -128,7 +128,7 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 		fmt.Fprint(c.out, text)
 	}
 	if errors.Is(err, context.Canceled) {
-		err = fmt.Errorf("interrupted after %d of %d steps: the model reached is saved; the whole budget stays charged: %w",
+		err = fmt.Errorf("interrupted after %d of %d steps: the model of these steps is saved; the whole budget stays charged: %w",
 			fitted.Run.Result.Steps, fitted.Run.Summary.Steps, err)
 	}
 	if err != nil {
@@ -161,7 +161,7 @@ type planCommand struct {
 	configFlags
 	JSON     bool `help:"Print JSON." name:"json"`
 	Verbose  bool `help:"Print the optimizer's numbers as well: steps, charges, predicted gradient norms, the algorithms not chosen." short:"v"`
-	Simulate bool `help:"Also run every candidate on generated rows of the same number and width, and compare."`
+	Simulate bool `help:"Also run each algorithm on as many generated rows with as many features, and compare."`
 }
 
 func (f *planCommand) Run(ctx context.Context, c *console) error {
@@ -366,7 +366,7 @@ func describe(w io.Writer, r *runfolder.Recovered) (err error) {
 	}
 	switch {
 	case r.Complete:
-		line("recovered", "fit %d of %s: it had ended, and its files were not in their places", r.Fit, r.Folder)
+		line("recovered", "fit %d of %s: it had ended before its files were in their places", r.Fit, r.Folder)
 	case r.Step > 0:
 		line("incomplete", "fit %d of %s: the model is that of step %d of %d", r.Fit, r.Folder, r.Step, r.Steps)
 	default:
@@ -391,7 +391,7 @@ func describe(w io.Writer, r *runfolder.Recovered) (err error) {
 
 type ledgerCommand struct {
 	Folders []string `arg:"" help:"Output folders of fits, or folders that hold some." placeholder:"DIR"`
-	Delta   float64  `help:"Sum at this delta; without it at the largest of a table's fits." placeholder:"D"`
+	Delta   float64  `help:"Delta at which the costs are added up; without it the largest delta of a table's fits." placeholder:"D"`
 	JSON    bool     `help:"Print JSON." name:"json"`
 }
 
@@ -404,15 +404,12 @@ func (l *ledgerCommand) Run(ctx context.Context, c *console) error {
 		return printJSON(c.out, totals)
 	}
 	for _, t := range totals {
-		fits, unit := "1 fit", ""
+		unit := ""
 		if t.Unit != "" {
 			unit = ", for all rows of one " + safetext.Text(t.Unit)
 		}
-		if t.Fits > 1 {
-			fits = fmt.Sprintf("%d fits", t.Fits)
-		}
-		fmt.Fprintf(c.out, "%s: %s, together epsilon %.4g at delta %v under %v%s\n", safetext.Text(t.Table), fits,
-			runfolder.RoundUp(t.Epsilon), t.Delta, t.Relation, unit)
+		fmt.Fprintf(c.out, "%s: %s, together epsilon %.4g at delta %v under %v%s\n", safetext.Text(t.Table),
+			counted(t.Fits, "fit"), runfolder.RoundUp(t.Epsilon), t.Delta, t.Relation, unit)
 	}
 	return nil
 }
@@ -458,6 +455,6 @@ func comparison(p train.Planned, tried []rehearsal.Checked) string {
 	if len(tried) == 1 {
 		return b.String()
 	}
-	fmt.Fprintf(&b, "%-13sthe first is at %.2f times the best, on generated rows\n", "", reached[0]/slices.Min(reached))
+	fmt.Fprintf(&b, "%-13sthe median of the first is %.2f times the smallest, on generated rows\n", "", reached[0]/slices.Min(reached))
 	return b.String()
 }

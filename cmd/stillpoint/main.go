@@ -39,7 +39,7 @@ const (
 )
 
 type commands struct {
-	Progress string `help:"Progress and errors on standard error: text, or json, an object a line." enum:"text,json" default:"text" placeholder:"text|json"`
+	Progress string `help:"Form of progress and errors on standard error: text, or json with an object in each line." enum:"text,json" default:"text" placeholder:"text|json"`
 	// About is --version, which prints the same line as the command version.
 	About kong.VersionFlag `name:"version" help:"Print the version and end."`
 
@@ -47,7 +47,7 @@ type commands struct {
 	Fit          fitCommand          `cmd:"" help:"Train a model: writes model.json, certificate.json and ledger.jsonl."`
 	Shard        shardCommand        `cmd:"" help:"Hold one partition of a table for a fit that runs elsewhere."`
 	Recover      recoverCommand      `cmd:"" help:"Save model and certificate of a fit that was killed, from its journal."`
-	Plan         planCommand         `cmd:"" help:"Show the algorithm, the time and the expected quality of a fit. Reads no row, but may count them."`
+	Plan         planCommand         `cmd:"" help:"Show the algorithm, the time and the expected quality of a fit. It reads no row, but may count rows."`
 	Predict      predictCommand      `cmd:"" help:"Score the rows of a table with a model."`
 	Export       exportCommand       `cmd:"" help:"Write a model as an ONNX graph or a database query."`
 	Evaluate     evaluateCommand     `cmd:"" help:"Measure a model on a table. NOT private: computed directly from the rows."`
@@ -56,9 +56,9 @@ type commands struct {
 	Contrast     contrastCommand     `cmd:"" help:"Print a difference of coefficients with its confidence interval."`
 	Means        meansCommand        `cmd:"" help:"Print adjusted means and average effects over a public population."`
 	Ledger       ledgerCommand       `cmd:"" help:"Print the cost of all fits in output folders together."`
-	Budget       budgetCommand       `cmd:"" help:"Keep caps on all releases of a dataset, in a store that outlasts runs."`
+	Budget       budgetCommand       `cmd:"" help:"Keep caps on all releases of a dataset, in a store of budgets."`
 	Verify       verifyCommand       `cmd:"" help:"Recompute a certificate's guarantee without the data."`
-	Certificate  certificateCommand  `cmd:"" help:"Sign a certificate with an SSH key, and verify who signed one."`
+	Certificate  certificateCommand  `cmd:"" help:"Sign a certificate with an SSH key, or verify the signature of one."`
 	Account      accountCommand      `cmd:"" help:"Compute the privacy cost of a sequence of releases, without data."`
 	Audit        movedCommand        `cmd:"" hidden:"" passthrough:""`
 	Experiment   movedCommand        `cmd:"" hidden:"" passthrough:""`

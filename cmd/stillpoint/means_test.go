@@ -17,7 +17,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
-// TestMeansInWords compares printed answers to the letter.
+// TestMeansInWords compares printed answers to the letter. Of more than five answers with one reason four are named.
 func TestMeansInWords(t *testing.T) {
 	x := func(v float64) *float64 { return &v }
 	got := meansText(&means.Answers{
@@ -26,10 +26,10 @@ func TestMeansInWords(t *testing.T) {
 		List: []means.Answer{
 			{Column: "sex", Level: "f", Estimate: x(.125), Low: x(.11), High: x(.13)},
 			{Column: "sex", Level: "m", Against: "f", Estimate: x(-.0625), Reason: "withheld"},
-			{Column: "sex", Level: "x", Reason: "not in the formula"},
-			{Column: "sex", Level: "x", Against: "f", Reason: "not in the formula"},
-			{Column: "age", Estimate: x(.5), Low: x(.375), High: x(.625)},
-			{Column: "x2", Reason: "not in the formula"},
+			{Column: "sex", Level: "x", Reason: "not in the formula: noise hides it"},
+			{Column: "sex", Level: "x", Against: "f", Reason: "not in the formula: noise hides it"},
+			{Column: "age", Estimate: x(.5), Low: x(.375), High: x(.625), Reason: "also carries x2 (correlation 0.95)"},
+			{Column: "x2", Reason: "not in the formula: noise hides it"},
 		},
 	}, []profilePrediction{{Profile: "age=40", Prediction: .3125, Low: x(.25), High: x(.4375)}})
 	const want = `Mean prediction (the probability of ill = yes) over 37 rows of the population: 0.2469
@@ -45,12 +45,22 @@ sex mean for x - -
 sex x less f - -
 age effect of one unit more 0.5 0.375 to 0.625
 x2 effect of one unit more - -
-The intervals are of the SHORT formula of the fit: levels that it lacks are predicted as the reference level, and numbers that it lacks are left out.
-no interval: not in the formula
-no interval: withheld
+The formula of the fit is SHORT: levels that it lacks count as the reference level, and numbers that
+it lacks are left out. The intervals of means hold for all predictions that rows with these may
+have. Differences and effects are those of the SHORT formula.
+sex m less f: no interval: withheld
+sex mean for x, sex x less f, x2: no interval: not in the formula: noise hides it
+age: also carries x2 (correlation 0.95)
 `
 	if words := spaceText.ReplaceAllString(got, " "); words != want {
 		t.Errorf("got\n%s\nwant\n%s", words, want)
+	}
+	list := means.Answers{Mean: means.Answer{Estimate: x(1)}}
+	for _, level := range []string{"a", "b", "c", "d", "e", "f"} {
+		list.List = append(list.List, means.Answer{Column: "g", Level: level, Reason: "hidden"})
+	}
+	if got := meansText(&list, nil); !strings.HasSuffix(got, "\ng mean for a, g mean for b, g mean for c, g mean for d, 2 others: no interval: hidden\n") {
+		t.Errorf("got\n%s", got)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // unstatedNoise has parts of the texts that give the reasons for which a report does not state the
 // noise of a preconditioned fit: the result was chosen by looking at noisy numbers, or the loss's
 // curvature is not known because its slopes jump.
-var unstatedNoise = []string{"looking at noisy numbers", "how curved this loss is"}
+var unstatedNoise = []string{"looking at noisy numbers", "the curvature of the loss on these rows"}
 
 // TestEveryAlgorithmsNoiseIsKnown tests the report on a fit of every algorithm with each of its
 // output rules. The report must state the noise in the coefficients, computed from the certificate,

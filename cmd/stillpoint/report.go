@@ -17,8 +17,8 @@ type reportCommand struct {
 	Dir string `arg:"" help:"Output folder of a fit." placeholder:"DIR"`
 	Out string `help:"Write to FILE instead of DIR/report.html." placeholder:"FILE"`
 
-	Public string `help:"Also measure the model on a table that is public or yours to look at, as evaluate --stationarity does. NOT private." placeholder:"DATA"`
-	Where  string `help:"Of that table, use only the rows with column=value." placeholder:"COLUMN=VALUE"`
+	Public string `help:"Also measure the model on a table that is public or that you may look at, as evaluate --stationarity does. NOT private." placeholder:"DATA"`
+	Where  string `help:"Use only the rows of that table with column=value." placeholder:"COLUMN=VALUE"`
 }
 
 func (r *reportCommand) Run(ctx context.Context, c *console) error {

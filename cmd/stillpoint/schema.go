@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -19,18 +20,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/internal/yamltext"
 )
 
 type schemaCommand struct {
 	Data       string `arg:"" optional:"" help:"Table (CSV, plain or compressed, or Parquet); only its header is read." placeholder:"DATA"`
-	Header     bool   `help:"The first row is a header, though it looks like a record: quote it." xor:"header"`
+	Header     bool   `help:"Treat the first row as a header although it looks like a record. The draft then shows it." xor:"header"`
 	Codebook   string `help:"Draft kinds, bounds and values from this codebook, a table with a row for each column, such as REDCap's data dictionary." placeholder:"FILE"`
-	FromPublic string `help:"Draft kinds, bounds and values from the rows of this table, which is public: never those of DATA." name:"from-public" placeholder:"FILE"`
+	FromPublic string `help:"Draft kinds, bounds and values from the rows of this table, which must be public and never DATA." name:"from-public" placeholder:"FILE"`
 
 	Editor bool `help:"Print the JSON Schema by which editors check a configuration."`
 
-	NoHeader bool `help:"The first row is a record: draft names of its columns, and quote nothing of it." xor:"header"`
+	NoHeader bool `help:"Treat the first row as a record: make up names of the columns, and show nothing of the row." xor:"header"`
 	csvFlags
 }
 
@@ -149,12 +151,9 @@ const mostName = 1000
 // tooMuch returns the index of the first cell of the header that cannot be a column's name, and -1 if every
 // cell can be a name. A name has at most mostName characters and no control character.
 func tooMuch(header []string) int {
-	for i, name := range header {
-		if utf8.RuneCountInString(name) > mostName || strings.ContainsFunc(name, unicode.IsControl) {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(header, func(name string) bool {
+		return utf8.RuneCountInString(name) > mostName || strings.ContainsFunc(name, unicode.IsControl)
+	})
 }
 
 // draft is a configuration with places for the table's name, its path, a note and the schema.
@@ -163,9 +162,9 @@ func tooMuch(header []string) int {
 var draft string
 
 type checkCommand struct {
-	Config string `arg:"" help:"Configuration file (YAML); its budget is not looked at." placeholder:"CONFIG"`
-	Data   string `arg:"" optional:"" help:"Table to look at; the configuration's if left out." placeholder:"FILE"`
-	Strict bool   `help:"End with exit code 1 where a column, or half of the rows, is lost."`
+	Config string `arg:"" help:"Configuration file (YAML); its budget is not used." placeholder:"CONFIG"`
+	Data   string `arg:"" optional:"" help:"Table to check; without it that of the configuration." placeholder:"FILE"`
+	Strict bool   `help:"End with exit code 1 if a fault loses a column or half of the rows."`
 	JSON   bool   `help:"Print JSON." name:"json"`
 }
 
@@ -192,10 +191,7 @@ func (f *checkCommand) Run(ctx context.Context, c *console) error {
 		*inspect.Report
 	}{false, inspect.Warning, path, report}, checked(path, report))
 	if lost := report.Lost(); err == nil && f.Strict && len(lost) > 0 {
-		for i := range lost {
-			lost[i] = safetext.Text(lost[i])
-		}
-		return fmt.Errorf("check: lost: %s", strings.Join(lost, "; "))
+		return fmt.Errorf("check: lost: %s", strings.Join(vector.Map(lost, safetext.Text), "; "))
 	}
 	return err
 }
@@ -223,11 +219,7 @@ func checked(path string, r *inspect.Report) string {
 	}
 	for _, c := range r.Columns {
 		for _, p := range c.Findings {
-			cells := "cells"
-			if p.Cells == 1 {
-				cells = "cell"
-			}
-			fmt.Fprintf(&b, "\n%s: %d %s: %s", safetext.Text(c.Name), p.Cells, cells, p.What)
+			fmt.Fprintf(&b, "\n%s: %s: %s", safetext.Text(c.Name), counted(int(p.Cells), "cell"), p.What)
 			for i, e := range p.Examples {
 				fmt.Fprintf(&b, "%s%q", map[bool]string{true: ": ", false: ", "}[i == 0], e)
 			}

@@ -133,11 +133,11 @@ type shardCommand struct {
 
 	Connect   string        `help:"Address at which the fit listens." placeholder:"HOST:PORT"`
 	Partition int           `help:"Number of the partition, from 0." placeholder:"I"`
-	Attempt   int           `help:"Number of workers started for the partition before, for messages."`
-	Gigabytes float64       `help:"Largest memory for the rows; the others go to a private file." placeholder:"GB"`
-	Folder    string        `help:"Folder of that file; its disk must be one that may hold records." placeholder:"DIR"`
+	Attempt   int           `help:"Number of earlier workers of the partition, for messages."`
+	Gigabytes float64       `help:"Largest memory for the rows; more rows go to a private file." placeholder:"GB"`
+	Folder    string        `help:"Folder of that file, on a disk that may hold records." placeholder:"DIR"`
 	Threads   int           `help:"Number of threads; all processors if left out."`
-	Wait      time.Duration `help:"How long to try while nobody listens." default:"30s"`
+	Wait      time.Duration `help:"Time to keep trying while no fit listens." default:"30s"`
 	NewKey    bool          `help:"Write a fresh key and end." name:"new-key"`
 }
 

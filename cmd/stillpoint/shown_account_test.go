@@ -38,8 +38,7 @@ func TestAnswersToTheLetter(t *testing.T) {
 		},
 		Curve: []curvePoint{{1.2345678, .0123456789, .0234567891}},
 	}
-	var out strings.Builder
-	if r.print(&out); out.String() != `sampling 0.0123 is within epsilon 1.75, delta 3e-07
+	if out := r.text(); out != `sampling 0.0123 is within epsilon 1.75, delta 3e-07
 epsilon at delta 2e-06 under replace-one
   pld   between 1.2345679 and 2.3456789    both
   rdp   at most 4.5678912                one
@@ -49,7 +48,7 @@ delta at epsilon 0.625 under replace-one
 delta under replace-one
   at epsilon 1.2346     between 0.012345679 and 0.023456789
 ` {
-		t.Errorf("%s", out.String())
+		t.Errorf("%s", out)
 	}
 }
 
@@ -302,9 +301,9 @@ func TestOpenRunsToTheLetter(t *testing.T) {
 	}
 	all[0].Holder = "process 12"
 	all = append(all, openRun{Run: "r3", Row: 8, Copies: []string{"a", "b", "c"}}, openRun{Run: "r4", Row: 9, Folder: "out"})
-	if got := listed(all, "s.db"); got != `open         row 6, run r1: its folder was not found: --in DIR,... looks for it
+	if got := listed(all, "s.db"); got != `open         row 6, run r1: its folder was not found: --in DIR,... searches for it
                held by process 12; may have released up to 0.0346 (units of mu^2)
-             row 8, run r3: 3 folders have it, of which one at most is its own: a, b, c
+             row 8, run r3: 3 folders have this run, and at most one of them is its own: a, b, c
              row 9, run r4: stillpoint budget settle r4 --store s.db --from out
 ` {
 		t.Error(got)
@@ -336,7 +335,7 @@ func TestSharesOfTimesToTheLetter(t *testing.T) {
 		t.Errorf("%+v", j)
 	}
 	curved := outline(planned(t, 900, "age: {number: [0, 100]}", "age: {number: [0, 100], curve: 9}"), false)
-	lineIs(t, curved, "curves", "with so many knots: age 9")
+	lineIs(t, curved, "curves", "with these numbers of knots: age 9")
 	c := &train.Config{Shards: &fitting.Shards{Count: 5}, Table: "people"}
 	if got := reads(c); got != c.TableName()+" in 5 shards" {
 		t.Error(got)

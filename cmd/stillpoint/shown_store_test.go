@@ -30,14 +30,15 @@ func TestBudgetToTheLetter(t *testing.T) {
 	text := spent(d)
 	lineIs(t, text, "spent", "["+strings.Repeat("#", 12)+strings.Repeat("+", 7)+strings.Repeat(".", 31)+"] 37.5% spent")
 	lineIs(t, text, "charged", "0.3 of 0.8 (units of mu^2), of which 0.1 by runs that have not ended; 0.5 left")
-	lineIs(t, text, "OVERSPENT", "by 0.0625 (units of mu^2): runs released more than the cap, which does not hold")
+	lineIs(t, text, "OVERSPENT", "by 0.0625 (units of mu^2): runs released more than the cap allows, so its "+
+		"guarantee does not hold")
 	lineIs(t, text, "so far", "epsilon 1.235 at delta 1e-06")
 	lineIs(t, text, "sampled", "2 of 7 runs that may sample")
 	lineIs(t, text, "runs", " 20.00%  row 4, 2031-02-03T04:05:06Z  fit one: epsilon 1.25, delta 3e-07, charged 0.16 (ended, "+
 		"reserved 0.2, corrected upwards 3 times)")
 	lineIs(t, text, "", " 12.50%  row 6, 2031-02-04T04:05:06Z  fit two: epsilon 0.5, delta 1e-07, charged 0.1 (reserved, has not "+
 		"ended)")
-	lineIs(t, text, "rows", "9, each hashed after the one before")
+	lineIs(t, text, "rows", "9, each with a hash of the one before")
 	if got := provenOf(d); !strings.Contains(got, "released 0.0625 (units of mu^2) more than it allows.\n"+
 		"Together they are (1.235, 1e-06)-differentially private under replace-one.") {
 		t.Error(got)

@@ -76,9 +76,10 @@ func TestOutlineToTheLetter(t *testing.T) {
 	lineIs(t, text, "records", "4321 (public), 17 features, 34 weights")
 	lineIs(t, text, "budget", fmt.Sprintf("epsilon 1.5, delta 1e-06, replace-one (mu %.5g)", mu))
 	lineIs(t, text, "first stage", "30% of the budget for training: the model without interactions, in 12 steps")
-	lineIs(t, text, "ranks", "5% of the budget places the knots of age, dose, more of them where rows are many (train.ranks: off)")
-	lineIs(t, text, "start", "2.5% of the budget releases the best constant, at which the fit begins: steps and charges follow "+
-		"from it (train.base: off)")
+	lineIs(t, text, "ranks", "5% of the budget places the knots of age, dose, closer together where there are many rows "+
+		"(train.ranks: off turns it off)")
+	lineIs(t, text, "start", "2.5% of the budget releases the best constant, at which the fit begins. Steps and charges follow "+
+		"from it (train.base: off turns it off)")
 	if got := lineOf(t, text, "compare"); !strings.HasPrefix(got, "7.5% of the budget compares the fit with the best constant: ") {
 		t.Error(got)
 	}
@@ -168,7 +169,7 @@ func TestStagesToTheLetter(t *testing.T) {
 	}
 	text := outline(p, false)
 	lineIs(t, text, "first stage", fmt.Sprintf("30%% of the budget for training: the model without interactions, in %d steps", first))
-	lineIs(t, text, "second stage", fmt.Sprintf("70%%: the model with 200 features of the effects that the first finds, in %d steps",
+	lineIs(t, text, "second stage", fmt.Sprintf("70%%: the model with 200 features made of the effects of the first stage, in %d steps",
 		second))
 }
 
@@ -193,7 +194,7 @@ func TestRecoveredToTheLetter(t *testing.T) {
 	r.Step = 0
 	lineIs(t, text(), "incomplete", "fit 3 of out")
 	r.Complete = true
-	lineIs(t, text(), "recovered", "fit 3 of out: it had ended, and its files were not in their places")
+	lineIs(t, text(), "recovered", "fit 3 of out: it had ended before its files were in their places")
 	r.Settlements = []runfolder.Settlement{{Store: "s", Dataset: "d", Run: "r", Charged: .125, Before: .0625}}
 	lineIs(t, text(), "store", "d: run r is charged 0.125 (units of mu^2): this folder proves more than the 0.0625 at which it was settled")
 }
@@ -268,7 +269,7 @@ func TestSimulatedToTheLetter(t *testing.T) {
 	norm := p.Criterion.Describe()
 	want := "simulated    gd             " + norm + " 0.2 (0.125 to 0.3 in 3 runs), predicted 0.15\n" +
 		"             storm          " + norm + " 0.08 (0.05 to 0.16 in 5 runs)\n" +
-		"             the first is at 2.50 times the best, on generated rows\n"
+		"             the median of the first is 2.50 times the smallest, on generated rows\n"
 	if got := comparison(p, tried); got != want {
 		t.Errorf("%s\nmust be\n%s", got, want)
 	}

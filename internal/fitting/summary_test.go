@@ -91,9 +91,9 @@ func TestSummaryOfAShrunkModel(t *testing.T) {
 		about              bool
 	}{
 		{0, -.25,
-			"better than the best constant: its mean loss is 0.25 below the constant's, with noise of 0.05; a record's difference counts in full: it lies between -0.3 and 0.4", false},
+			"better than the best constant: its mean loss is 0.25 below the constant's, with noise of 0.05; no record's difference is clipped, as it must lie between -0.3 and 0.4", false},
 		{.25, .02,
-			"its mean loss is 0.02 above the constant's, with noise of 0.05; the model goes 75% of the way from the constant to it", true},
+			"its mean loss is 0.02 above the constant's, with noise of 0.05; the model goes 75% of the way from the constant to the fit", true},
 		{1, .3,
 			"the fit is WORSE than a constant: its mean loss is 0.3 above the constant's, with noise of 0.05; the model is the constant", true},
 	} {
@@ -122,7 +122,7 @@ func TestSummaryIsForReaders(t *testing.T) {
 	f.Compared = &train.Compared{Difference: -.25, Sigma: .05, Clip: .35, Least: -.3, Most: .4}
 	f.Warnings = []train.Warning{{Code: "small", Text: "too small"}}
 	brief, full := (&Result{Run: f}).Summary(), (&Result{Run: f}).Details()
-	for _, private := range []string{"mu^2", "counts in full", "gradient", "add noise"} {
+	for _, private := range []string{"mu^2", "is clipped", "gradient", "add noise"} {
 		if strings.Contains(brief, private) || !strings.Contains(full, private) {
 			t.Errorf("%q must be in the details alone:\n%s\n%s", private, brief, full)
 		}

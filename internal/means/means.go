@@ -32,7 +32,8 @@ type Answer struct {
 	Against string `json:"against,omitempty"`
 	// Estimate is nil if the fit's formula lacks the level or the number, and Reason says so.
 	Estimate *float64 `json:"estimate"`
-	// Low and High are the ends of the interval. They are nil without one, and Reason says why.
+	// Low and High are the ends of the interval. They are nil without one, and Reason says why. With one it says which columns
+	// that the formula lacks the effect or the difference also carries.
 	Low    *float64 `json:"low,omitempty"`
 	High   *float64 `json:"high,omitempty"`
 	Reason string   `json:"reason,omitempty"`
@@ -45,8 +46,8 @@ type Answers struct {
 	// Rows is the number of rows of the population. Rows that cannot be read do not count.
 	Rows  int     `json:"rows"`
 	Level float64 `json:"level,omitempty"`
-	// Short is true if rows of the population have levels or columns that the formula of the fit lacks. They are predicted as
-	// the reference level or without the column, and the intervals are of the means of that shorter formula.
+	// Short is true if rows of the population have levels or columns that the formula of the fit lacks. In estimates they count
+	// as the reference level or are left out. The interval of a mean holds for all predictions that such rows may have.
 	Short bool `json:"short,omitempty"`
 	// Mean is the mean prediction over the population as it is.
 	Mean Answer   `json:"mean"`
@@ -69,6 +70,8 @@ type asker struct {
 	fit     *inference.Fit
 	along   func(weights []float64, constant float64) inference.Interval
 	hidden  []int
+	rare    []bool // the dropped levels that no column carries, by feature
+	said    *model.Coefficients
 	weights []float64
 	// thresholds are those between ordered classes, nil for others. Gradients go on with the gaps between them.
 	thresholds []float64
@@ -150,7 +153,14 @@ func newAsker(m *model.Model, people Population) (*asker, error) {
 		if a.fit, err = inference.Parse(text); err != nil {
 			return nil, err
 		}
-		a.along, a.hidden = a.fit.Contrasts(), hidden(m.Schema(), a.fit)
+		if a.said, err = m.Coefficients(); err != nil {
+			return nil, err
+		}
+		a.along, a.hidden, a.rare = a.fit.Contrasts(), hidden(m.Schema(), a.fit), make([]bool, len(a.weights))
+		for _, j := range a.fit.Dropped {
+			a.rare[j] = !slices.ContainsFunc(a.fit.Absorbed, func(of inference.Absorbed) bool { return of.Feature == j }) &&
+				!slices.ContainsFunc(m.Schema().Columns(), func(c dataset.Column) bool { return c.Name == m.Schema().Features()[j] })
+		}
 	}
 	return a, nil
 }
@@ -197,16 +207,30 @@ func (a *asker) quantity() string {
 	return "the expected " + target.Column
 }
 
-// mean is the mean of predictions with its gradient in the model's weights. lacking is the share of the rows that have a
-// level or a number that the fit's formula lacks.
+// mean is the mean of predictions with its gradient in the model's weights. lacking are the rows that have a level or a number
+// that the fit's formula lacks, and hidden are those with a level that no column of the formula carries. The table has few such
+// rows, and the population may have many.
 type mean struct {
-	value    float64
-	gradient []float64
-	lacking  float64
+	value           float64
+	gradient        []float64
+	lacking, hidden part
 }
 
-// mostLacking is the largest share of such rows at which a mean has an interval. They are predicted as the reference level,
-// which moves the mean by at most this share of the effect that the formula lacks.
+// part is a part of the rows: their share, and what they add to the mean and to the mean score.
+type part struct{ share, value, score float64 }
+
+// add adds a row.
+func (p *part) add(value, score float64) {
+	p.share, p.value, p.score = p.share+1, p.value+value, p.score+score
+}
+
+// over divides the part by the number of all rows.
+func (p *part) over(rows float64) {
+	p.share, p.value, p.score = p.share/rows, p.value/rows, p.score/rows
+}
+
+// mostLacking is the largest share of such rows at which an answer has an interval. The interval of a mean is wider by this share
+// of the range of predictions at most.
 const mostLacking = .1
 
 // minus returns the difference of two means times a factor.
@@ -215,6 +239,7 @@ func (m mean) minus(other mean, factor float64) mean {
 	for j := range d.gradient {
 		d.gradient[j] = factor * (m.gradient[j] - other.gradient[j])
 	}
+	d.hidden = part{m.hidden.share, factor * (m.hidden.value - other.hidden.value), factor * (m.hidden.score - other.hidden.score)}
 	return d
 }
 
@@ -246,8 +271,10 @@ func (a *asker) mean(ctx context.Context, change func(cells []string) bool) (out
 			value, slope = a.predicted(z)
 		}
 		out.value += value
-		if a.fit != nil && slices.ContainsFunc(a.fit.Dropped, func(j int) bool { return x[j] != 0 }) {
-			out.lacking++
+		if lacks, hides := a.unknown(x); lacks {
+			if out.lacking.add(value, z); hides {
+				out.hidden.add(value, z)
+			}
 		}
 		for j, v := range x {
 			out.gradient[j] += slope * float64(v)
@@ -257,8 +284,23 @@ func (a *asker) mean(ctx context.Context, change func(cells []string) bool) (out
 		out.gradient[j] /= float64(max(rows, 1))
 	}
 	out.value /= float64(max(rows, 1))
-	out.lacking /= float64(max(rows, 1))
+	out.lacking.over(float64(max(rows, 1)))
+	out.hidden.over(float64(max(rows, 1)))
 	return out, rows, nil
+}
+
+// unknown reports whether a row has a feature that the fit's formula lacks or a reference level that others count as, and a level that no column of the formula carries.
+func (a *asker) unknown(x []float32) (lacks, hides bool) {
+	if a.fit == nil {
+		return false, false
+	}
+	for _, j := range slices.Concat(a.fit.Dropped, a.fit.Merged) {
+		if x[j] != 0 {
+			lacks = true
+			hides = hides || a.rare[j]
+		}
+	}
+	return lacks, hides
 }
 
 // expected returns the expected number of an ordered class for a score and its derivative in the score, and adds those in
@@ -341,7 +383,6 @@ func (a *asker) slope(ctx context.Context, c dataset.Column) ([]Answer, error) {
 			if err != nil || math.IsNaN(x) {
 				return false
 			}
-			x = min(max(x, c.Low), c.High)
 			from := min(max(x-step/2, c.Low), c.High-step)
 			cells[a.at[c.Name]] = strconv.FormatFloat(from+share*step, 'g', -1, 64)
 			return true
@@ -364,7 +405,7 @@ func (a *asker) slope(ctx context.Context, c dataset.Column) ([]Answer, error) {
 // is empty: nothing is known of a feature that the fit's formula lacks, and such an answer has no estimate.
 func (a *asker) answer(out Answer, m mean, link bool, feature string) Answer {
 	if a.lacks(feature) {
-		out.Reason = string(inference.Absent)
+		out.Reason = a.reason(inference.Absent, feature)
 		return out
 	}
 	reference := out.Column + "=" + cmp.Or(out.Against, out.Level)
@@ -377,11 +418,23 @@ func (a *asker) answer(out Answer, m mean, link bool, feature string) Answer {
 		out.Reason = "the fit has no intervals (inference: {level: 0.95} asks for them)"
 		return out
 	}
-	if slices.ContainsFunc(a.hidden, func(j int) bool { return m.gradient[j] != 0 }) {
-		out.Reason = "noise hides a part of a curve"
+	var curves []string
+	for _, h := range a.m.Schema().Hats() {
+		if slices.ContainsFunc(a.hidden, func(j int) bool {
+			return m.gradient[j] != 0 && (j == h.Axes[0].Missing || j >= h.First && j < h.First+h.Width)
+		}) {
+			curves = append(curves, h.Axes[0].Column)
+		}
+	}
+	if len(curves) > 0 {
+		out.Reason = "noise hides a part of the curve of " + strings.Join(curves, ", ")
 		return out
 	}
-	if link && m.lacking > mostLacking {
+	unknown := m.hidden
+	if link {
+		unknown = m.lacking
+	}
+	if unknown.share > mostLacking && (link || a.steepest() > 0) {
 		out.Reason = "more than a tenth of the population's rows have a level or a number that the fit's formula lacks"
 		return out
 	}
@@ -391,8 +444,12 @@ func (a *asker) answer(out Answer, m mean, link bool, feature string) Answer {
 	}
 	i := a.along(gradient, 0)
 	if i.State != inference.Reported {
-		out.Reason = string(i.State)
+		if out.Reason = a.reason(i.State, feature); i.State == inference.Withheld {
+			out.Reason = fmt.Sprintf("withheld: the last Newton step may leave out %.0f%% of the half-width", 100*i.Remainder)
+		}
 		return out
+	} else if !link {
+		out.Reason = a.reason(i.State, feature)
 	}
 	if target := a.m.Schema().Target(); a.output == model.Risk && m.value < 1 { // by a shift of the score, as of the intercept
 		times := targetpair.Times{Cuts: target.Cuts, Increments: target.Hazards, Grouped: target.Grouped}
@@ -410,8 +467,68 @@ func (a *asker) answer(out Answer, m mean, link bool, feature string) Answer {
 	case link && a.output == model.Rate && m.value > 0:
 		low, high = m.value*math.Exp(-half/m.value), m.value*math.Exp(half/m.value)
 	}
+	if unknown.share > 0 && (link || a.steepest() > 0) { // such rows may add any possible value
+		least, most := a.bounds()
+		from, to := unknown.share*least, unknown.share*most
+		if !link {
+			from, to = min(unknown.score*a.steepest(), 0), max(unknown.score*a.steepest(), 0)
+		}
+		low, high = low-max(unknown.value-from, 0), high+max(to-unknown.value, 0)
+		if link {
+			low, high = max(low, min(*out.Estimate, least)), min(high, max(*out.Estimate, most))
+		}
+	}
 	out.Low, out.High = &low, &high
 	return out
+}
+
+// reason says why a feature has no interval, or which columns its effect also carries.
+func (a *asker) reason(state inference.State, feature string) string {
+	for _, c := range a.said.List {
+		if c.State != state || c.Term != feature && (c.Column != feature || state != inference.Absent) {
+			continue
+		}
+		if state == inference.Reported {
+			return c.Reason
+		}
+		return string(state) + ": " + c.Reason
+	}
+	for _, r := range a.said.Reasons {
+		if r.State == state && state == inference.Unidentified {
+			return string(state) + ": " + r.Text
+		}
+	}
+	return map[bool]string{false: string(state)}[state == inference.Reported]
+}
+
+// bounds returns the least and the largest mean that the target can have.
+func (a *asker) bounds() (least, most float64) {
+	switch target := a.m.Schema().Target(); {
+	case a.output == model.Rate && target.Least() > 0:
+		return 0, target.Rate() / target.Least()
+	case a.output == model.Rate:
+		return 0, target.High
+	case target.Kind == dataset.Number && a.output != model.Risk:
+		return target.Low, target.High
+	}
+	return 0, float64(max(len(a.thresholds), 1))
+}
+
+// steepest returns the largest derivative of a prediction in its score, and 0 if all are the same: by the mean value theorem, a
+// change of the score changes the prediction by at most this factor of it. That of a risk is u e^-u for a cumulative hazard u.
+func (a *asker) steepest() float64 {
+	_, most := a.bounds()
+	switch {
+	case a.output == model.Risk:
+		return 1 / math.E
+	case a.output == model.Rate:
+		return most
+	case a.output == model.Probability || a.thresholds != nil:
+		return most / 4
+	case a.m.Clamped():
+		return a.m.Schema().TargetFromUnit(1)/2 - a.m.Schema().TargetFromUnit(-1)/2
+	}
+	return 0
 }
 
 // lacks reports whether the fit's formula lacks the named feature, or a knot of the curve of the named number.

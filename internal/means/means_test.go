@@ -73,6 +73,10 @@ var clamp bool
 
 var classes = dataset.Target{Column: "ill", Kind: dataset.Category, Classes: []string{"no", "yes"}}
 
+// hiddenWest says why the level west and the number age have no interval where the formula lacks them.
+const hiddenWest = "not in the formula: a column or a level of it is not in the formula. The noise of the second moment or of the curvature hides its rows, so that it was " +
+	"left out before the fit, with its rows or without, or counts as the reference level. Nothing is known of its coefficient"
+
 // byHand is the mean prediction over rows of an age and a region, from the coefficients b. The divisor of rows is the
 // root of 3: a number, a category and the intercept.
 func byHand(link func(float64) float64, b []float64, ages []float64, regions []string) float64 {
@@ -201,7 +205,7 @@ func TestMeansByHand(t *testing.T) {
 		compare := func(a means.Answer, of func(b []float64) float64, mean, none bool) {
 			value, half := of(beta), quantile*deviation(of, c.doubt)
 			if none {
-				if a.Estimate != nil || a.Low != nil || a.Reason != "not in the formula" {
+				if a.Estimate != nil || a.Low != nil || a.Reason != hiddenWest {
 					t.Errorf("%s: %+v: must have no estimate and no interval", c.name, a)
 				}
 				return
@@ -232,7 +236,7 @@ func TestMeansByHand(t *testing.T) {
 }
 
 // TestShortFormula: a population with a level that the formula lacks has means of the shorter formula, and says so. If more than
-// a tenth of the rows have it, the mean has no interval; differences have theirs, as coefficients have. Rows that are malformed do not count, and neither do unknown ages in the effect of age.
+// a tenth of the rows that are read have it, the mean has no interval; differences have theirs, as coefficients have. Rows that are malformed do not count, and neither do unknown ages in the effect of age.
 func TestShortFormula(t *testing.T) {
 	m := withIntervals(t, classes, loss.Logistic())
 	rows := [][]string{{"5", "west"}, {"5", "north"}, {"5"}, {"", "north"}}
@@ -245,7 +249,7 @@ func TestShortFormula(t *testing.T) {
 		t.Errorf("%+v: must be of the short formula, with 3 rows and no interval of the mean alone", got)
 	}
 	for n, stated := range map[int]bool{8: false, 9: true} {
-		many := means.Population{Header: []string{"age", "region"}, Rows: [][]string{{"5", "west"}}}
+		many := means.Population{Header: []string{"age", "region"}, Rows: [][]string{{"5", "west"}, {"5"}}}
 		for range n {
 			many.Rows = append(many.Rows, []string{"5", "north"})
 		}
@@ -264,6 +268,115 @@ func TestShortFormula(t *testing.T) {
 	want := 1 / (1 + math.Exp(-.25/math.Sqrt(3))) // an unknown age is the midpoint, as 5 is
 	if math.Abs(*got.Mean.Estimate-want) > 1e-6 {
 		t.Errorf("mean %v: must be %v", *got.Mean.Estimate, want)
+	}
+}
+
+// TestRowsThatTheFormulaLacks: up to a tenth of the rows with a level that the formula lacks widen an interval by every value
+// that they may have. A mean of theirs lies in the range of the target; a change of theirs lies, by the mean value theorem, between
+// 0 and the change of the score times the largest derivative. Where all derivatives are the same, changes have no such doubt.
+func TestRowsThatTheFormulaLacks(t *testing.T) {
+	parsed := func(name string) loss.Loss {
+		l, err := loss.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	z := beta[3] / math.Sqrt(3) // the score of a north of age 5
+	logistic := func(z float64) float64 { return 1 / (1 + math.Exp(-z)) }
+	for _, c := range []struct {
+		name                  string
+		target                dataset.Target
+		loss                  loss.Loss
+		link                  func(float64) float64
+		least, most, steepest float64
+		clamped               bool
+	}{
+		{"a probability", classes, loss.Logistic(), logistic, 0, 1, .25, false},
+		{"a number", dataset.Target{Column: "cost", Kind: dataset.Number, Low: -20, High: 100}, parsed("squared(1)"),
+			func(z float64) float64 { return 40 + 60*z }, -20, 100, 0, false},
+		{"a clamped number", dataset.Target{Column: "cost", Kind: dataset.Number, Low: -20, High: 100}, parsed("squared(1)"),
+			func(z float64) float64 { return max(40+60*z, -20) }, -20, 100, 60, true},
+		{"a count", dataset.Target{Column: "visits", Kind: dataset.Number, High: 6}, parsed("poisson(3)"),
+			func(z float64) float64 { return 6 * math.Exp(z) }, 0, 6, 6, false},
+		{"a rate", dataset.Target{Column: "visits", Kind: dataset.Number, High: 6, Exposure: dataset.Exposure{Column: "years", Low: 1, High: 2}},
+			parsed("poisson-rate(3,0.5)"), func(z float64) float64 { return 3 * math.Exp(z) }, 0, 6, 6, false},
+		{"a risk", dataset.Target{Column: "month", Kind: dataset.Number, High: 12, Event: "ill", Cuts: []float64{6, 12}, Hazards: []float64{.5, .5}},
+			parsed("poisson-rate(4,1.52587890625e-05)"), func(z float64) float64 { return -math.Expm1(-math.Exp(z)) }, 0, 1, 1 / math.E, false},
+	} {
+		clamp = c.clamped
+		m := withIntervals(t, c.target, c.loss)
+		clamp = false
+		of := func(first string, n int) *means.Answers {
+			people := means.Population{Header: []string{"age", "region", "years", "month", "ill"}, Rows: [][]string{{"5", first, "1", "1", "0"}}}
+			for range n - 1 {
+				people.Rows = append(people.Rows, []string{"5", "north", "1", "1", "0"})
+			}
+			got, err := means.Of(t.Context(), m, people, []string{"age", "region"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got
+		}
+		plain, short := of("north", 10), of("west", 10)
+		near := func(what string, got *float64, want float64) {
+			t.Helper()
+			if got == nil || math.Abs(*got-want) > 1e-6*(1+math.Abs(want)) {
+				t.Errorf("%s: %s: %v: must be %v", c.name, what, got, want)
+			}
+		}
+		value := c.link(z) / 10
+		near("the lower end", short.Mean.Low, max(*plain.Mean.Low-(value-c.least/10), min(c.least, c.link(z))))
+		near("the upper end", short.Mean.High, min(*plain.Mean.High+c.most/10-value, max(c.most, c.link(z))))
+		if of("west", 9).Mean.Low != nil {
+			t.Errorf("%s: more than a tenth of the rows lack", c.name)
+		}
+		// The effect of one more year of age, of which a year changes the score by beta[0]/5/sqrt 3.
+		a, b := plain.List[0], short.List[0]
+		doubt := c.steepest * beta[0] / 5 / math.Sqrt(3) / 10
+		if c.steepest == 0 {
+			near("an effect's lower end", b.Low, *a.Low)
+			near("an effect's upper end", b.High, *a.High)
+			if of("west", 1).List[0].Low == nil {
+				t.Errorf("%s: an effect on a straight line does not depend on the rows", c.name)
+			}
+			continue
+		}
+		near("an effect's lower end", b.Low, *a.Low-*a.Estimate/10)
+		near("an effect's upper end", b.High, *a.High+max(doubt-*a.Estimate/10, 0))
+		if of("west", 9).List[0].Low != nil {
+			t.Errorf("%s: an effect on more than a tenth of such rows has an interval", c.name)
+		}
+	}
+}
+
+// TestMeansSayWhatTheyCarry: the effect of a number and the difference of a level name the dropped feature that the column also
+// carries, with the correlation. Means do not. Rows with a feature that a column carries do not widen effects, and more than a tenth
+// of them leave effects their intervals.
+func TestMeansSayWhatTheyCarry(t *testing.T) {
+	m := withIntervals(t, classes, loss.Logistic(), func(f *inference.Fit) {
+		f.Absorbed = []inference.Absorbed{{Feature: 4, By: 2, Correlation: -.625, Noise: .03}}
+	})
+	people := means.Population{Header: []string{"age", "region"}, Rows: [][]string{{"5", "west"}, {"5", "north"}}}
+	got, err := means.Of(t.Context(), m, people, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := means.Of(t.Context(), withIntervals(t, classes, loss.Logistic(), func(f *inference.Fit) { f.Dropped = nil }), people, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"", "", "", "", "not in the formula: region=west and region=south vary together " +
+		"(correlation -0.62, noise 0.03), and noise hides which", "also carries region=west (correlation -0.62, noise 0.03)", "", "not in the formula"} {
+		if r := got.List[i].Reason; !strings.HasPrefix(r, want) || (r == "") != (want == "") {
+			t.Errorf("%+v: reason %q: must begin with %q", got.List[i], r, want)
+		}
+	}
+	if a, b := got.List[0], plain.List[0]; a.Low == nil || *a.Low != *b.Low || *a.High != *b.High {
+		t.Errorf("%+v: must be as wide as %+v", a, b)
+	}
+	if !strings.HasPrefix(got.Mean.Reason, "more than a tenth") {
+		t.Errorf("%+v: must have no interval", got.Mean)
 	}
 }
 
@@ -349,9 +462,9 @@ func TestDroppedNumbersShorten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range map[int]string{ // the number age, the level west, and west less north
-		0: `{"column":"age","estimate":null,"reason":"not in the formula"}`,
-		4: `{"column":"region","level":"west","estimate":null,"reason":"not in the formula"}`,
-		7: `{"column":"region","level":"west","against":"north","estimate":null,"reason":"not in the formula"}`,
+		0: `{"column":"age","estimate":null,"reason":"` + hiddenWest + `"}`,
+		4: `{"column":"region","level":"west","estimate":null,"reason":"` + hiddenWest + `"}`,
+		7: `{"column":"region","level":"west","against":"north","estimate":null,"reason":"` + hiddenWest + `"}`,
 	} {
 		if text, err := json.Marshal(got.List[i]); err != nil || string(text) != want {
 			t.Errorf("%s, %v: must be %s", text, err, want)
@@ -371,7 +484,7 @@ func TestMergedReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Mean.Low == nil || *got.Mean.Low != *whole.Mean.Low || *got.Mean.Estimate != *whole.Mean.Estimate {
+	if got.Mean.Low != nil || !strings.HasPrefix(got.Mean.Reason, "more than a tenth") || *got.Mean.Estimate != *whole.Mean.Estimate {
 		t.Errorf("%+v, whole %+v", got.Mean, whole.Mean)
 	}
 	for i, a := range got.List {

@@ -296,7 +296,7 @@ const leastShare = .05
 const leastMean = 2
 
 // arrivalReason says why the noise of a coefficient that has not arrived is not stated.
-const arrivalReason = "the noise hides how many rows tell of it, or of its reference: the value is noise"
+const arrivalReason = "the noise hides how many rows have this feature or its reference level: the value is noise"
 
 // errors returns the standard deviations and the covariance of linear functions of the model's weights, as of does,
 // with the expected rest of their ways.

@@ -25,9 +25,9 @@ func (f *Fit) recheck() Section {
 	}
 	return Section{Title: "How to recheck the guarantee", Parts: []Part{
 		Code{Name: "Anybody can recheck the certificate, without the data", Text: command},
-		Code{Name: "SHA-256, as sha256sum writes it", Text: f.digests()},
+		Code{Name: "SHA-256, in the form of sha256sum", Text: f.digests()},
 		Facts{
-			{Name: "Coins", Value: string(f.Certificate.Coins()), Note: "where the noise came from"},
+			{Name: "Random bits", Value: string(f.Certificate.Coins()), Note: "the source of the noise"},
 			{Name: "Software", Value: f.Certificate.Software()},
 		},
 		Text("The certificate was verified when this page was made. Its checksum finds accidents and careless edits; it " +
@@ -85,7 +85,7 @@ func (f *Fit) paragraph() string {
 		algorithm += " (" + f.plan.Citation + ")"
 	}
 	return fmt.Sprintf("%s was trained with (epsilon = %v, delta = %v)-differential privacy for %s (%v).%s %s It was "+
-		"trained by %s in %s %s, with noise from secret coins, by %s. The privacy unit is %s. The certificate (SHA-256 "+
+		"trained by %s in %s %s, with noise from secret random bits, by %s. The privacy unit is %s. The certificate (SHA-256 "+
 		"%s) can be rechecked without the data.%s", what, c.Epsilon, c.Delta,
 		fmt.Sprintf(neighbours, Number(float64(f.Certificate.Records()))), c.Relation, with, basis, algorithm,
 		Number(float64(f.verified.Events)), kind+" releases", f.Certificate.Software(), unit.Record(), f.digest, f.found())

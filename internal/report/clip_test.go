@@ -95,6 +95,112 @@ func TestWhatTheClipMoves(t *testing.T) {
 	near("the last of three classes", moved[2], (2*.1*.8*first-.8*.2*third)/.16)
 }
 
+// TestWhatIsReleasedOfTheRows compares the facts of a released second moment G with those worked out by an inverse: P^2 is
+// (G + ridge I)^-1, the mean row m is the row of the intercept over the intercept, and the rest is tr P^2 G - m'P^2 m. Nothing
+// is known where the intercept's square is below two deviations of the noise.
+func TestWhatIsReleasedOfTheRows(t *testing.T) {
+	fit := read(t, people(t, "p", 4))
+	d, scale := fit.Model.Schema().Dim(), fit.Model.Schema().Scale()
+	entries := make([]float64, d*d)
+	for i := range d {
+		for j := range d {
+			entries[i*d+j] = .01 * float64((i+2)*(j+3)+(j+2)*(i+3)) / float64(2*d)
+		}
+		entries[i*d+i] += .1 + .03*float64(i)
+	}
+	const ridge = .07
+	own := entries[d*d-1]
+	for sigma, known := range map[float64]bool{own / 2.01: true, own / 1.99: false, own / 30: true} {
+		m := runrecord.NewMoment(slices.Clone(entries), d, sigma, ridge)
+		m.Clip = 3
+		fit.plan.Trace = &runrecord.Trace{Moment: m}
+		h := fit.holding()
+		if (h != nil) != known {
+			t.Fatalf("noise %v beside %v: known %v", sigma, own, h != nil)
+		}
+		if h == nil {
+			continue
+		}
+		stated, err := m.Matrix() // rounded to a small part of the noise
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := mat.NewDense(d, d, stated)
+		more, square, product := mat.DenseCopyOf(g), new(mat.Dense), new(mat.Dense)
+		mean := mat.NewVecDense(d, nil)
+		for j := range d {
+			more.Set(j, j, more.At(j, j)+ridge)
+			mean.SetVec(j, g.At(j, d-1)/g.At(d-1, d-1)/scale)
+		}
+		if err := square.Inverse(more); err != nil {
+			t.Fatal(err)
+		}
+		product.Mul(square, g)
+		rest := mat.Trace(product) - mat.Inner(mean, square, mean)
+		if !mat.EqualApprox(h.square, square, 1e-9) || !mat.EqualApprox(mat.NewVecDense(d, h.mean), mean, 1e-9) ||
+			math.Abs(h.rest-rest) > 1e-9 || !(rest > .1) || h.clip != 3 {
+			t.Errorf("square %v, mean %v, rest %v: must be %v, %v, %v", h.square, h.mean, h.rest, square, mean.RawVector().Data, rest)
+		}
+	}
+	// Counts of up to 2,000 are added up one by one.
+	h := holding{most: 3000}
+	y, share := h.outcomes([]float64{math.Log(2. / 3)})
+	sum := 0.
+	for _, p := range share {
+		sum += p
+	}
+	if len(y) != 2001 || math.Abs(y[2000]-1./3) > 1e-9 || !(math.Abs(sum-.5) < .02) { // half of the counts around 2,000
+		t.Errorf("%d counts, the last %v, with the probability %v", len(y), y[len(y)-1], sum)
+	}
+}
+
+// TestALevelTakesThePlaceOfItsColumn: the row of a level has none of the column's other levels.
+func TestALevelTakesThePlaceOfItsColumn(t *testing.T) {
+	l, err := loss.Parse("logistic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := l.(interface{ Slopes(dst, z, y []float64) })
+	square := mat.NewSymDense(4, []float64{100, 0, 0, 0, 0, 90, 0, 0, 0, 0, 80, 0, 0, 0, 0, 100})
+	h := &holding{clip: 2, square: square, g: square, mean: []float64{.1, .15, .25, .5}, weights: []float64{1, 3, -2, 2 * math.Log(.1/.9)},
+		slopes: of.Slopes}
+	base, second := h.moved(h.mean)[0], h.moved([]float64{0, .5, 0, .5})[0]
+	if got, want := h.moves([]dataset.Group{{First: 0, Width: 3}}, .5)[1], 2*(second-base); want == 0 || math.Abs(got-want) > 1e-12 {
+		t.Errorf("%v: must be %v", got, want)
+	}
+}
+
+// TestAHatTakesThePlaceOfItsCurve: the row of a curve's last knot has none of its others.
+func TestAHatTakesThePlaceOfItsCurve(t *testing.T) {
+	f := people(t, "p", 4)
+	f.schema.Columns[0].Curve = 4
+	fit := read(t, f)
+	s := fit.Model.Schema()
+	hats := s.Hats()[0]
+	last := hats.First + hats.Width - 1
+	entries := make([]float64, s.Dim()*s.Dim())
+	for i := range s.Dim() {
+		for j := range s.Dim() {
+			entries[i*s.Dim()+j] = .02
+		}
+		entries[i*s.Dim()+i] = .1
+	}
+	m := runrecord.NewMoment(entries, s.Dim(), .001, .01)
+	m.Clip = .1
+	fit.plan.Trace = &runrecord.Trace{Moment: m}
+	h := fit.holding()
+	x := slices.Clone(h.mean)
+	clear(x[hats.First : last+1])
+	x[last] = 1 / s.Scale()
+	move := math.Abs(h.moved(x)[0]-h.moved(h.mean)[0]) * s.Scale()
+	for sd, want := range map[float64]bool{move / .499: false, move / .501: true} {
+		e := explanation{how: estimated, list: []coefficient{{parts: []dataset.Part{{Feature: last, Factor: 1}}, effectSD: sd}}}
+		if fit.hold(&e); !(move > 0) || e.list[0].clipped != want {
+			t.Errorf("a move of %.3f deviations: clipped must be %v", move/sd, want)
+		}
+	}
+}
+
 // TestHalfOfADeviationIsHeld: a coefficient is not stated from a move of half of its deviation on.
 func TestHalfOfADeviationIsHeld(t *testing.T) {
 	fit := read(t, people(t, "p", 4))
@@ -108,6 +214,22 @@ func TestHalfOfADeviationIsHeld(t *testing.T) {
 		e := explanation{how: estimated, list: []coefficient{{parts: []dataset.Part{{Feature: d - 1, Factor: 1}}, effectSD: sd}}}
 		if fit.hold(&e); e.list[0].clipped != want {
 			t.Errorf("a move of %.3f deviations: clipped must be %v", move/sd, want)
+		}
+		e.list[0] = coefficient{parts: []dataset.Part{{Feature: d - 1, Factor: -1}}, effectSD: sd}
+		if fit.hold(&e); e.list[0].clipped != want {
+			t.Errorf("a move of %.3f deviations to the other side: clipped must be %v", move/sd, want)
+		}
+		// Nothing is said of a coefficient that the steps have not reached, of bounds, and of features that are combined.
+		for name, change := range map[string]func(*explanation){
+			"late":   func(e *explanation) { e.list[0].late = true },
+			"bounds": func(e *explanation) { e.how = bounded },
+			"lifted": func(e *explanation) { e.noise.lift.size = 3 },
+		} {
+			e := explanation{how: estimated, list: []coefficient{{parts: []dataset.Part{{Feature: d - 1, Factor: 1}}, effectSD: sd}}}
+			change(&e)
+			if fit.hold(&e); e.list[0].clipped {
+				t.Errorf("%s: is clipped", name)
+			}
 		}
 	}
 }
@@ -130,7 +252,7 @@ func TestClippedTermsAreNotStated(t *testing.T) {
 	}
 	e := explanation{list: []coefficient{{name: "x", effectSD: 1}, {name: "c=w", clipped: true}}}
 	fit := read(t, people(t, "p", 4))
-	if said := fit.meaning(e, runNoise{}); !strings.Contains(said, " Not stated, since the clip may move it by more: c=w.") {
+	if said := fit.meaning(e, runNoise{}); !strings.Contains(said, " Not stated, since the clip may move the coefficient too far: c=w.") {
 		t.Errorf("%q", said)
 	}
 	if slices.ContainsFunc(e.list[:1], coefficient.hidden) {

@@ -69,26 +69,26 @@ func (f *Fit) coefficients(n runNoise) Section {
 	s := Section{Title: "What the model says"}
 	e, ok := f.explained(n)
 	if !ok {
-		s.Parts = append(s.Parts, Text(fmt.Sprintf("The model has %s weights, which are no terms of a sum over features: "+
-			"the loss %s defines their meaning.", Number(float64(len(f.Model.Weights()))), f.Model.Loss().Name())))
+		s.Parts = append(s.Parts, Text(fmt.Sprintf("The model has %s weights, which are not the terms of a sum over "+
+			"features. The loss %s defines their meaning.", Number(float64(len(f.Model.Weights()))), f.Model.Loss().Name())))
 		return s
 	}
 	unit, odds := f.score()
-	what := "The prediction is a sum"
+	what := "The prediction is the sum"
 	if f.thresholds() != nil {
-		what = "The score is a sum"
+		what = "The score is the sum"
 	} else if len(f.Model.Schema().Target().Classes) > 2 {
 		what = "The prediction is the class with the largest sum"
 	}
 	hashed := ""
 	if len(e.hashed) > 0 {
-		hashed = " Buckets of hashed columns (" + listed(e.hashed,
-			160) + ") hold values that are not known. They are part of the sum and have no readable coefficient."
+		hashed = " The buckets of hashed columns (" + listed(e.hashed,
+			160) + ") are part of the sum. They have no readable coefficient, since the values in a bucket are not known."
 	}
-	s.Parts = append(s.Parts, Text(what+": the intercept, one term for each number or date, and for each category the "+
-		"difference between its level and its level of reference, the first one declared, in "+unit+". The intercept is "+
-		"for numbers of 0, dates at their first day and categories at their reference. Coefficients describe the model "+
-		"and its table, not causes."+hashed+f.additive()+f.ordering()), f.certainty(e, n))
+	s.Parts = append(s.Parts, Text(what+" of the intercept, a term for each number or date, and for each category the "+
+		"difference from its reference level, in "+unit+". The intercept is for numbers of 0, dates at their first day, "+
+		"curves at their middle knot and categories at their reference level. Coefficients describe the model and its "+
+		"table, not causes."+hashed+f.additive()+f.ordering()), f.certainty(e, n))
 	s.draw(f.bars(e, unit))
 	s.Parts = append(s.Parts, f.table(e, odds))
 	return s
@@ -144,7 +144,7 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 		how = "Deviations are upper bounds, to first order. They ignore that the gradient of the " +
 			"rows moves the weights back to the minimum."
 		if e.why != "" {
-			how += " They are loose: " + e.why + "."
+			how += " They may be much too large: " + e.why + "."
 		}
 		if f.overshoots() {
 			how += " They hold if no step ends farther from the minimum than it began. " +
@@ -153,7 +153,8 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 		how += " They leave out the distance from the end of the steps to the coefficient without privacy, which may " +
 			"be larger than the deviation. "
 		if f.thresholds() != nil || f.Model.Schema().Unit().Column != "" {
-			how += "Both would follow from the second moment of the rows, which fits by person or of ordered classes do not release."
+			how += "Estimates of both would need the second moment of the rows, which fits by person or of ordered classes " +
+				"do not release."
 		} else {
 			how += "Both are estimated after fits with train: {algorithm: preconditioned}, which release the second moment of " +
 				"the rows."
@@ -176,7 +177,7 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 		}
 	}
 	if len(clipped) > 0 {
-		how += fmt.Sprintf(" Not stated, since the clip may move it by more: %s.", listed(clipped, 200))
+		how += fmt.Sprintf(" Not stated, since the clip may move the coefficient too far: %s.", listed(clipped, 200))
 	}
 	if len(names) > 0 {
 		how += fmt.Sprintf(" Not arrived: %s. The noise hides how many rows have these features, or the reference level with "+
@@ -197,24 +198,25 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 func (f *Fit) clipped() string {
 	switch l := f.plan.Trace; {
 	case l != nil && l.ClippedSigma > 0:
-		told := "which tells of no bias by the clip"
+		told := "This shows no bias by the clip"
 		if l.Pulled() {
-			told = "so that the clip may move coefficients by more than their deviation"
+			told = "The clip may therefore move coefficients by more than their deviation"
 		}
-		return fmt.Sprintf(" At the result, squared gradient norms exceed the clip's by %s of it on average (noise %s), %s.",
+		return fmt.Sprintf(" At the result, squared gradient norms exceed the squared clip norm by %s of it on average "+
+			"(noise %s). %s.",
 			Number(l.Clipped), Number(l.ClippedSigma), told)
 	case strings.HasPrefix(f.Model.Loss().Name(), "huber"):
-		return " The deviations leave out the effect of the clip of gradients, which is not released here. A larger " +
-			"clip_scale moves less and has more noise."
+		return " The deviations leave out the effect of the clip of gradients, which is not released here. With a " +
+			"larger clip_scale this effect is smaller and the noise larger."
 	case len(f.Model.Schema().Target().Classes) > 1, strings.HasPrefix(f.Model.Loss().Name(), "poisson"):
 		how := " The deviations leave out the bias of clipped gradients. "
 		if f.holding() == nil {
 			return how + "How large it is does not follow from the releases of this fit."
 		}
-		return how + "The released second moment, the model and the last clip norm tell by how much the clip may move a " +
-			"coefficient. Above half of the deviation, no deviation is stated. Of uncommon outcomes at uncommon levels 92% or " +
-			"more of the stated coefficients, and 84% or more of those of levels, were then within two deviations of the fit of " +
-			"the same rows without privacy."
+		return how + "How far the clip may move a coefficient follows from the released second moment, the model and the last " +
+			"clip norm. If this is more than half of the deviation, no deviation is stated. In tests with uncommon outcomes at " +
+			"uncommon levels, 92% or more of the stated coefficients, and 84% or more of those of levels, were within two " +
+			"deviations of the fit of the same rows without privacy."
 	}
 	return ""
 }
@@ -254,16 +256,16 @@ const mostCoefficients = 20
 func (f *Fit) bars(e explanation, unit string) Bars {
 	b := Bars{
 		Title: "The largest coefficients",
-		Caption: "For a number or date, the difference between its upper and its lower bound; for a level of a category, " +
-			"the difference from the level of reference.",
+		Caption: "The bar of a number or date is the difference between its upper and its lower bound. That of a level is " +
+			"the difference from the reference level.",
 		X: Axis{Label: "effect (" + unit + ")"},
 	}
 	switch e.how {
 	case bounded:
-		b.Caption += " Whiskers reach at most two standard deviations of the noise to both sides; a bar within its " +
+		b.Caption += " Whiskers reach at most two standard deviations of the noise to both sides. A bar within its " +
 			"whisker's length is hollow."
 	case estimated:
-		b.Caption += " Whiskers reach two standard deviations of the noise to both sides; a shorter bar is hollow."
+		b.Caption += " Whiskers reach two standard deviations of the noise to both sides. A shorter bar is hollow."
 	}
 	list := ranked(e.list)
 	if len(list) > mostCoefficients {
@@ -287,8 +289,8 @@ func (f *Fit) table(e explanation, odds bool) Table {
 	t := Table{
 		Title:   "Coefficients",
 		Columns: []Column{{"Feature", false}, {"Per", false}, {"Effect", true}},
-		Caption: "A number counts within its bounds. Values are in " + modelFile +
-			" to the last bit, for the encoded columns.",
+		Caption: "A number beyond a bound counts as the bound. " + modelFile +
+			" has the exact values, for scaled columns.",
 	}
 	classes := len(list) > 0 && list[0].class != ""
 	if classes {
@@ -300,7 +302,7 @@ func (f *Fit) table(e explanation, odds bool) Table {
 		if e.how == bounded {
 			most = ", at most"
 		}
-		t.Caption += " Noise is one standard deviation" + most + "; coefficients within two of them are printed faint."
+		t.Caption += " Noise is one standard deviation" + most + ". Coefficients within two of them are printed faint."
 	}
 	if odds {
 		t.Columns = append(t.Columns, Column{"Odds ×", true})

@@ -35,7 +35,7 @@ func (f *Fit) cost(ctx context.Context, a attack) Section {
 			Note: fmt.Sprintf("recomputed here from the certificate: ε = %s", Above(v.Recomputed, 6))},
 		{Name: "Neighbouring tables", Value: c.Relation.String(), Note: neighbours},
 		{Name: "Privacy unit", Value: unit.Record(), Note: note},
-		{Name: "Releases", Value: Number(float64(v.Events)), Note: "noisy answers; everything else follows from them"},
+		{Name: "Releases", Value: Number(float64(v.Events)), Note: "noisy answers; all published numbers follow from them"},
 	}
 	if filter != (account.Filter{}) {
 		facts = append(facts, Fact{Name: "Row filter", Value: filter.String(), Note: filter.Note()})
@@ -50,7 +50,7 @@ func (f *Fit) cost(ctx context.Context, a attack) Section {
 				Note: "in Gaussian differential privacy: recognising a person’s row is as hard as telling N(0, 1) from N(μ, 1). " +
 					"Fixed before the first release: this is the guarantee"},
 			Fact{Name: "Spent (running total)", Value: Above(v.Charged, 5),
-				Note: fmt.Sprintf("of μ² = %s, the largest total of a row; for information", digits(c.Mu*c.Mu, 5))})
+				Note: fmt.Sprintf("of μ² = %s, the largest total of a row; this is no guarantee", digits(c.Mu*c.Mu, 5))})
 	}
 	s.Parts = append(s.Parts, facts)
 	for _, t := range v.Trusted {
@@ -85,7 +85,7 @@ func (f *Fit) chargePlot() Plot {
 		x, y = append(x, float64(i+1)), append(y, everyone+most)
 	}
 	return Plot{
-		Title: "Charged to a row, release by release",
+		Title: "Total charge of a row after each release",
 		Caption: "The filter admits a release only while the total stays below the dashed line, μ². " +
 			capital(f.plan.Charges),
 		X:          Axis{Label: "release"},
@@ -107,8 +107,8 @@ func (f *Fit) scheduleTable() Table {
 	t := Table{
 		Title:   "The schedule",
 		Columns: []Column{{"Releases", true}, {"Noise multiplier", true}, {"Share of rows sampled", true}},
-		Caption: "Each release is a sum over a fresh Poisson sample of the rows, plus Gaussian noise of the multiplier " +
-			"times the clip norm.",
+		Caption: "Each release is a sum over a new Poisson sample of the rows, plus Gaussian noise. The noise's standard " +
+			"deviation is the multiplier times the clip norm.",
 	}
 	for _, r := range f.schedule[:min(len(f.schedule), mostRows)] {
 		t.Rows = append(t.Rows, Row{Cells: []string{Number(float64(r.Count)), digits(r.NoiseMultiplier, 5),
@@ -139,8 +139,8 @@ func (f *Fit) ledger(ctx context.Context) []Part {
 		Title: "Budgets reserved on this table",
 		Columns: []Column{{"Reserved (UTC)", false}, {"Algorithm", false}, {"Relation", false}, {"ε", true}, {"δ", true},
 			{"Outcome", false}},
-		Caption: "From this folder’s ledger; fits in other folders are not in it. A reservation counts in full whatever " +
-			"became of its run.",
+		Caption: "From this folder’s ledger, which does not have fits in other folders. A reservation counts in full, also " +
+			"if its run failed.",
 	}
 	for _, r := range same[max(0, len(same)-mostRows):] {
 		outcome := cmp.Or(r.Outcome, "not ended")
@@ -157,11 +157,11 @@ func (f *Fit) ledger(ctx context.Context) []Part {
 	if len(same) > 1 {
 		c := f.Certificate.Claim()
 		if epsilon, ok := together(ctx, same, c.Delta); ok {
-			parts = append(parts, Note(fmt.Sprintf("All %d fits of this table together cost ε = %s at δ = %s: so much has "+
-				"been charged to a person in it.", len(same), Above(epsilon, 4), exact(c.Delta))))
+			parts = append(parts, Note(fmt.Sprintf("All %d fits of this table together cost ε = %s at δ = %s. This is the "+
+				"privacy loss of a person in it.", len(same), Above(epsilon, 4), exact(c.Delta))))
 		} else {
-			parts = append(parts, Note(fmt.Sprintf("This table has been fitted %d times, under relations that do not "+
-				"compose: the guarantees add up.", len(same))))
+			parts = append(parts, Note(fmt.Sprintf("This table has been fitted %d times. The total privacy loss is "+
+				"not stated: it needs fits with the same relation and the same privacy unit.", len(same))))
 		}
 	} else {
 		parts = append(parts, Text("Fitting the same table again costs a second budget."))

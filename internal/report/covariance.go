@@ -62,9 +62,9 @@ func (m *moment) symmetric() (*mat.SymDense, error) {
 	}
 	switch {
 	case !(m.Step > 0 && m.Sigma > leastMoment && m.Sigma < mostMoment && m.Ridge > leastMoment && m.Ridge < mostMoment):
-		return nil, errors.New("the second moment's noise is out of all proportion")
+		return nil, errors.New("the noise of the second moment is too large or too small to compute with")
 	case slices.ContainsFunc(entries, func(v float64) bool { return !(math.Abs(v) < mostMoment) }):
-		return nil, errors.New("the second moment is out of all proportion")
+		return nil, errors.New("the second moment is too large to compute with")
 	}
 	return mat.NewSymDense(m.Features, entries), nil
 }
@@ -205,9 +205,9 @@ func (l *trace) suits(m *model.Model, weights, features int) error {
 	}
 	switch {
 	case weights%features != 0:
-		return errors.New("no covariance is worked out beside thresholds")
+		return errors.New("no covariance is computed for models with thresholds")
 	case weights > mostCovariance:
-		return fmt.Errorf("of %d weights no covariance is worked out: at most of %d", weights, mostCovariance)
+		return fmt.Errorf("the model has %d weights, and the covariance is computed for at most %d", weights, mostCovariance)
 	case m.Regularizer().Convexity() != m.Regularizer().Smoothness():
 		return errors.New("the regularizer's curvature is not the same everywhere")
 	}
@@ -238,7 +238,7 @@ func (l *trace) margins(m *model.Model, g *mat.SymDense, weights []float64, shar
 		of, ok = marginsOf(m, g, weights, shared, share, value, 1, moment)
 	}
 	if !ok {
-		return nil, errors.New("how curved this loss is for these rows is not known from the releases" +
+		return nil, errors.New("the curvature of the loss on these rows does not follow from the releases" +
 			uncurved(m.Schema().Target(), slopeJumps(m), value))
 	}
 	return of, nil
@@ -294,7 +294,7 @@ func (m *moment) about(c *mat.SymDense) (g, shape *mat.SymDense, err error) {
 	return g, shape, nil
 }
 
-var errNoEigenvalues = errors.New("the second moment has no eigenvalues")
+var errNoEigenvalues = errors.New("the eigenvalues of the second moment could not be computed")
 
 // eigenMoment is the eigendecomposition of a released second moment G = vectors diag(values) vectors'.
 type eigenMoment struct {
@@ -471,7 +471,7 @@ func (w *way) displace(paths []path, turn *mat.Dense, draws []*mat.Dense) {
 func (l *trace) linear() error {
 	switch {
 	case len(l.Back) > 0 || len(l.Keep) > 0 && len(l.Scales) > 0 || l.Move > 0 || len(l.Rounds) > 1:
-		return errors.New("how its steps in a metric were mixed is not followed")
+		return errors.New("the noise is not followed through this way of mixing steps in a metric")
 	case l.Chosen > 1:
 		return errors.New("the result was chosen by looking at noisy numbers")
 	case len(l.Noise) == 0 || len(l.Noise) > mostFollowed:

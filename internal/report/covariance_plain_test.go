@@ -163,7 +163,7 @@ func TestReleasedCurvatureTakesThePlaceOfTheRest(t *testing.T) {
 	for name, got := range map[string]explanation{
 		"the noise hides the released curvature":                                    explained("absolute", "", level(.015)),
 		"the density of targets at a quantile below .2 or above .8 is not released": explained("pinball(0.81)", "", func(*trace) {}),
-		"how curved this loss is for these rows is not known from the releases: the mean weight of the rows is not released": explained(
+		"the curvature of the loss on these rows does not follow from the releases: the mean weight of the rows is not released": explained(
 			"weighted(squared(2),row)", "v", func(*trace) {}),
 	} {
 		if got.how != unstated || got.why != name {

@@ -208,7 +208,7 @@ func TestCovarianceIsNotStated(t *testing.T) {
 	w := newBowl(t, 0)
 	weights, right := w.fit(rand.New(rand.NewPCG(3, 3)))
 	_, err := right.covariance(nil, append(slices.Clone(weights), 0), nil, 0, 0, nil)
-	if err == nil || err.Error() != "no covariance is worked out beside thresholds" {
+	if err == nil || err.Error() != "no covariance is computed for models with thresholds" {
 		t.Errorf("a threshold beside the weights of rows: %v", err)
 	}
 	for name, c := range map[string]struct {
@@ -220,15 +220,15 @@ func TestCovarianceIsNotStated(t *testing.T) {
 		"a row short":         {func(l *trace, m *moment) { m.Rows = m.Rows[1:] }, "has 5 rows for 6"},
 		"an entry short":      {func(l *trace, m *moment) { m.Rows[1] = "1 2" }, "row 2 of the second moment has 2 entries"},
 		"no number":           {func(l *trace, m *moment) { m.Rows[5] = "x" }, "is no whole number"},
-		"a huge entry":        {func(l *trace, m *moment) { m.Rows[5] = "9000000000000000000" }, "out of all proportion"},
-		"a huge step":         {func(l *trace, m *moment) { m.Step = math.Inf(1) }, "out of all proportion"},
-		"steps without end":   {func(l *trace, m *moment) { l.StepSizes = []float64{1e300} }, "out of all proportion"},
-		"no noise":            {func(l *trace, m *moment) { m.Sigma = 0 }, "out of all proportion"},
+		"a huge entry":        {func(l *trace, m *moment) { m.Rows[5] = "9000000000000000000" }, "to compute with"},
+		"a huge step":         {func(l *trace, m *moment) { m.Step = math.Inf(1) }, "to compute with"},
+		"steps without end":   {func(l *trace, m *moment) { l.StepSizes = []float64{1e300} }, "to compute with"},
+		"no noise":            {func(l *trace, m *moment) { m.Sigma = 0 }, "to compute with"},
 		"other features":      {func(l *trace, m *moment) { m.Features = 5 }, "other features"},
 		"chosen":              {func(l *trace, m *moment) { l.Chosen = 3 }, "looking at noisy numbers"},
-		"mixed":               {func(l *trace, m *moment) { l.Keep = []float64{.5} }, "mixed"},
+		"mixed":               {func(l *trace, m *moment) { l.Keep = []float64{.5} }, "mixing"},
 		"short columns":       {func(l *trace, m *moment) { l.Weights = l.Weights[1:] }, "different lengths"},
-		"no slopes were seen": {func(l *trace, m *moment) { m.Slope = 0 }, "how curved"},
+		"no slopes were seen": {func(l *trace, m *moment) { m.Slope = 0 }, "the curvature"},
 	} {
 		l, m := *right, moment(*right.Moment)
 		m.Rows = slices.Clone(m.Rows)

@@ -60,10 +60,10 @@ func (f *Fit) curves(n runNoise) (s Section, ok bool) {
 func (f *Fit) aboutCurves(e explanation, overBounds bool) string {
 	if fit := f.inference(); fit != nil {
 		return fmt.Sprintf("Each curve is the part of the prediction that depends on one column alone, as a difference "+
-			"from its value at the middle knot, where the band has no width. Bands are %.4g%% confidence intervals of the difference from "+
-			"there, of sampling and privacy noise together, point by point: with many points, some miss. They belong to "+
-			"curves with these knots. A curve is not drawn if noise hides one of its knots: state fewer knots, or narrower public "+
-			"bounds. Grey stretches hold few rows. Curves describe the model, not causes.", 100*fit.Level)
+			"from its value at the middle knot, where the band has no width. Bands are %.4g%% confidence intervals of this "+
+			"difference at each point, and contain the sampling error and the privacy noise. Of many points, some intervals "+
+			"miss the truth. Bands are for curves with these knots. A curve is not drawn if noise hides one of its knots: "+
+			"state fewer knots, or narrower public bounds. Grey stretches hold few rows. Curves describe the model, not causes.", 100*fit.Level)
 	}
 	text := "Each curve is the part of the prediction that depends on one column alone, minus its mean over the rows, " +
 		"as computed from the released means of the columns. "
@@ -75,11 +75,11 @@ func (f *Fit) aboutCurves(e explanation, overBounds bool) string {
 	}
 	if list := f.plan.Monotone; len(list) > 0 {
 		names := vector.Map(list, func(m runrecord.Monotone) string { return m.Column + " (" + m.Way + ")" })
-		text += "Made monotone after the last release: " + listed(names,
-			160) + "; their bands are those of the curves before. "
+		text += "Curves that were made monotone after the last release have the bands from before: " + listed(names,
+			160) + ". "
 	}
 	if list := f.plan.Ranks; len(list) > 0 {
-		text += "The knots of " + listed(list, 160) + " were placed by a noisy release, more of them where rows are many. "
+		text += "The knots of " + listed(list, 160) + " were placed by a noisy release, closer together where there are many rows. "
 	}
 	text += strings.TrimPrefix(f.additive()+" ", " ")
 	switch e.how {
@@ -91,7 +91,7 @@ func (f *Fit) aboutCurves(e explanation, overBounds bool) string {
 		text += "Bands are two standard deviations of the privacy noise either way. They may be " +
 			"many times too wide if most rows lie in a few steps of a curve."
 	}
-	return text + " They leave out the sampling error, and the error of too few steps or knots. They are no confidence " +
+	return text + " The sampling error, and the error of too few steps or knots, are left out, so bands are no confidence " +
 		"bands. Curves describe the model, not causes."
 }
 
@@ -139,7 +139,7 @@ func (f *Fit) picture(list []Curve) Plot {
 		p.X.Label, p.X.Log = "1 + "+first.Column, true
 	}
 	if len(list) > mostSeries {
-		p.Caption = fmt.Sprintf("The first %d of %d classes are drawn; stillpoint coefficients --json has all.", mostSeries,
+		p.Caption = fmt.Sprintf("The first %d of %d classes are drawn. stillpoint coefficients --json has all.", mostSeries,
 			len(list))
 		list = list[:mostSeries]
 	}
@@ -148,7 +148,7 @@ func (f *Fit) picture(list []Curve) Plot {
 	}
 	p.Shaded = thinStretches(first)
 	if first.Level > 0 {
-		p.Caption += fmt.Sprintf(" Band: %.4g %% confidence intervals of the difference from the middle knot, point by point.",
+		p.Caption += fmt.Sprintf(" Band: %.4g %% confidence intervals of the difference from the middle knot, for each point.",
 			100*first.Level)
 		return p
 	}
@@ -156,7 +156,7 @@ func (f *Fit) picture(list []Curve) Plot {
 		p.Caption += fmt.Sprintf(" The grey stretches hold about %.2g %% of the rows.", 100*share)
 	}
 	if first.Points[0].Low != nil {
-		p.Caption += " Band: privacy noise only."
+		p.Caption += " The band shows privacy noise alone."
 	}
 	return p
 }
@@ -241,7 +241,7 @@ func (f *Fit) heat(u Surface) Heat {
 	}
 	h := Heat{
 		Title:   u.Axes[0].Column + " and " + u.Axes[1].Column,
-		Caption: "The effect of the interaction: " + label + ". Straight between knots.",
+		Caption: "The effect of the interaction: " + label + ". Between knots it is linear.",
 		X:       u.Axes[1].Column, Y: u.Axes[0].Column, Columns: names(u.Axes[1]), Rows: names(u.Axes[0]),
 	}
 	if u.Class != "" {
@@ -251,7 +251,7 @@ func (f *Fit) heat(u Surface) Heat {
 		h.Caption += " Hollow cells are within two standard deviations of the privacy noise of the mean."
 	}
 	if u.Mass != nil {
-		h.Caption += " A dash marks places with few rows, or so few that noise hides how many."
+		h.Caption += " A dash marks cells with few rows, or so few that noise hides their number."
 	}
 	for i, row := range u.Effect {
 		var cells []HeatCell
@@ -355,15 +355,15 @@ func (f *Fit) interactions() (s Section, ok bool) {
 		recheck = fmt.Sprintf("Its second moment differs from the released one by %s where the certificate states %s.",
 			digits(p.Error, 3), digits(f.plan.Effects.Synthetic.Distance, 3))
 	}
-	s = Section{Title: "Interactions", Parts: []Part{Note(fmt.Sprintf("How the score varies is computed from the model and "+
-		"from a synthetic table of %s rows, which was made again from the certificate: its columns have about the released "+
-		"distributions and relations. %s A sum of functions of single columns explains %s of the score's variance; the "+
-		"rest is interactions. Synthetic rows are no persons, and have no relations of three columns or more. Noise of "+
-		"the model is in all figures.",
+	s = Section{Title: "Interactions", Parts: []Part{Note(fmt.Sprintf("The shares of the score's variance are computed from the "+
+		"model and a synthetic table of %s rows, which is made from the certificate. Its columns have about the released "+
+		"distributions and relations. %s A sum of functions of single columns explains %s of the score's variance. The "+
+		"rest is interactions. Synthetic rows are no persons, and have no relations of three columns or more. All figures "+
+		"contain the noise of the model.",
 		Number(synthetic.Rows), recheck, ofVariance(e.Sum)))}}
 	bars := Bars{Title: "The share of the score that each column alone explains", X: Axis{Label: "share of the score's variance"},
-		Caption: "The share of the variance that the best function of this column alone explains. Shares of columns that " +
-			"depend on each other overlap."}
+		Caption: "Each bar is the share of the variance that the best function of this column alone explains. Shares of " +
+			"columns that depend on each other overlap."}
 	for j, b := range bins[:min(len(bins), mostBars)] {
 		bars.Items = append(bars.Items, Bar{Name: b.Column, Value: e.Alone[j]})
 	}
@@ -382,8 +382,8 @@ func (f *Fit) interactions() (s Section, ok bool) {
 		}
 		h := f.heat(u)
 		label, _, _ := f.axisOf()
-		h.Caption = fmt.Sprintf("The mean of the score beyond a sum of functions of single columns: %s. It is %s of the "+
-			"score's variance. A dash marks places with few synthetic rows.", label, ofVariance(pair.Share))
+		h.Caption = fmt.Sprintf("The mean of the part of the score that no sum of functions of single columns explains: "+
+			"%s. It is %s of the score's variance. A dash marks cells with few synthetic rows.", label, ofVariance(pair.Share))
 		s.draw(h)
 	}
 	return s, true

@@ -288,7 +288,7 @@ func (f *Fit) carried(n runNoise) carried {
 		return k
 	}
 	if !n.convex {
-		return unknown("this loss is not convex, so that steps may make noise larger than the releases had it")
+		return unknown("this loss is not convex, so that the steps may increase the noise of the releases")
 	}
 	k.how, k.why, k.weight, k.absolute = bounded, n.loose, n.weight, n.absolute
 	return k
@@ -362,7 +362,7 @@ func (k carried) deviations(list []coefficient) (sd []float64, covariance *mat.S
 		ok = ok && !slices.Contains(sd, 0)
 	}
 	if !ok {
-		return nil, nil, unstated, "it is out of all proportion"
+		return nil, nil, unstated, "it is too large or too small to compute with"
 	}
 	return sd, covariance, k.how, k.why
 }
@@ -407,10 +407,10 @@ func (f *Fit) lift() (lifted, error) {
 	d := f.Model.Schema().Dim()
 	p, err := dataset.ParseProjection(f.plan.Reduce, d)
 	if err != nil {
-		return lifted{}, errors.New("the map that shortened rows is not known")
+		return lifted{}, errors.New("the random map of model.reduce is not known")
 	}
 	if p.Size()*d > mostLift {
-		return lifted{}, errors.New("the map that shortened rows is too large to follow noise through")
+		return lifted{}, errors.New("the random map of model.reduce is too large to follow noise through it")
 	}
 	l := lifted{size: p.Size(), dim: d}
 	for i := range l.size {
@@ -461,7 +461,7 @@ func (l lifted) weights(w []float64) ([]float64, error) {
 	k := len(w) / l.dim
 	var v mat.Dense
 	if err := v.Solve(by, mat.NewDense(k, l.dim, w).T()); err != nil {
-		return nil, errors.New("the map that shortened rows has no inverse")
+		return nil, errors.New("the random map of model.reduce has no inverse")
 	}
 	var out mat.Dense
 	out.CloneFrom(v.T())
@@ -492,8 +492,8 @@ func (f *Fit) ends(lift lifted) (fit, constant []float64, err error) {
 func (f *Fit) covariance(lift lifted) (*covariance, error) {
 	l, s := f.plan.Trace, f.Model.Schema()
 	if l.Moment == nil && l.Curvature == nil {
-		return nil, errors.New("the certificate is of an earlier version and does not hold the second moment of the " +
-			"metric that steps were taken in")
+		return nil, errors.New("the certificate is of an earlier version and does not have the second moment of the " +
+			"metric in which the steps were taken")
 	}
 	weights, _, err := f.ends(lift)
 	if err != nil {
@@ -510,7 +510,7 @@ func (f *Fit) covariance(lift lifted) (*covariance, error) {
 		features, shared = lift.size, 0
 	}
 	if m := cmp.Or(l.Moment, l.Curvature); m.Features != features {
-		return nil, errors.New("the second moment is of other features than the model")
+		return nil, errors.New("the second moment is of other features than those of the model")
 	}
 	var known *structure
 	if x, ok := structureOf(s); ok && lift.size == 0 {

@@ -156,7 +156,7 @@ func (f *Fit) Files() []string { return slices.Clone(f.files) }
 // Page makes the report on a fit. It returns an error if f was not made by ReadFit or NewFit.
 func (f *Fit) Page(ctx context.Context) (Page, error) {
 	if f.verified == nil {
-		return Page{}, errors.New("report: fit: must be made by ReadFit")
+		return Page{}, errors.New("report: fit: must come from ReadFit")
 	}
 	attack, err := f.attack(ctx)
 	if err != nil {
@@ -268,7 +268,7 @@ func (f *Fit) asked() Section {
 	s.Parts = append(s.Parts, facts)
 	if !f.Certificate.Complete() {
 		s.Parts = append(s.Parts,
-			Note("The run was interrupted: this is the model it had reached. The guarantee covers its releases."))
+			Note("The run was interrupted, and this is the model of its steps so far. The guarantee covers its releases."))
 	}
 	s.Parts = append(s.Parts, f.columns(schema))
 	return s
@@ -291,7 +291,7 @@ func (f *Fit) columns(schema *dataset.Schema) Table {
 		Title:   "Public facts about each column",
 		Columns: []Column{{Name: "Column"}, {Name: "Read as"}, {Name: "Bounds or values"}},
 		Caption: "Bounds, values and scaling were stated beforehand, not read from the table. A number beyond a bound " +
-			"counts as the bound; a value that is not listed counts as “other”.",
+			"counts as the bound. A value that is not listed counts as “other”.",
 	}
 	ignored := 0
 	for _, c := range schema.Columns() {
@@ -350,7 +350,7 @@ func features(c dataset.Column) (text string) {
 		text = fmt.Sprintf("; a curve of %d knots", c.Curve)
 	}
 	if c.Indicator {
-		text += "; a missing one is a feature of its own"
+		text += "; a missing cell is a feature of its own"
 	}
 	return text
 }

@@ -113,10 +113,10 @@ func TestInterruptedFit(t *testing.T) {
 		"does not hold this fit’s reservation")
 	f.noModel = false
 	text, _ = fitPage(t, f.write(t))
-	has(t, text, "this is the model it had reached", "Noise (sd)")
+	has(t, text, "this is the model of its steps so far", "Noise (sd)")
 	f.events, f.algorithm = nil, gdPlan(0)
 	text, _ = fitPage(t, f.write(t))
-	has(t, text, "the start, which no release moved")
+	has(t, text, "which no release has changed")
 }
 
 // TestScheduledFit tests the page of a fit on Poisson samples: it must show the schedule of the
@@ -179,7 +179,7 @@ func TestEarlierFits(t *testing.T) {
 	}
 	f.ledger += strings.Replace(entries(budget(t, account.AddOrRemove), "/d/people.csv"), `"fit":1`, `"fit":4`, 2)
 	text, _ = fitPage(t, f.write(t))
-	has(t, text, "fitted 3 times, under relations that do not compose")
+	has(t, text, "fitted 3 times. The total privacy loss is not stated")
 }
 
 // TestRefusesWhatDoesNotVerify: ReadFit returns an error for an altered certificate, for a
@@ -313,7 +313,7 @@ func TestResultsComeFirst(t *testing.T) {
 	f.algorithm.Plan = json.RawMessage(`{"compared":{"difference":0.2,"sigma":0.004,"least":-2,"most":2,"constant":0.5,` +
 		`"constant_sigma":0.003,"shrunk":1}}`)
 	text, _ = fitPage(t, f.write(t))
-	has(t, text, "The fit is WORSE than a constant, and the model is the constant. Trained on")
+	has(t, text, "The fit is WORSE than a constant. The published model is the constant. Trained on")
 	if strings.Contains(text, "The model beside the best constant") {
 		t.Error("a model that is the constant is drawn beside it")
 	}

@@ -213,8 +213,8 @@ func TestNoiseOfEffectsIsNotStated(t *testing.T) {
 	e, ok := f.explained(n)
 	note, is := f.certainty(e, n).(Note)
 	want := Note("How much of each coefficient is noise is not stated here: the fit has two stages, and the noise of the first is " +
-		"in the features and in the start of the second. Each stage has a part of the budget only. A fit with family: curves, " +
-		"for a budget of its own, states the noise of such terms. Small coefficients may be noise alone.")
+		"in the features and in the start of the second. Each stage spends a part of the budget. A fit with family: curves, " +
+		"with a budget of its own, states the noise of such terms. Small coefficients may be noise alone.")
 	if !ok || !is || note != want {
 		t.Errorf("%v, %v: %q", ok, is, note)
 	}

@@ -50,7 +50,7 @@ func CoefficientText(c *model.Coefficients) string {
 	}
 	_ = w.Flush() // writing to a strings.Builder gives no error
 	fmt.Fprintf(&b, "\n%d of %d coefficients have an interval.", c.Reported, c.Counted)
-	b.WriteString(" The column privacy is the share of an interval's width that the noise makes.\n")
+	b.WriteString(" The column privacy is the share of an interval's width that comes from the privacy noise.\n")
 	b.WriteString(safetext.Lines(oneLine(c.Meaning+states(c)), "", 100))
 	return b.String()
 }
@@ -73,7 +73,7 @@ func states(c *model.Coefficients) (text string) {
 		}
 	}
 	if wider > 0 {
-		text += fmt.Sprintf(" A bound on the error of the last Newton step is part of %s: it makes each wider by %.0f%% at most.",
+		text += fmt.Sprintf(" A bound on the error of the last Newton step is part of %s: it widens each by %.0f%% at most.",
 			count(wider, "interval", "intervals"), 100*largest)
 	}
 	return text
@@ -161,7 +161,7 @@ func (f *Fit) intervals() (Section, bool) {
 	if share, ok := typicalPrivacy(c); ok {
 		facts = append(facts, Fact{Name: "What privacy costs",
 			Value: fmt.Sprintf("intervals %.2g × as wide", 1/max(1-share, 1e-3)),
-			Note:  "as the same rows would give without noise, at the median coefficient, as far as the released numbers tell"})
+			Note:  "as without privacy, for the median coefficient; estimated from released numbers"})
 	}
 	s.Parts = append(s.Parts, facts)
 	if c.Short {
@@ -224,7 +224,7 @@ func effects(c *model.Coefficients) Table {
 		Title: "Effects (" + c.Unit + ")",
 		Columns: []Column{{"Term", false}, {"Against or unit", false}, {"Effect", true}, {"Std. error", true}, {level, true},
 			{"Privacy", true}},
-		Caption: "Privacy is the share of an interval's width that the noise makes. Formula: " + c.Formula + ".",
+		Caption: "Privacy is the share of an interval's width that comes from the privacy noise. Formula: " + c.Formula + ".",
 	}
 	if ratio != "" {
 		t.Columns = append(t.Columns, Column{strings.ToUpper(ratio[:1]) + ratio[1:], true}, Column{level, true})
@@ -307,7 +307,7 @@ type Test struct {
 	Terms     int     `json:"terms"`
 	Statistic float64 `json:"statistic,omitempty"`
 	// P is the p-value, and Holm the p-value with Holm's adjustment for all tests of the list. They are nil if no test
-	// is stated, and Reason says why.
+	// is stated, and Reason says why. Beside a p-value Reason names the coefficients that the test lacks, and says why.
 	P      *float64 `json:"p,omitempty"`
 	Holm   *float64 `json:"p_holm,omitempty"`
 	Reason string   `json:"reason,omitempty"`
@@ -321,7 +321,11 @@ func Tests(m *model.Model) ([]Test, error) {
 		return nil, err
 	}
 	var list []Test
-	terms, reasons := map[string][]string{}, map[string]string{}
+	others := map[string]bool{} // levels of cells that are missing or not listed: many tables have none
+	for j, name := range m.Schema().Features() {
+		others[name] = m.Schema().IsOther(j)
+	}
+	terms, lacking, why := map[string][]string{}, map[string][]string{}, map[string]string{}
 	for _, c := range all.List {
 		if c.Intercept {
 			continue
@@ -332,14 +336,21 @@ func Tests(m *model.Model) ([]Test, error) {
 		}
 		if c.State != inference.Absent { // the formula has no such coefficient
 			terms[c.Column] = append(terms[c.Column], c.Term)
+		} else if at := cmp.Or(why[c.Column], c.Reason); !others[c.Term[strings.LastIndex(c.Term, ": ")+1:]] {
+			lacking[c.Column], why[c.Column] = append(lacking[c.Column], c.Term), at
 		}
-		reasons[c.Column] = cmp.Or(reasons[c.Column], c.Reason)
 	}
 	for i := range list {
 		t := &list[i]
 		if t.Terms = len(terms[t.Column]); t.Terms == 0 {
-			t.Reason = string(inference.Absent) + ": " + reasons[t.Column]
+			t.Reason = string(inference.Absent) + ": " + why[t.Column]
 			continue
+		}
+		if list := lacking[t.Column]; len(list) > 0 {
+			if len(list) > 5 {
+				list = append(list[:4:4], fmt.Sprintf("%d others", len(list)-4))
+			}
+			t.Reason = "tested without " + strings.Join(list, ", ") + ": " + why[t.Column]
 		}
 		joint, err := m.Joint(terms[t.Column])
 		if err != nil {
@@ -389,26 +400,31 @@ func holm(list []Test) {
 // TestText formats tests as a plain-text table.
 func TestText(list []Test) string {
 	var b strings.Builder
-	var without []string
-	why := ""
+	columns, order := map[string][]string{}, []string(nil)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "column\tcoefficients\tstatistic\tp-value\tadjusted (Holm)")
 	for _, t := range list {
 		if t.P == nil {
 			fmt.Fprintf(w, "%s\t%d\t-\t-\t-\n", oneLine(t.Column), t.Terms)
-			if without = append(without, t.Column); why == "" {
-				why = t.Reason
-			}
-			continue
+		} else {
+			fmt.Fprintf(w, "%s\t%d\t%.4g\t%s\t%s\n", oneLine(t.Column), t.Terms, t.Statistic, small(*t.P), small(*t.Holm))
 		}
-		fmt.Fprintf(w, "%s\t%d\t%.4g\t%s\t%s\n", oneLine(t.Column), t.Terms, t.Statistic, small(*t.P), small(*t.Holm))
+		if t.Reason != "" {
+			why := t.Reason
+			if t.P == nil {
+				why = "no test: " + why
+			}
+			if columns[why] == nil {
+				order = append(order, why)
+			}
+			columns[why] = append(columns[why], t.Column)
+		}
 	}
 	_ = w.Flush() // writing to a strings.Builder never fails
-	if len(without) > 0 {
-		b.WriteString(safetext.Lines(oneLine("No test is stated of "+strings.Join(without, ", ")+". The reason for the first: "+
-			why+"."), "", 100))
+	for _, why := range order {
+		b.WriteString(safetext.Lines(oneLine(strings.Join(columns[why], ", ")+": "+why+"."), "", 100))
 	}
-	b.WriteString(safetext.Lines("Each test is of the hypothesis that all coefficients of the column in the fit's formula are 0, by the "+
+	b.WriteString(safetext.Lines("Each test is of the hypothesis that all coefficients of the column in the formula are 0, by the "+
 		"covariance of sampling and privacy noise together. Adjusted p-values hold for all columns at once.", "", 100))
 	return b.String()
 }

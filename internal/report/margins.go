@@ -155,7 +155,7 @@ func (l *trace) seenCurvature(r *eigenMoment, rows *mat.SymDense) (level float64
 		return 0, nil, err
 	case m.Features != d || !(m.Step > 0 && m.Sigma > leastMoment && m.Sigma < mostMoment) ||
 		slices.ContainsFunc(entries, func(v float64) bool { return !(math.Abs(v) < mostMoment) }):
-		return 0, nil, errors.New("the released curvature is out of all proportion")
+		return 0, nil, errors.New("the released curvature is too large or too small to compute with")
 	}
 	here, root := mat.NewSymDense(d, entries), inference.Symmetric(r.power(.5))
 	usual := inference.Between(inference.Symmetric(r.power(-.5)), rows)

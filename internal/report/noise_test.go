@@ -124,7 +124,7 @@ func TestNoiseInTheUsersUnits(t *testing.T) {
 				{"c=y", "against c=x", plain[3].Value - plain[2].Value, plain[3].Value - plain[2].Value},
 				{"c=other", "against c=x", plain[4].Value - plain[2].Value, plain[4].Value - plain[2].Value},
 				{"d", "one year more, from 2020-01-01", plain[5].Value * 365.2425, plain[5].Value * 1827},
-				{"d=missing", "against at the midpoint of its bounds", plain[6].Value, plain[6].Value},
+				{"d=missing", "against the midpoint of its bounds", plain[6].Value, plain[6].Value},
 				{"intercept", "", plain[7].Value + plain[2].Value, plain[7].Value + plain[2].Value},
 			}
 			if len(got) != len(want) {

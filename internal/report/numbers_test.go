@@ -227,7 +227,7 @@ func TestModelInNumbers(t *testing.T) {
 	s := fit.signal(noise)
 	for name, want := range map[string]struct{ value, note float64 }{
 		"Noise in the last gradient estimate": {each * math.Sqrt(features), each},
-		"Gradient norm to expect":             {.0042, 0}, "Noise level": {.0031, 0}, "Longest gradient of a row": {.7, 0},
+		"Gradient norm expected by the plan":  {.0042, 0}, "Noise level": {.0031, 0}, "Longest gradient of a row": {.7, 0},
 		"Effective size N":       {701, 0},
 		"Gradient norm measured": {.0067, .0011}, "Mean loss measured": {.51, .013},
 	} {

@@ -34,7 +34,7 @@ func TestNoiseMayMakeANormZero(t *testing.T) {
 	f.algorithm.Plan = bytes.Replace(f.algorithm.Plan, []byte("{"),
 		[]byte(`{"looked":{"gradient_norm":0,"sigma":0.2,"among":3},`), 1)
 	fit := read(t, f)
-	if fact := factOf(t, fit.signal(fit.noise()), "Gradient norm looked at"); fact.Value != "0" {
+	if fact := factOf(t, fit.signal(fit.noise()), "Gradient norm of the choice"); fact.Value != "0" {
 		t.Errorf("value %q: want 0", fact.Value)
 	}
 }
@@ -49,7 +49,7 @@ func TestLookedAsReleased(t *testing.T) {
 		f.algorithm.Plan = bytes.Replace(f.algorithm.Plan, []byte("{"),
 			[]byte(`{"looked":{"gradient_norm":0.0213,"sigma":0.0031,"among":8`+radius+`},`), 1)
 		fit := read(t, f)
-		fact := factOf(t, fit.signal(fit.noise()), "Gradient norm looked at")
+		fact := factOf(t, fit.signal(fit.noise()), "Gradient norm of the choice")
 		if fact.Value != "0.0213" || !strings.Contains(fact.Note, want) || !strings.Contains(fact.Note, "8 points") ||
 			!strings.Contains(fact.Note, "0.0031") {
 			t.Errorf("%q, %q: want %q", fact.Value, fact.Note, want)
@@ -78,12 +78,12 @@ func TestPublicTable(t *testing.T) {
 		LeastEigenvalue: new(-.0321), EigenvalueResidual: new(1e-7)}
 	s := text()
 	has(t, s, publicTitle, "NOT private", "12,345", "1 row was not scored", "0.875", "0.0456", "−0.0321", "10⁻⁷",
-		"still falls along its direction")
+		"still falls along its eigenvector")
 	if strings.Contains(s, released) {
 		t.Error("with a public table the page must not say that nothing was computed from one")
 	}
 	fit.Public.LeastEigenvalue = new(.01)
-	has(t, text(), "falls along no direction to second order")
+	has(t, text(), "to second order the loss falls along no direction")
 	fit.Public.LeastEigenvalue, fit.Public.NoEigenvalue = nil, "the slope jumps"
 	has(t, text(), "Least eigenvalue", "none", "the slope jumps")
 }

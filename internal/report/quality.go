@@ -25,9 +25,10 @@ func (f *Fit) lead() string {
 	text := "The fit is " + c.Conclusion()
 	switch {
 	case c.Shrunk >= 1:
-		text += ", and the model is the constant"
+		text += ". The published model is the constant"
 	case c.Shrunk > 0:
-		text += fmt.Sprintf(", and the model goes %s %% of the way from the constant to it", Number(100*(1-c.Shrunk)))
+		text += fmt.Sprintf(". The published model goes %s %% of the way from the constant to the fit",
+			Number(100*(1-c.Shrunk)))
 	}
 	return text + ". "
 }
@@ -39,7 +40,7 @@ func (f *Fit) quality() (s Section, ok bool) {
 	var facts Facts
 	if c := f.plan.Compared; c != nil && drawable(c.Difference, false) && drawable(c.Sigma, true) {
 		facts = append(facts, Fact{Name: "Against a constant", Value: Number(c.Difference),
-			Note: fmt.Sprintf("the fit's mean loss less the best constant's over all records of the fit, released with noise of "+
+			Note: fmt.Sprintf("the mean loss of the fit minus that of the best constant, over all records, released with noise of "+
 				"%s; %s", Number(c.Sigma), c.Counted())})
 		if share, low, high, known := c.Explained(); known {
 			name := "Share of the constant's loss saved"
@@ -60,8 +61,8 @@ func (f *Fit) quality() (s Section, ok bool) {
 		return s, false
 	}
 	s.Parts = append(s.Parts, facts,
-		Text("These numbers were released with noise, on the rows of the fit. How often predictions are right is measured on "+
-			"rows that the fit did not use: stillpoint evaluate does it, and is not private."))
+		Text("These numbers were released with noise, on the rows of the fit. stillpoint evaluate measures "+
+			"predictions on rows that the fit did not use. Its output is not private."))
 	return s, true
 }
 
@@ -76,7 +77,7 @@ func (f *Fit) losses() Bars {
 	return Bars{
 		Title: "The model beside the best constant",
 		Caption: "Mean loss over the rows of the fit: shorter is better. The constant predicts the same for every row. Lines " +
-			"are 95 % intervals of the privacy noise; in the model’s line the constant counts as known.",
+			"are 95 % intervals of the privacy noise. The model’s line treats the constant’s loss as known.",
 		X: Axis{Label: "mean loss, " + f.Model.Loss().Name()},
 		Items: []Bar{
 			{Name: "best constant", Value: c.Constant, Interval: around(c.Constant, c.ConstantSigma), Faint: true},
@@ -93,7 +94,7 @@ func (f *Fit) public() Section {
 	m := f.Public
 	s := Section{Title: publicTitle, Parts: []Part{
 		Note("NOT private: these figures are exact facts about the rows of a table. Publish them only if its rows are " +
-			"public, or accounted for."),
+			"public, or if a budget pays for them."),
 	}}
 	facts := Facts{{Name: "Rows", Value: Number(float64(m.N)),
 		Note: count(int(m.Skipped), "row was", "rows were") + " not scored"}}
@@ -119,9 +120,9 @@ func (f *Fit) public() Section {
 			note += fmt.Sprintf(", up to %s", Number(*r))
 		}
 		if *e < 0 {
-			note += "; below zero the loss still falls along its direction"
+			note += "; it is below zero, so the loss still falls along its eigenvector"
 		} else {
-			note += "; the loss falls along no direction to second order"
+			note += "; to second order the loss falls along no direction"
 		}
 		facts = append(facts, Fact{Name: "Least eigenvalue", Value: Number(*e), Note: note})
 	}
@@ -185,7 +186,7 @@ func (f *Fit) survival() (s Section, ok bool) {
 			Note: "the probability for a record with the mean " + name})
 	}
 	facts = append(facts, Fact{Name: "Restricted mean time", Value: Number(mean),
-		Note: fmt.Sprintf("the mean time without an event, of at most %s, for such a record", exact(t.High))})
+		Note: fmt.Sprintf("the mean time without an event up to %s, for such a record", exact(t.High))})
 	s = Section{Title: "Survival", Parts: []Part{plot, facts, Text(
 		"The columns multiply the " + name + ", by the same factor at " +
 			"every time. stillpoint predict --horizon writes the risk of each row by the times that it lists.")}}

@@ -216,7 +216,7 @@ func TestJointTestsToTheLetter(t *testing.T) {
 age     1             12.35      0.0004    0.0009
 site    5             99.5       < 0.0001  0.0001
 town    3             -          -         -
-No test is stated of town. The reason for the first: noise.
+town: no test: noise.
 `; got != want {
 		t.Errorf("%s\nmust be\n%s", got, want)
 	}

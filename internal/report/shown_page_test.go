@@ -37,31 +37,33 @@ func TestSignalToTheLetter(t *testing.T) {
 	s := f.signal(noise)
 	const fit = "at the fit, which is not the published model"
 	factIs(t, s, "Noise in the last gradient estimate", "0.0098", "its length; 0.004 in each coordinate") // sqrt(6) .004
-	factIs(t, s, "Gradient norm to expect", "0.00123", fit+", as planned before the first release; 0 at a stationary point")
-	factIs(t, s, "The same, foreseen", "0.00234", fit+", after the releases about rows and gradients")
+	factIs(t, s, "Gradient norm expected by the plan", "0.00123", fit+", computed before the first release; 0 at a stationary "+
+		"point")
+	factIs(t, s, "Gradient norm expected by the fit", "0.00234", fit+", computed from the releases about rows and "+
+		"gradients")
 	factIs(t, s, "Gradient at the end", "0.0456", "of the last 3 steps on average; noise alone has 0.0567")
 	q, ok := f.quality()
 	if !ok {
 		t.Fatal("no comparison")
 	}
-	factIs(t, q, "Against a constant", "−0.2", "the fit's mean loss less the best constant's over all records of the fit, "+
-		"released with noise of 0.03; a record's difference counts in full: it lies between -1.5 and 2.5")
+	factIs(t, q, "Against a constant", "−0.2", "the mean loss of the fit minus that of the best constant, over all records, "+
+		"released with noise of 0.03; no record's difference is clipped, as it must lie between -1.5 and 2.5")
 	factIs(t, q, "Share of the constant's loss saved", "0.25", "95% interval: 0.176 to 0.324")
 	factIs(t, q, "Loss of the constant", "0.8", "released with noise of 0.01")
 	factIs(t, s, "Gradient norm measured", "0.0789", "at the result, released with noise of 0.00891")
 	factIs(t, q, "Mean loss measured", "0.678", "at the result, released with noise of 0.0123")
 	factIs(t, s, "Curvature released", "−0.00912", fit+", the least of 7 directions, each released with noise of 0.0234: none is "+
-		"below zero by more than noise explains, though an eigenvalue may be along another")
-	factIs(t, s, "Gradient norm looked at", "0.345", "of the loss smoothed over radius 0.0678, "+fit+", chosen by it among 5 "+
+		"below zero by more than noise explains, but an eigenvalue along another direction may be")
+	factIs(t, s, "Gradient norm of the choice", "0.345", "of the loss smoothed over radius 0.0678, "+fit+", chosen by it among 5 "+
 		"points; released with noise of 0.0456")
-	factIs(t, s, "Noise level", "0.00345", "the noise of one gradient released with the whole budget; up to constants no private "+
-		"algorithm gets below it on every problem")
+	factIs(t, s, "Noise level", "0.00345", "the noise in one gradient that is released with the whole budget; on the worst "+
+		"problems no private algorithm gets below a constant times this")
 	factIs(t, s, "Longest gradient of a row", "0.75",
-		"longer ones are clipped to it: the mean gradient is no longer at any point")
+		"longer ones are shortened to it, so that the mean gradient is never longer")
 	factIs(t, s, "Effective size N", "321", "rows × μ / √weights; below 30 the table is too small for this budget")
 
-	if got := f.lead(); got != "The fit is better than the best constant, and the model goes 75 % of the way from the constant "+
-		"to it. " {
+	if got := f.lead(); got != "The fit is better than the best constant. The published model goes 75 % of the way from the "+
+		"constant to the fit. " {
 		t.Error(got)
 	}
 	const mean = " The model is a weighted mean of the fit and the best constant, and has the weighted noise of the fit and, in " +
@@ -127,7 +129,7 @@ func TestAskedToTheLetter(t *testing.T) {
 	factIs(t, s, "Features", fmt.Sprint(schema.Dim()), "after categories are spread out; the intercept included")
 	table := partOf(t, s, func(Table) bool { return true })
 	want := [][]string{
-		{"p1", "number; a curve of 5 knots; a missing one is a feature of its own", "10 to 90"},
+		{"p1", "number; a curve of 5 knots; a missing cell is a feature of its own", "10 to 90"},
 		{"p2", "number, as log(1 + x)", "0 to 1,000,000"},
 		{"p3", "category", "2 values: pa, pb"},
 		{"p4", "public for every row, no feature", "1 values: pe"},
@@ -198,7 +200,7 @@ func TestCitationToTheLetter(t *testing.T) {
 		"The model of p5 was trained with (epsilon = 1.25, delta = 3e-06)-differential privacy for tables that differ in one " +
 			"replaced row (the number of rows, 10,000, is public) (replace-one).",
 		fmt.Sprintf("satisfy %v-Gaussian differential privacy", above),
-		"in 4 Gaussian releases, with noise from secret coins, by stillpoint v1.0.0.",
+		"in 4 Gaussian releases, with noise from secret random bits, by stillpoint v1.0.0.",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -247,7 +249,7 @@ func TestPicturesOfCurves(t *testing.T) {
 		}
 	}
 	if p.X.Min != 10 || p.X.Max != 90 || !p.Y.Log || p.References[0].Y[0] != 1 ||
-		p.Caption != " Band: 90 % confidence intervals of the difference from the middle knot, point by point." {
+		p.Caption != " Band: 90 % confidence intervals of the difference from the middle knot, for each point." {
 		t.Errorf("%+v, %+v, %q", p.X, p.Y, p.Caption)
 	}
 	c.Level = 0
@@ -265,7 +267,7 @@ func TestPicturesOfCurves(t *testing.T) {
 		t.Error("no share of the rows is in grey stretches")
 	}
 	many := slices.Repeat([]Curve{c}, mostSeries+3)
-	if caption := f.picture(many).Caption; !strings.HasPrefix(caption, fmt.Sprintf("The first %d of %d classes are drawn;",
+	if caption := f.picture(many).Caption; !strings.HasPrefix(caption, fmt.Sprintf("The first %d of %d classes are drawn.",
 		mostSeries, mostSeries+3)) {
 		t.Error(caption)
 	}
@@ -315,7 +317,7 @@ func TestPlacesOfSurfaces(t *testing.T) {
 		c.Date || c.Log {
 		t.Errorf("%+v", c)
 	}
-	if text := fit.aboutCurves(explanation{}, false); !strings.Contains(text, " Bands are 80% confidence intervals of the difference") {
+	if text := fit.aboutCurves(explanation{}, false); !strings.Contains(text, " Bands are 80% confidence intervals of this difference") {
 		t.Error(text)
 	}
 }

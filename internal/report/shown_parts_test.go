@@ -67,8 +67,8 @@ func TestPartsToTheLetter(t *testing.T) {
 
 	fit = read(t, people(t, "p", 4))
 	fit.Public = &model.Metrics{N: 9, LeastEigenvalue: new(.01), EigenvalueResidual: new(.000345)}
-	factIs(t, fit.public(), "Least eigenvalue", "0.01", "of the Hessian, up to 0.000345; the loss falls along no direction to "+
-		"second order")
+	factIs(t, fit.public(), "Least eigenvalue", "0.01", "of the Hessian, up to 0.000345; to second order the loss falls along "+
+		"no direction")
 
 	for chosen, want := range map[int]string{7: "the result was chosen among 7 points by looking at noisy numbers", 1: ""} {
 		trace := runrecord.Trace{Noise: []float64{.1, .2}, StepSizes: []float64{.5}, Chosen: chosen}.Settled()
@@ -110,7 +110,7 @@ func TestNetworksHaveNoCoefficients(t *testing.T) {
 	f.loss, f.dims = "network(3,tanh,logistic)", 3*schema.Dim()+4
 	fit := read(t, f)
 	s := fit.coefficients(fit.noise())
-	want := Text(fmt.Sprintf("The model has %d weights, which are no terms of a sum over features: the loss "+
+	want := Text(fmt.Sprintf("The model has %d weights, which are not the terms of a sum over features. The loss "+
 		"network(3,tanh,logistic) defines their meaning.", f.dims))
 	if len(s.Parts) != 1 || s.Parts[0] != Part(want) {
 		t.Errorf("%v: must be %v", s.Parts, want)
@@ -153,7 +153,7 @@ func TestLedgerSumToTheLetter(t *testing.T) {
 		if text := fmt.Sprint(part); strings.Contains(text, "All 2 fits of this table together cost ε = ") {
 			_, rest, _ := strings.Cut(text, "ε = ")
 			epsilon, rest, _ := strings.Cut(rest, " ")
-			if got := number(t, epsilon); got < want || got > 1.003*want || !strings.HasPrefix(rest, "at δ = 10⁻⁶: so much") {
+			if got := number(t, epsilon); got < want || got > 1.003*want || !strings.HasPrefix(rest, "at δ = 10⁻⁶. This is") {
 				t.Errorf("%s: epsilon must be %v", text, want)
 			}
 			return
@@ -234,21 +234,21 @@ func TestHeatByTheLargestCell(t *testing.T) {
 func TestClipIsStatedToTheLetter(t *testing.T) {
 	const ofCounts = " The deviations leave out the bias of clipped gradients. "
 	const unknown = ofCounts + "How large it is does not follow from the releases of this fit."
-	const known = ofCounts + "The released second moment, the model and the last clip norm tell by how much the clip may move a " +
-		"coefficient. Above half of the deviation, no deviation is stated. Of uncommon outcomes at uncommon levels 92% or more " +
-		"of the stated coefficients, and 84% or more of those of levels, were then within two deviations of the fit of the same " +
-		"rows without privacy."
+	const known = ofCounts + "How far the clip may move a coefficient follows from the released second moment, the model and " +
+		"the last clip norm. If this is more than half of the deviation, no deviation is stated. In tests with uncommon outcomes " +
+		"at uncommon levels, 92% or more of the stated coefficients, and 84% or more of those of levels, were within two " +
+		"deviations of the fit of the same rows without privacy."
 	for _, c := range []struct {
 		loss        string
 		held, noise float64
 		want        string
 	}{
-		{"huber(0.1)", .0456, .0123, " At the result, squared gradient norms exceed the clip's by 0.0456 of it on average (noise " +
-			"0.0123), so that the clip may move coefficients by more than their deviation."},
-		{"squared(1)", .0345, .0123, " At the result, squared gradient norms exceed the clip's by 0.0345 of it on average (noise " +
-			"0.0123), which tells of no bias by the clip."},
-		{"huber(0.1)", 0, 0, " The deviations leave out the effect of the clip of gradients, which is not released here. A larger " +
-			"clip_scale moves less and has more noise."},
+		{"huber(0.1)", .0456, .0123, " At the result, squared gradient norms exceed the squared clip norm by 0.0456 of it on average " +
+			"(noise 0.0123). The clip may therefore move coefficients by more than their deviation."},
+		{"squared(1)", .0345, .0123, " At the result, squared gradient norms exceed the squared clip norm by 0.0345 of it on average " +
+			"(noise 0.0123). This shows no bias by the clip."},
+		{"huber(0.1)", 0, 0, " The deviations leave out the effect of the clip of gradients, which is not released here. With a " +
+			"larger clip_scale this effect is smaller and the noise larger."},
 		{"squared(1)", 0, 0, ""},
 		{"poisson(1)", 0, 0, unknown},
 		{"logistic", 0, 0, unknown},

@@ -23,7 +23,7 @@ func (f *Fit) noise() runNoise {
 	n, err := derive(f.plan.Trace)
 	if f.plan.Effects != nil {
 		err = errors.New("the fit has two stages, and the noise of the first is in the features and in the start of " +
-			"the second. Each stage has a part of the budget only. A fit with family: curves, for a budget of its own, " +
+			"the second. Each stage spends a part of the budget. A fit with family: curves, with a budget of its own, " +
 			"states the noise of such terms")
 	}
 	r := runNoise{noise: n, why: err}
@@ -50,14 +50,14 @@ func (f *Fit) signal(n runNoise) Section {
 	if c := f.plan.Compared; c != nil && c.Shrunk > 0 {
 		at = "at the fit, which is not the published model"
 	}
-	facts.positive("Gradient norm to expect", f.plan.Predicted, at+", as planned before the first release; 0 at a stationary point")
+	facts.positive("Gradient norm expected by the plan", f.plan.Predicted, at+", computed before the first release; 0 at a stationary point")
 	if f.plan.Foreseen > 0 {
-		facts.positive("The same, foreseen", f.plan.Foreseen, at+", after the releases about rows and gradients")
+		facts.positive("Gradient norm expected by the fit", f.plan.Foreseen, at+", computed from the releases about rows and gradients")
 	}
 	if l := f.plan.Late; l != nil && l.Noise > 0 {
 		note := fmt.Sprintf("of the last %d steps on average; noise alone has %s", l.Steps, Number(l.Noise))
 		if f.plan.Arrived != "" {
-			note += ": " + f.plan.Arrived
+			note += "; " + f.plan.Arrived
 		}
 		facts.positive("Gradient at the end", l.Gradient, note)
 	}
@@ -69,7 +69,7 @@ func (f *Fit) signal(n runNoise) Section {
 		note := fmt.Sprintf("%s, the least of %s, each released with noise of %s: ", at,
 			count(c.Directions, "direction", "directions"), Number(c.Sigma))
 		if c.Curvature >= -4*c.Sigma {
-			note += "none is below zero by more than noise explains, though an eigenvalue may be along another"
+			note += "none is below zero by more than noise explains, but an eigenvalue along another direction may be"
 		} else {
 			note += "this point is no minimum"
 		}
@@ -82,12 +82,12 @@ func (f *Fit) signal(n runNoise) Section {
 		}
 		note := fmt.Sprintf("%s, %s, chosen by it among %s; released with noise of %s", of, at,
 			count(l.Among, "point", "points"), Number(l.Sigma))
-		facts.released("Gradient norm looked at", l.GradientNorm, note)
+		facts.released("Gradient norm of the choice", l.GradientNorm, note)
 	}
-	facts.positive("Noise level", f.plan.Floor, "the noise of one gradient released with the whole budget; up to "+
-		"constants no private algorithm gets below it on every problem")
+	facts.positive("Noise level", f.plan.Floor, "the noise in one gradient that is released with the whole budget; on "+
+		"the worst problems no private algorithm gets below a constant times this")
 	facts.positive("Longest gradient of a row", f.plan.Clip,
-		"longer ones are clipped to it: the mean gradient is no longer at any point")
+		"longer ones are shortened to it, so that the mean gradient is never longer")
 	facts.positive("Effective size N", f.plan.Effective, "rows × μ / √weights; below 30 the table is too small for this budget")
 	if len(facts) > 0 {
 		s.Parts = append(s.Parts, facts, Text("Lengths are after scaling: a scaled row has norm 1 at most."))
@@ -111,7 +111,7 @@ func (f *Fit) noisePlot(n runNoise, root float64) Plot {
 	p := Plot{
 		Title: "Length of the noise in the gradient estimate, step by step",
 		Caption: "Root mean square, computed from the certificate. A step whose true gradient is shorter than its noise " +
-			"moves mostly at random; averaging and small steps make up for it.",
+			"moves mostly at random. Averaging and small steps reduce this noise.",
 		X: Axis{Label: "step"},
 		Y: Axis{Label: "length after scaling", Log: true},
 	}
@@ -131,7 +131,7 @@ func (f *Fit) noisePlot(n runNoise, root float64) Plot {
 		}
 		if len(released.X) > 0 {
 			p.Series = append(p.Series, released)
-			p.Caption += " The released gradient holds the noise: where both lines meet, the gradient is lost in it."
+			p.Caption += " The released gradient contains the noise: where both lines meet, the true gradient is lost in the noise."
 		}
 	}
 	if drawable(f.plan.Predicted, true) {
@@ -154,7 +154,7 @@ func (f *Fit) multiplierPlot() Plot {
 	}
 	return Plot{
 		Title:   "Noise multiplier, release by release",
-		Caption: "Standard deviation of the noise over the most that one row moves the answer.",
+		Caption: "Standard deviation of the noise, divided by the largest change of the answer by one row.",
 		X:       Axis{Label: "release"},
 		Y:       Axis{Label: "noise / sensitivity", Log: true},
 		Series:  []Series{s},
@@ -195,10 +195,10 @@ func derive(l *runrecord.Trace) (noise, error) {
 		return noise{}, errors.New("the certificate does not state how releases became steps")
 	}
 	if l.Unstated {
-		return noise{}, errors.New("the algorithm mixes answers in a way that it does not state")
+		return noise{}, errors.New("the algorithm does not state how it mixes answers")
 	}
 	if l.WeightNoise == 0 {
-		return noise{}, errors.New("the result is the start, which no release moved")
+		return noise{}, errors.New("the result is the start of the fit, which no release has changed")
 	}
 	variance := make([]float64, len(l.Noise))
 	for t, s := range l.Noise {
@@ -224,14 +224,14 @@ func derive(l *runrecord.Trace) (noise, error) {
 	}
 	switch {
 	case l.Move > 0:
-		n.loose = "the steps are no linear function of the estimates, so their greatest length counts"
+		n.loose = "the steps are not linear in the gradient estimates, so the bound counts their greatest length"
 	case l.Chosen > 1:
 		n.loose = fmt.Sprintf("the result was chosen among %d points by looking at noisy numbers", l.Chosen)
 	case len(l.Rounds) > 1:
-		n.loose = "deviations of rounds are added, whatever their correlation"
+		n.loose = "the bound adds the deviations of all rounds, which is exact only for a correlation of 1"
 	}
 	if !(n.weight > 1e-100 && n.weight < 1e100) {
-		return noise{estimate: n.estimate}, errors.New("it is out of all proportion")
+		return noise{estimate: n.estimate}, errors.New("it is too large or too small to compute with")
 	}
 	return n, nil
 }

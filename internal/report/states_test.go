@@ -16,13 +16,13 @@ func TestWidersAreCounted(t *testing.T) {
 	}
 	c := &model.Coefficients{List: []model.Coefficient{of(inference.Reported, .04), of(inference.Reported, 0),
 		of(inference.Withheld, .9), of(inference.Reported, .32)}, Thresholds: []model.Coefficient{of(inference.Reported, .17)}}
-	if got, want := states(c), " A bound on the error of the last Newton step is part of 3 intervals: it makes each wider by "+
+	if got, want := states(c), " A bound on the error of the last Newton step is part of 3 intervals: it widens each by "+
 		"32% at most."; got != want {
 		t.Errorf("%q: want %q", got, want)
 	}
 	c.List = c.List[:1]
 	c.Thresholds = nil
-	if got, want := states(c), " A bound on the error of the last Newton step is part of 1 interval: it makes each wider by "+
+	if got, want := states(c), " A bound on the error of the last Newton step is part of 1 interval: it widens each by "+
 		"4% at most."; got != want {
 		t.Errorf("%q: want %q", got, want)
 	}

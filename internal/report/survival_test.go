@@ -58,7 +58,7 @@ func TestSurvivalInNumbers(t *testing.T) {
 	shows(t, "second cut", factOf(t, s, "No event until 80").Value, math.Exp(-2*.6), 3)
 	shows(t, "last cut", factOf(t, s, "No event until 200").Value, alive, 3)
 	shows(t, "mean", factOf(t, s, "Restricted mean time").Value, mean, 3)
-	if note := factOf(t, s, "Restricted mean time").Note; note != "the mean time without an event, of at most 200, for such a record" {
+	if note := factOf(t, s, "Restricted mean time").Note; note != "the mean time without an event up to 200, for such a record" {
 		t.Error(note)
 	}
 	plot, is := s.Parts[0].(Plot)
@@ -71,9 +71,49 @@ func TestSurvivalInNumbers(t *testing.T) {
 			t.Errorf("%s ends at %v, %v", line.Name, line.X[last], line.Y[last])
 		}
 	}
+	// Constants are logarithms of hazards, and negative where few have the event.
+	for margin, stated := range map[float64]bool{math.Log(.3): true, math.Inf(-1): false, math.NaN(): false} {
+		f.plan.Base.Margins[0] = margin
+		s, ok := f.survival()
+		if ok != stated {
+			t.Errorf("the constant %v: a section %v", margin, ok)
+		}
+		if ok {
+			shows(t, "few events", factOf(t, s, "No event until 80").Value, math.Exp(-.3*.6), 3)
+		}
+	}
 	f.plan.Base = nil
 	if _, ok := f.survival(); ok {
 		t.Error("a section without a released constant")
+	}
+}
+
+// TestSurvivalByOdds: with logit hazards the probability of no event until the end of an interval is the product of 1/(1 +
+// odds) over intervals. The odds are their shares of all odds, times e^margin.
+func TestSurvivalByOdds(t *testing.T) {
+	schema, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: "x", Kind: dataset.Number, High: 1}},
+		Target: dataset.Target{Column: "years", Kind: dataset.Number, High: 3, Event: "died", Cuts: []float64{1, 2, 3}, Grouped: "logit",
+			Hazards: []float64{.5, .3, .2}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := loss.Parse("logit-hazard(3,1.52587890625e-05)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.New(model.Params{Software: "test v1", Loss: l, Regularizer: loss.None(), Schema: schema,
+		Weights: []float64{1, 2}, Privacy: model.Privacy{Guarantee: account.Guarantee{Relation: account.ReplaceOne,
+			Epsilon: 1, Delta: 1e-6}, Neighbour: "one row", Certificate: "certificate.json"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &Fit{Model: m, plan: runrecord.Run{Base: &runrecord.Base{Margins: []float64{math.Log(.8)}}}}
+	s, ok := f.survival()
+	if !ok {
+		t.Fatal("no section")
+	}
+	for at, want := range map[string]float64{"1": 1 / 1.4, "2": 1 / 1.4 / 1.24, "3": 1 / 1.4 / 1.24 / 1.16} {
+		shows(t, at, factOf(t, s, "No event until "+at).Value, want, 3)
 	}
 }
 
@@ -123,6 +163,12 @@ func TestHazardRatiosInNumbers(t *testing.T) {
 		"g=b   g=a      50 to 200  2.47          1.02 to 5.97\n"+
 		"g=c   g=a      0 to 50    0.819         not stated: inference asks for it\n"+ofChanging+"\n"; got != want {
 		t.Errorf("%q: want %q", got, want)
+	}
+	// Of a fit with intervals the errors are those of the intervals, at their level.
+	reported := model.Coefficient{Interval: inference.Interval{State: inference.Reported, Error: .07}}
+	c.Intervals = &model.Coefficients{Level: .9, List: []model.Coefficient{reported, reported, reported, reported}}
+	if r := (&Fit{Model: m}).changing(c)[0]; math.Abs(math.Log(*r.High/r.Ratio)-1.644854*math.Sqrt(.07*.07+.3*.3+.1*.1)) > 1e-6 {
+		t.Errorf("at 90%%: %v to %v", *r.Low, *r.High)
 	}
 	c.Intervals = &model.Coefficients{Level: .95, List: []model.Coefficient{{}, {}, {}, {}}}
 	for i := range c.Intervals.List {

@@ -128,8 +128,8 @@ func (f *Fit) coefficientList() (*Coefficients, error) {
 	n := f.noise()
 	e, ok := f.explained(n)
 	if !ok {
-		return nil, fmt.Errorf("coefficients: the model's loss is %s, a network: its %d weights are no terms of a sum "+
-			"over columns, and have no reading by column", f.Model.Loss().Name(), len(f.Model.Weights()))
+		return nil, fmt.Errorf("coefficients: the model's loss is %s, a network, whose %d weights "+
+			"are not the terms of a sum over columns", f.Model.Loss().Name(), len(f.Model.Weights()))
 	}
 	unit, _ := f.score()
 	c := &Coefficients{Target: f.Model.Schema().Target().Column, Unit: unit, References: map[string]string{},
@@ -169,7 +169,7 @@ func (f *Fit) coefficientList() (*Coefficients, error) {
 	c.Beyond, c.Counted = e.beyond()
 	for _, t := range c.Terms {
 		if t.Deviation != nil && (math.IsInf(*t.Deviation, 0) || math.IsNaN(*t.Deviation)) {
-			return nil, errors.New("coefficients: the noise is out of all proportion")
+			return nil, errors.New("coefficients: the noise is too large to compute with")
 		}
 	}
 	return c, nil
@@ -312,7 +312,7 @@ func (r HazardRatio) between() string {
 	return fmt.Sprintf("%.3g to %.3g", *r.Low, *r.High)
 }
 
-const ofChanging = "The intervals of hazard ratios take the other coefficients as known."
+const ofChanging = "The intervals of hazard ratios treat the other coefficients as known."
 
 // HazardText returns hazard ratios by interval as a table of text; "" if there are none.
 func HazardText(list []HazardRatio) string {

@@ -26,11 +26,17 @@ func waldModel(t *testing.T, method inference.Method) *model.Model {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return fitted(t, schema, method, []int{4, 6}, 0, 2, 3)
+}
+
+// fitted returns a model whose formula has three features and the intercept, with numbers of its own.
+func fitted(t *testing.T, schema *dataset.Schema, method inference.Method, dropped []int, features ...int) *model.Model {
+	t.Helper()
 	d := schema.Dim()
 	fit := &inference.Fit{
 		Level: .9, Method: method, Records: 1000, Reach: 2, LeastCurvature: 5,
-		Columns:        []inference.Column{{Feature: 0}, {Feature: 2}, {Feature: 3}, {Feature: d - 1, Kept: true}},
-		Dropped:        []int{4, 6},
+		Columns:        []inference.Column{{Feature: features[0]}, {Feature: features[1]}, {Feature: features[2]}, {Feature: d - 1, Kept: true}},
+		Dropped:        dropped,
 		Beta:           []float64{.5, -.6, .5, .25},
 		Covariance:     []float64{.04, .03, -.01, 0, .09, .02, .01, .05, 0, .03},
 		Sampling:       []float64{.02, .01, 0, 0, .03, .01, 0, .04, 0, .02},
@@ -82,13 +88,53 @@ func TestWaldByHand(t *testing.T) {
 	if !(pRegion < pAge) || !near(list[1].Holm, 2*pRegion) || !near(list[0].Holm, max(pAge, 2*pRegion)) {
 		t.Errorf("%+v: adjusted p-values must be %v and %v", list, max(pAge, 2*pRegion), 2*pRegion)
 	}
-	if list[2].Column != "dose" || list[2].P != nil || !strings.HasPrefix(list[2].Reason, "not in the formula: a column or a level") {
+	const hides = "a column or a level of it is not in the formula. The noise of the second moment or of the curvature hides its rows, so " +
+		"that it was left out before the fit, with its rows or without, or counts as the reference level. Nothing is known of its coefficient"
+	if list[2].Column != "dose" || list[2].P != nil || list[2].Reason != "not in the formula: "+hides {
 		t.Errorf("%+v: a column without a coefficient has no test", list[2])
 	}
-	for _, want := range []string{"age     1             6.25       0.0124   0.0124\n", "dose    0             -          -"} {
+	if list[0].Reason != "" || list[1].Reason != "tested without region=west: "+hides {
+		t.Errorf("%+v: the test of regions lacks the level west", list[:2])
+	}
+	for _, want := range []string{"age     1             6.25       0.0124   0.0124\n", "dose    0             -          -",
+		"\nregion: tested without region=west: a column or", "\ndose: no test: not in the formula: a column or"} {
 		if shown := TestText(list); !strings.Contains(shown, want) {
 			t.Errorf("%s: must have %q", shown, want)
 		}
+	}
+}
+
+// TestReasonsOfTests: columns with one reason are named together, and of more than five levels that a test lacks four are named.
+func TestReasonsOfTests(t *testing.T) {
+	p := .5
+	shown := TestText([]Test{{Column: "a", Reason: "hidden"}, {Column: "b", P: &p, Holm: &p, Reason: "tested without b=x: hidden"},
+		{Column: "c", Reason: "hidden"}, {Column: "d", P: &p, Holm: &p}})
+	if want := "\na, c: no test: hidden.\nb: tested without b=x: hidden.\nEach test"; !strings.Contains(shown, want) {
+		t.Errorf("%s: must have %q", shown, want)
+	}
+}
+
+// TestOtherCellsAreNoLackingLevels: a test says nothing of the level of cells that are missing or not listed.
+func TestOtherCellsAreNoLackingLevels(t *testing.T) {
+	schema, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, High: 10, Curve: 4},
+		{Name: "sex", Kind: dataset.Category, Categories: []string{"f", "m"}}},
+		Target: dataset.Target{Column: "ill", Kind: dataset.Category, Classes: []string{"no", "yes"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := schema.Hats()[0]
+	var knots []int
+	for i := range h.Width {
+		if h.First+i != h.Reference() {
+			knots = append(knots, h.First+i)
+		}
+	}
+	list, err := Tests(fitted(t, schema, inference.Wald, []int{h.Axes[0].Missing, h.First + h.Width + 2}, knots...))
+	if err != nil || len(list) != 2 || list[0].P == nil || list[0].Terms != 3 || list[0].Reason != "" {
+		t.Errorf("%+v, %v: missing ages must have no mention", list, err)
+	}
+	if list[1].P != nil || !strings.HasPrefix(list[1].Reason, "not in the formula: a column") {
+		t.Errorf("%+v: must have no test, and a reason", list[1])
 	}
 }
 

@@ -8,10 +8,8 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
-	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
-	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
 // Out is the output folder of a fit.
@@ -203,12 +201,7 @@ func (l *log) Events(events []account.Event) error {
 
 func (l *log) Step(s train.Step) error { return l.journal.step(s) }
 
-func (l *log) Measured(m optimize.Measured) error { return l.journal.add(record{Measured: &m}) }
-
-func (l *log) Begun(b train.Begun) error          { return l.journal.add(record{Begun: &b}) }
-func (l *log) Found(e dataset.Effects) error      { return l.journal.add(record{Found: &e}) }
-func (l *log) Compared(c optimize.Compared) error { return l.journal.add(record{Compared: &c}) }
-func (l *log) Refined(s *dataset.Schema) error    { return l.journal.add(record{Refined: s}) }
+func (l *log) Write(line train.Line) error { return l.journal.add(record{Line: line}) }
 
 func (l *log) Sync() error { return l.journal.sync() }
 

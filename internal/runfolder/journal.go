@@ -12,10 +12,8 @@ import (
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
-	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
 // While a fit runs, its journal holds everything that is needed to make the model and the certificate. Its
@@ -33,15 +31,11 @@ import (
 
 // record is the content of a journal's line. Exactly one of its members is set.
 type record struct {
-	Head     *train.Header      `json:"head,omitempty"`
-	Event    *account.Event     `json:"event,omitempty"`
-	Step     *reached           `json:"step,omitempty"`
-	Found    *dataset.Effects   `json:"effects,omitempty"`
-	Begun    *train.Begun       `json:"begun,omitempty"`
-	Measured *optimize.Measured `json:"measured,omitempty"`
-	Compared *optimize.Compared `json:"compared,omitempty"`
-	Refined  *dataset.Schema    `json:"refined,omitempty"`
-	Ready    *ready             `json:"ready,omitempty"`
+	Head  *train.Header  `json:"head,omitempty"`
+	Event *account.Event `json:"event,omitempty"`
+	Step  *reached       `json:"step,omitempty"`
+	train.Line
+	Ready *ready `json:"ready,omitempty"`
 }
 
 // reached has the released values of a step, as a journal's line states them.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/durable/durabletest"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -62,26 +63,26 @@ func TestRecoveredKnots(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := *told.head.Schema
-	if err := told.take(record{Refined: &other}); err == nil {
+	if err := told.take(record{Line: train.Line{Refined: &other}}); err == nil {
 		t.Error("knots after an iterate are taken")
 	}
 	told.weights = nil
-	if err := told.take(record{Refined: &other}); err != nil {
+	if err := told.take(record{Line: train.Line{Refined: &other}}); err != nil {
 		t.Error(err)
 	}
 	silent := *told.head
 	silent.Ranks = nil
 	announced := told.head
 	told.head = &silent
-	if err := told.take(record{Refined: &other}); err == nil {
+	if err := told.take(record{Line: train.Line{Refined: &other}}); err == nil {
 		t.Error("knots by ranks of which the head does not tell are taken")
 	}
 	told.head = announced
-	if more, err := told.head.Schema.Fine(told.head.Ranks); err != nil || told.take(record{Refined: more}) == nil {
+	if more, err := told.head.Schema.Fine(told.head.Ranks); err != nil || told.take(record{Line: train.Line{Refined: more}}) == nil {
 		t.Errorf("knots for another number of weights are taken, or: %v", err)
 	}
 	wrong := config(t, 10, "[0, 100]", "[0, 99]").Schema
-	if err := told.take(record{Refined: wrong}); err == nil {
+	if err := told.take(record{Line: train.Line{Refined: wrong}}); err == nil {
 		t.Error("another schema is taken")
 	}
 }

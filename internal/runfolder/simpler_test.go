@@ -75,9 +75,9 @@ func TestRecoveredSimplerFamily(t *testing.T) {
 	if err != nil || len(early.head.Ranks) == 0 {
 		t.Fatalf("%v, %v", err, early)
 	}
-	for _, r := range []record{{Refined: early.head.Schema}, {Begun: &train.Begun{Base: *told.base, Family: told.head.Family}},
+	for _, r := range []train.Line{{Refined: early.head.Schema}, {Begun: &train.Begun{Base: *told.base, Family: told.head.Family}},
 		{Refined: told.head.Schema}} {
-		if err := early.take(r); err != nil {
+		if err := early.take(record{Line: r}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -93,16 +93,16 @@ func TestRecoveredSimplerFamily(t *testing.T) {
 		if begun {
 			b.Family = told.head.Family
 		}
-		if err := start.take(record{Begun: &b}); err != nil {
+		if err := start.take(record{Line: train.Line{Begun: &b}}); err != nil {
 			t.Fatal(err)
 		}
-		if start.take(record{Begun: &b}) == nil {
+		if start.take(record{Line: train.Line{Begun: &b}}) == nil {
 			t.Errorf("the family named %v: a run begins twice", begun)
 		}
-		if start.take(record{Refined: other}) == nil {
+		if start.take(record{Line: train.Line{Refined: other}}) == nil {
 			t.Errorf("the family named %v: rows of another table are taken for refined ones", begun)
 		}
-		err = start.take(record{Refined: told.head.Schema})
+		err = start.take(record{Line: train.Line{Refined: told.head.Schema}})
 		if (err == nil) != begun || begun && start.parameters != told.head.Schema.Dim() {
 			t.Errorf("a schema without curves, the family named %v: %v, %d weights", begun, err, start.parameters)
 		}

@@ -179,14 +179,14 @@ func (c *Compared) IsBetter() bool { return c != nil && c.Verdict() == Better }
 func (c Compared) Conclusion() string {
 	switch {
 	case c.Unresolved:
-		return "not known beside a constant: the base rate is below three standard deviations of its noise, and no constant " +
-			"is known to compare with"
+		return "not known to be better than a constant, since the best constant is not known: the base rate is below three " +
+			"standard deviations of its noise"
 	case c.Verdict() != Unclear:
 	case c.LowerBound:
 		return "not known to be better than a constant"
 	case !c.Earlier() && 2*c.Sigma > tooNoisy*c.Constant:
-		return fmt.Sprintf("not known to be better than a constant, of which this comparison would show differences above "+
-			"%.2g alone", 2*c.Sigma)
+		return fmt.Sprintf("not known to be better than a constant (the noise of the comparison hides differences below "+
+			"%.2g)", 2*c.Sigma)
 	}
 	return c.Verdict().String()
 }
@@ -207,11 +207,11 @@ func (c Compared) Text() string {
 		c.Sigma)
 	switch {
 	case c.Cut:
-		text += fmt.Sprintf(" (a record's difference beyond %.3g taken as that)", c.Most)
+		text += fmt.Sprintf(" (a record's difference is capped at %.3g)", c.Most)
 	case c.Clamped && c.Events:
-		text += " (a record's expected number of events, where above 1, taken as 1)"
+		text += " (a record's expected number of events is capped at 1)"
 	case c.Clamped:
-		text += " (expected counts above the largest count taken as that)"
+		text += " (expected counts are capped at the largest count)"
 	}
 	return text
 }
@@ -227,7 +227,7 @@ func (c Compared) Sentence() string {
 	case c.Shrunk >= 1:
 		text = "the fit is " + text + "; the model is the constant"
 	case c.Shrunk > 0:
-		text = fmt.Sprintf("the fit is %s; the model goes %.0f%% of the way from the constant to it", text, 100*(1-c.Shrunk))
+		text = fmt.Sprintf("the fit is %s; the model goes %.0f%% of the way from the constant to the fit", text, 100*(1-c.Shrunk))
 	}
 	if share, low, high, ok := c.Explained(); ok {
 		of := fmt.Sprintf("saves %.0f%% of the constant's loss, %.3g", 100*share, c.Constant)
@@ -243,14 +243,14 @@ func (c Compared) Sentence() string {
 func (c Compared) Counted() string {
 	switch {
 	case c.Earlier():
-		return fmt.Sprintf("a record's difference is clipped at %.3g, by an earlier version of the program", c.Clip)
+		return fmt.Sprintf("an earlier version of the program clipped each record's difference at %.3g", c.Clip)
 	case c.Cut:
-		return fmt.Sprintf("a record's difference below %.3g or above %.3g counts as that: of records with numbers far above their "+
-			"mean", c.Least, c.Most)
+		return fmt.Sprintf("records far above the mean may have differences below %.3g or above %.3g, which count as these "+
+			"numbers", c.Least, c.Most)
 	case c.LowerBound:
-		return fmt.Sprintf("a record's difference above %.3g counts as that, so that the mean is a lower bound", c.Most)
+		return fmt.Sprintf("a record's difference above %.3g counts as this number, so that the mean is a lower bound", c.Most)
 	}
-	return fmt.Sprintf("a record's difference counts in full: it lies between %.3g and %.3g", c.Least, c.Most)
+	return fmt.Sprintf("no record's difference is clipped, as it must lie between %.3g and %.3g", c.Least, c.Most)
 }
 
 // Explained returns the share of the constant's loss by which the fit's loss is below it, and the ends of an interval

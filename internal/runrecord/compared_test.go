@@ -65,8 +65,8 @@ func TestVerdict(t *testing.T) {
 		{runrecord.Compared{Difference: 2.01}, "worse", "WORSE than a constant"},
 		{runrecord.Compared{Difference: -9, LowerBound: true}, "unclear", "not known to be better"},
 		{runrecord.Compared{Difference: 9, LowerBound: true}, "worse", "WORSE than a constant"},
-		{runrecord.Compared{Difference: -9, Unresolved: true}, "unclear", "no constant is known"},
-		{runrecord.Compared{Difference: 9, Unresolved: true}, "unclear", "no constant is known"},
+		{runrecord.Compared{Difference: -9, Unresolved: true}, "unclear", "the best constant is not known"},
+		{runrecord.Compared{Difference: 9, Unresolved: true}, "unclear", "the best constant is not known"},
 		{runrecord.Compared{Difference: math.NaN()}, "unclear", "not better than a constant by more than noise"},
 	} {
 		test.c.Sigma = 1

@@ -24,43 +24,43 @@ func TestSentencesToTheLetter(t *testing.T) {
 	}{
 		{better, "better than the best constant: its mean loss is 0.2 below the constant's, with noise of 0.03; it saves 25% " +
 			"of the constant's loss, 0.8 (95% interval: 15% to 35%)",
-			"a record's difference counts in full: it lies between -1.5 and 2.5"},
+			"no record's difference is clipped, as it must lie between -1.5 and 2.5"},
 		{Compared{Difference: -.07, Sigma: .04, Least: -1.5, Most: 2.5, Constant: 9, Shrunk: .35},
 			"the fit is not better than a constant by more than noise: its mean loss is 0.07 below the constant's, with noise " +
-				"of 0.04; the model goes 65% of the way from the constant to it",
-			"a record's difference counts in full: it lies between -1.5 and 2.5"},
+				"of 0.04; the model goes 65% of the way from the constant to the fit",
+			"no record's difference is clipped, as it must lie between -1.5 and 2.5"},
 		{Compared{Difference: -.07, Sigma: .04, Least: -1.5, Most: 2.5, Constant: 1.2},
-			"not known to be better than a constant, of which this comparison would show differences above 0.08 alone: its mean " +
+			"not known to be better than a constant (the noise of the comparison hides differences below 0.08): its mean " +
 				"loss is 0.07 below the constant's, with noise of 0.04",
-			"a record's difference counts in full: it lies between -1.5 and 2.5"},
+			"no record's difference is clipped, as it must lie between -1.5 and 2.5"},
 		{Compared{Difference: .13, Sigma: .04, Least: -1.5, Most: 2.25, LowerBound: true, Shrunk: 1},
 			"the fit is WORSE than a constant: its mean loss is at least 0.13 above the constant's, with noise of 0.04; the " +
 				"model is the constant",
-			"a record's difference above 2.25 counts as that, so that the mean is a lower bound"},
+			"a record's difference above 2.25 counts as this number, so that the mean is a lower bound"},
 		{Compared{Difference: -.13, Sigma: .04, Least: -1.5, Most: 2.25, LowerBound: true, Clamped: true},
 			"not known to be better than a constant: its mean loss is at most 0.13 below the constant's, with noise of 0.04 " +
-				"(expected counts above the largest count taken as that)",
-			"a record's difference above 2.25 counts as that, so that the mean is a lower bound"},
+				"(expected counts are capped at the largest count)",
+			"a record's difference above 2.25 counts as this number, so that the mean is a lower bound"},
 		{Compared{Difference: -.13, Sigma: .04, Least: -1.5, Most: 2.25, Clamped: true, Events: true},
 			"better than the best constant: its mean loss is 0.13 below the constant's, with noise of 0.04 " +
-				"(a record's expected number of events, where above 1, taken as 1)",
-			"a record's difference counts in full: it lies between -1.5 and 2.25"},
+				"(a record's expected number of events is capped at 1)",
+			"no record's difference is clipped, as it must lie between -1.5 and 2.25"},
 		// The gain per event is .1/.4 = .25, with noise of hypot(.02, .25*.01)/.4 = .050389: 1 - exp(-.5) = .3935, and
 		// .2610 and .5022 at the ends.
 		{Compared{Difference: -.1, Sigma: .02, Least: -1.5, Most: 2.25, Events: true, Counts: true, Constant: .2, ConstantSigma: .01,
 			Happened: .4, HappenedSigma: .01}, "better than the best constant: its mean loss is 0.1 below the constant's, with noise " +
 			"of 0.02; it explains 39% of the randomness of the times (95% interval: 26% to 50%)",
-			"a record's difference counts in full: it lies between -1.5 and 2.25"},
+			"no record's difference is clipped, as it must lie between -1.5 and 2.25"},
 		{Compared{Difference: -.1, Sigma: .02, Least: -1.5, Most: 2.25, Counts: true, Constant: .2, ConstantSigma: .01},
 			"better than the best constant: its mean loss is 0.1 below the constant's, with noise of 0.02",
-			"a record's difference counts in full: it lies between -1.5 and 2.25"},
+			"no record's difference is clipped, as it must lie between -1.5 and 2.25"},
 		{Compared{Difference: -.13, Sigma: .04, Clip: .75},
 			"better than the best constant: its mean loss is 0.13 below the constant's, with noise of 0.04",
-			"a record's difference is clipped at 0.75, by an earlier version of the program"},
+			"an earlier version of the program clipped each record's difference at 0.75"},
 		{Compared{Difference: -.13, Sigma: .04, Least: -1.5, Most: 2.25, Cut: true},
 			"better than the best constant: its mean loss is 0.13 below the constant's, with noise of 0.04 (a record's " +
-				"difference beyond 2.25 taken as that)",
-			"a record's difference below -1.5 or above 2.25 counts as that: of records with numbers far above their mean"},
+				"difference is capped at 2.25)",
+			"records far above the mean may have differences below -1.5 or above 2.25, which count as these numbers"},
 	} {
 		if got := c.c.Sentence(); got != c.sentence {
 			t.Errorf("%+v:\n%s\nmust be\n%s", c.c, got, c.sentence)

@@ -198,13 +198,13 @@ func (c *Config) begun(ctx context.Context, p *prepared, r *recorder, f *Fitted,
 		h.Ranks = nil
 	}
 	h.Plan, p.planned, p.plan, f.Planned, f.Base = planned.Summary, planned, planned.Plan, planned, &base
-	if err := r.write(func(l Log) error { return l.Begun(begun) }); err != nil || !straight {
+	if err := r.write(Line{Begun: &begun}); err != nil || !straight {
 		return c, err
 	}
 	if err := r.session.Refine(h.Schema); err != nil {
 		return c, err
 	}
-	return c, r.refined(h.Schema)
+	return c, r.write(Line{Refined: h.Schema})
 }
 
 // with returns the problem p with the base rate of the fit, if it has one.

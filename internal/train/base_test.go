@@ -1,6 +1,7 @@
 package train
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -83,5 +84,33 @@ func TestWhyNothingIsCompared(t *testing.T) {
 				t.Errorf("%d rows, %s%s: %q: must be %q", c.rows, base, c.compare, p.NotCompared, c.why)
 			}
 		}
+	}
+}
+
+// TestSchedulesHaveTheWholeBudget: a plan on Poisson samples that leaves out the base rate and the comparison is that of a
+// configuration without them, and says why nothing is compared.
+func TestSchedulesHaveTheWholeBudget(t *testing.T) {
+	var schedules, summaries []string
+	for _, off := range []string{"", "base: off, compare: off, "} {
+		p, err := config(t, 20_000, "replace-one}", "replace-one}\ntrain: {"+off+"algorithm: dp-sgd, steps: 4}").Plan(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := p.Plan.Needs().Schedule
+		if s == nil {
+			t.Fatal("no schedule")
+		}
+		why := ""
+		if off == "" {
+			why = "the whole budget is its schedule's"
+		}
+		if p.NotCompared != why || p.Compare != nil || p.Base != nil {
+			t.Errorf("%q: %q, compared %v, base %v", off, p.NotCompared, p.Compare, p.Base)
+		}
+		z, q := s.Step(0)
+		schedules, summaries = append(schedules, fmt.Sprintf("noise %v, share %v", z, q)), append(summaries, fmt.Sprintf("%+v", p.Summary))
+	}
+	if schedules[0] != schedules[1] || summaries[0] != summaries[1] {
+		t.Errorf("%s, %s\n%s\n%s", schedules[0], schedules[1], summaries[0], summaries[1])
 	}
 }

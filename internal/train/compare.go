@@ -49,11 +49,11 @@ func (p Planned) Decides() string {
 	case p.Compare == nil:
 		return ""
 	case p.Compare.Keep:
-		return "with intervals the fit is published whatever that says"
+		return "a fit with intervals is published whatever the result is"
 	case p.convex:
-		return "a fit that is worse than the constant becomes it; if noise hides which is better, the fit moves toward it"
+		return "the constant replaces a fit that is worse; if noise hides which is better, the fit moves toward the constant"
 	}
-	return "a fit that is worse than the constant becomes it; if noise hides which is better, the fit is published"
+	return "the constant replaces a fit that is worse; if noise hides which is better, the fit is published"
 }
 
 // without returns the problem p with its budget p.Mu^2 reduced by charge, which must be less than p.Mu^2.
@@ -86,7 +86,7 @@ func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, h Header, 
 	if compared.Events && f.Base != nil && len(f.Base.Sums) > 0 {
 		compared.Happened, compared.HappenedSigma = f.Base.Sums[0], f.Base.Sigma
 	}
-	if err := r.write(func(l Log) error { return l.Compared(compared) }); err != nil {
+	if err := r.write(Line{Compared: &compared}); err != nil {
 		return nil, err
 	}
 	return h.published(&compared, result.W)

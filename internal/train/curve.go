@@ -72,7 +72,7 @@ func (c *Config) countable() error {
 		return nil
 	case c.Shards != nil:
 		return errors.New("privacy.records: must be given: the knots of curves and jl(auto) follow from it, and the " +
-			"shards that hold the table are not counted")
+			"rows of shards are not counted beforehand")
 	case c.Reader != nil || slices.Contains(c.Data, table.Standard):
 		return errors.New("privacy.records: must be given: the knots of curves and jl(auto) follow from it, and a stream " +
 			"is read only once")
@@ -225,7 +225,7 @@ func (c *Config) rankNoise() float64 {
 func (c *Config) ranked(ctx context.Context, r *recorder, f *Fitted, h Header, l loss.Loss) (*Config, Header, error) {
 	schema, err := f.Ranks.Run(ctx, r, c.Schema, l, r.session.Refine)
 	if err == nil {
-		err = r.refined(schema)
+		err = r.write(Line{Refined: schema})
 	}
 	if err != nil {
 		return c, h, err

@@ -424,7 +424,7 @@ func (c *Config) measure(ctx context.Context, r *recorder, f *Fitted, w []float6
 	}
 	f.Measured = &m
 	f.Constant = constant(l, p, w)
-	return r.write(func(l Log) error { return l.Measured(m) })
+	return r.write(Line{Measured: &m})
 }
 
 // watch returns the function that observes the steps of a run: it keeps each step's gradient norm (see

@@ -82,7 +82,7 @@ func (h Hazards) Workload(p optimize.Problem, intervals int) (w optimize.Workloa
 func (c *Config) hazarded(ctx context.Context, r *recorder, p *prepared, f *Fitted, h Header) (*Config, Header, error) {
 	schema, err := c.released(ctx, r, *p.planned.Hazards, p.start, p.loss, r.session.Refine)
 	if err == nil {
-		err = r.refined(schema)
+		err = r.write(Line{Refined: schema})
 	}
 	if err != nil {
 		return c, h, err

@@ -179,8 +179,8 @@ func formula(s *dataset.Schema) ([]inference.Column, error) {
 	}
 	for _, c := range s.Columns() {
 		if c.Kind == dataset.Hash {
-			return nil, fmt.Errorf("inference: column %q: is hashed: must have a public list of values, since the "+
-				"coefficient of a bucket is that of no value", c.Name)
+			return nil, fmt.Errorf("inference: column %q: is hashed: must have a public list of values, since a "+
+				"bucket stands for no value", c.Name)
 		}
 	}
 	terms := s.Terms(false)
@@ -344,12 +344,12 @@ func (e *Expected) String() string {
 		each = fmt.Sprintf(" of each of %d classes", e.Classes-1)
 	}
 	text := fmt.Sprintf("%g%% confidence intervals of up to %d coefficients%s: of a typical column about +-%.2g per "+
-		"standard deviation of the column (given the others), %.2g times as wide as without privacy; half of that: %.0f "+
+		"standard deviation of the column (given the others), %.2g times as wide as without privacy; half as wide with %.0f "+
 		"records", 100*e.Level, e.Columns-1, each, e.HalfWidth, e.Ratio, e.Records)
 	if e.Epsilon > 0 {
 		text += fmt.Sprintf(", or epsilon %.2g", e.Epsilon)
 	} else {
-		text += " (no epsilon: sampling alone leaves more)"
+		text += " (with no epsilon, since the sampling error alone is larger)"
 	}
 	if e.Assumed != "" {
 		text += "; for " + e.Assumed + " (schema.target.share states others)"
@@ -410,8 +410,8 @@ func inferenceWarnings(s *dataset.Schema, f *inference.Fit, base *Base) (list []
 	few := rareClass(s, base)
 	if f.Method == inference.NotIdentified {
 		list = append(list, Warning{Code: WarnIdentified,
-			Text: "no coefficient is identified at this budget: the released curvature is not told from its noise, and no " +
-				"interval is stated; more records, a larger epsilon or fewer columns help" + few})
+			Text: "no interval is stated, since the noise hides the released curvature at this budget; more records, a larger " +
+				"epsilon or fewer columns help" + few})
 	}
 	var dropped []int
 	share := 0.

@@ -191,12 +191,12 @@ func (o Outlook) String() string {
 	text := o.Verdict() + ". In benchmarks of this size, half of the fits "
 	switch {
 	case o.Lost >= 1:
-		text += "gained nothing over it"
+		text += "gained nothing over the constant"
 	case o.Most >= 1:
-		text += fmt.Sprintf("kept %.2g%% or more of the gain that a fit without noise has over it, and one in ten gained nothing",
+		text += fmt.Sprintf("kept %.2g%% or more of the gain over the constant that a fit without noise has, and one in ten gained nothing",
 			100*(1-o.Lost))
 	default:
-		text += fmt.Sprintf("kept %.2g%% or more of the gain that a fit without noise has over it, and nine in ten kept %.2g%% or more",
+		text += fmt.Sprintf("kept %.2g%% or more of the gain over the constant that a fit without noise has, and nine in ten kept %.2g%% or more",
 			100*(1-o.Lost), 100*(1-o.Most))
 	}
 	if o.Assumed != "" {

@@ -53,7 +53,7 @@ func TestPlansSayWhatTheComparisonDecides(t *testing.T) {
 		}
 		unclear := optimize.Compared{Difference: .015, Sigma: .01}
 		unclear.Decide(problem.Convex(), 0, 0)
-		says := strings.Contains(p.Decides(), "moves toward it")
+		says := strings.Contains(p.Decides(), "moves toward the constant")
 		if problem.Convex() != c.convex || says != (unclear.Shrunk > 0) || p.Decides() == "" {
 			t.Errorf("%s: convex %t, an unclear fit is shrunk by %v, the plan says %q", name, problem.Convex(),
 				unclear.Shrunk, p.Decides())

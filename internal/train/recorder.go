@@ -72,15 +72,10 @@ func (r *recorder) step(s Step) {
 }
 
 // write writes released numbers, or what follows from them, to the log.
-func (r *recorder) write(line func(Log) error) error {
+func (r *recorder) write(l Line) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.fail(line(r.log))
-}
-
-// refined writes the schema that the session was refined to, to the log.
-func (r *recorder) refined(s *dataset.Schema) error {
-	return r.write(func(l Log) error { return l.Refined(s) })
+	return r.fail(r.log.Write(l))
 }
 
 // finish writes the remaining events to the log and writes the log to stable storage. It does nothing if the
@@ -186,22 +181,25 @@ type Storage interface {
 	Charged(err error) error
 }
 
+// Line is what a log stores of released numbers, or of what follows from them. Exactly one of its members is set.
+type Line struct {
+	// Found has the effects that the first stage of a fit found. Later steps are about rows with features of them.
+	Found *dataset.Effects `json:"effects,omitempty"`
+	// Begun has the released base rate and the plan of the fit that begins there, before the first step.
+	Begun    *Begun             `json:"begun,omitempty"`
+	Measured *optimize.Measured `json:"measured,omitempty"`
+	Compared *optimize.Compared `json:"compared,omitempty"`
+	// Refined is the schema that takes the place of the head's, before the first step.
+	Refined *dataset.Schema `json:"refined,omitempty"`
+}
+
 // Log stores a run's events (its charges) and its released numbers. Fit calls Events after each query, before the
 // algorithm gets the answer. If Events returns an error, the algorithm does not get the answer and the run ends. Fit
-// calls Step after each step, and Measured and Compared after the measurement and the comparison.
+// calls Step after each step.
 type Log interface {
 	Events([]account.Event) error
 	Step(Step) error
-	// Found stores the effects that the first stage of a fit found. Later steps are about rows with features of
-	// them.
-	Found(dataset.Effects) error
-	// Begun stores the released base rate and the plan of the fit that begins there. Fit calls it before the first
-	// step.
-	Begun(Begun) error
-	Measured(optimize.Measured) error
-	Compared(optimize.Compared) error
-	// Refined stores the schema that takes the place of the head's. Fit calls it before the first step.
-	Refined(*dataset.Schema) error
+	Write(Line) error
 	// Sync puts everything that the log has stored on stable storage.
 	Sync() error
 	// Publish stores the run's model and its certificate, and notes beside the reservation that the run has
@@ -230,11 +228,7 @@ func (unstored) Settle(float64, bool) error                     { return nil }
 func (unstored) Charged(err error) error                        { return &ChargedError{Err: err} }
 func (unstored) Events([]account.Event) error                   { return nil }
 func (unstored) Step(Step) error                                { return nil }
-func (unstored) Found(dataset.Effects) error                    { return nil }
-func (unstored) Begun(Begun) error                              { return nil }
-func (unstored) Measured(optimize.Measured) error               { return nil }
-func (unstored) Compared(optimize.Compared) error               { return nil }
-func (unstored) Refined(*dataset.Schema) error                  { return nil }
+func (unstored) Write(Line) error                               { return nil }
 func (unstored) Sync() error                                    { return nil }
 func (unstored) Publish([]byte, *certificate.Certificate) error { return nil }
 func (unstored) Discard()                                       {}

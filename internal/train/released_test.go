@@ -67,11 +67,11 @@ func (o *timed) Ask(_ context.Context, q query.Question) (query.Release, error) 
 // TestHazardsAreRecomputed recomputes the release of a baseline hazard from its recorded questions. Each interval has a
 // schema whose hazard is 1 there and 0 elsewhere. The first hazards are events over observed shares, each with the
 // events of two standard deviations of the noise more, at the mean hazard. The pilot fit begins at the constant rate of
-// all intervals. The last hazards are events over the events that the pilot expects, at most 1 of a
+// all intervals, or at that of one deviation of the noise if fewer events are released. The last hazards are events over the events that the pilot expects, at most 1 of a
 // record. Charges are 5%, 13% and 2% of the budget.
 func TestHazardsAreRecomputed(t *testing.T) {
-	for trial, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove, account.ReplaceOne} {
-		piloted := trial < 2
+	for trial, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove, account.ReplaceOne, account.ReplaceOne} {
+		piloted := trial != 2
 		path := filepath.Join(t.TempDir(), "times.yaml")
 		if err := os.WriteFile(path, []byte(fmt.Sprintf(`data: people.csv
 schema:
@@ -112,6 +112,9 @@ train: {algorithm: gd, steps: 3, base: off, compare: off}
 		}
 		o := &timed{records: records, events: []float64{.04, -.001, .09, .02}, observed: []float64{.9, .7, .5, .2},
 			expected: []float64{.011, .012, .017, .019}, sigma: .003}
+		if trial == 3 { // fewer events than the noise
+			o.events = []float64{.001, -.001, .0015, .0001}
+		}
 		var refined [][]float64
 		schema, err := c.released(t.Context(), o, *h, left, l, func(s *dataset.Schema) error {
 			refined = append(refined, s.Target().Hazards)
@@ -124,13 +127,44 @@ train: {algorithm: gd, steps: 3, base: off, compare: off}
 	}
 }
 
+// TestTimeAtRiskByHand works out the time at risk from the intervals without an event, o, that are released of records with
+// cloglog hazards: d events after a time d/ln(1 + d/o). At least the noise, or one record of 1,000, has no event.
+func TestTimeAtRiskByHand(t *testing.T) {
+	c := timedConfig(t)
+	target := c.Schema.Target()
+	target.Grouped = cloglog
+	schema, err := dataset.New(definition(c.Schema, c.Schema.Columns(), target))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Schema = schema
+	l, err := c.loss()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sigma, least := range map[float64]float64{.01: .01, .0001: .001} {
+		o := &timed{records: 1000, events: []float64{.2, .04}, observed: []float64{.5, -.003}, sigma: sigma}
+		r := &hazardRelease{Config: c, Hazards: Hazards{marginal: c.rate(l)}, oracle: o, loss: l, link: cloglog,
+			problem: optimize.Problem{Records: 1000}, refine: func(*dataset.Schema) error { return nil }}
+		r.marginal.Charge = .3
+		if _, err := r.ofAll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for j, want := range []float64{.2 / math.Log(1+.2/.5), .04 / math.Log(1+.04/least)} {
+			if got := r.observed[j]; math.Abs(got-want) > 1e-9 {
+				t.Errorf("noise %v, interval %d: %v at risk: must be %v", sigma, j, got, want)
+			}
+		}
+	}
+}
+
 func checkHazards(t *testing.T, o *timed, h *Hazards, schema *dataset.Schema, refined [][]float64, piloted bool,
 	budget account.Budget) {
 	t.Helper()
 	whole, relation := budget.Charge(), budget.Relation()
 	intercept := h.marginal.Intercept
 	by := func(events, observed []float64, sigma float64) []float64 {
-		mean := (events[0] + events[1] + events[2] + events[3]) / (observed[0] + observed[1] + observed[2] + observed[3])
+		mean := max(events[0]+events[1]+events[2]+events[3], sigma) / (observed[0] + observed[1] + observed[2] + observed[3])
 		list, sum := make([]float64, 4), 0.
 		for j := range list {
 			list[j] = (max(events[j], 0) + 2*sigma) / (observed[j] + 2*sigma/mean)
@@ -170,7 +204,7 @@ func checkHazards(t *testing.T, o *timed, h *Hazards, schema *dataset.Schema, re
 		if len(along) != 4 || len(points) != 3 {
 			t.Fatalf("%d questions about expected events after %d steps", len(along), len(points))
 		}
-		all, time := .149, 0.
+		all, time := max(o.events[0]+o.events[1]+o.events[2]+o.events[3], o.sigma), 0.
 		for j, v := range first {
 			time += v * o.observed[j]
 		}

@@ -98,7 +98,7 @@ func (t Train) shares() error {
 	all := t.shared()
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		if share := *all[key]; share > 0 && share < leastShare {
-			return fmt.Errorf("train.%s = %v: must be a share of the budget of at least %v: less buys nothing but noise",
+			return fmt.Errorf("train.%s = %v: must be a share of the budget of at least %v: a smaller share releases only noise",
 				key, share, leastShare)
 		}
 	}

@@ -153,8 +153,8 @@ func (r *storedRun) settle(ctx context.Context, k Storage, s budget.Session) err
 	if r == nil {
 		return nil
 	}
-	return r.tell(ctx, k, s, "was not told what the fit used, and charges what it charged before",
-		": stillpoint recover %s tells it")
+	return r.tell(ctx, k, s, "was not told the charge of the fit, and keeps its earlier charge",
+		": stillpoint recover %s tells the store")
 }
 
 // tell settles the run by what the session has spent, and removes the storage's note. If this fails, its error says what

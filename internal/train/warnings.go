@@ -109,7 +109,7 @@ func comparisonWarnings(c *optimize.Compared) []Warning {
 	case c.Verdict() == optimize.Worse:
 		code = WarnWorse
 	case c.Shrunk > 0:
-		text = fmt.Sprintf("the fit is %s, and the model goes %.0f%% of the way from the constant to it", c.Conclusion(),
+		text = fmt.Sprintf("the fit is %s, and the model goes %.0f%% of the way from the constant to the fit", c.Conclusion(),
 			100*(1-c.Shrunk))
 	}
 	return []Warning{{Code: code, Text: text + ": the fit's " + c.Text()}}
@@ -185,7 +185,7 @@ func clipWarnings(law *optimize.Trace) []Warning {
 		return nil
 	}
 	return warn(WarnClip, "the clip of gradients may move coefficients by more than their stated noise: at the result, "+
-		"squared gradient norms exceed the clip's by %.2g of it on average (noise %.2g). Far values of a column, "+
+		"squared gradient norms exceed the squared clip norm by %.2g of it on average (noise %.2g). Far values of a column, "+
 		"or an effect that is no line, are the usual cause; gradients may also cancel, and no coefficient moves. A curve for "+
 		"the column, narrower bounds or a larger clip_scale lessen it", law.Clipped, law.ClippedSigma)
 }

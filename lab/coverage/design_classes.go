@@ -47,4 +47,32 @@ func init() {
 	add(several("four classes, epsilon 1", 1, 0, .4, -.4))
 	add(several("four classes, epsilon 2", 2, 0, .4, -.4))
 	add(several("four classes, one of 5%, epsilon 2", 2, .3, 0, -2.3))
+	for _, d := range []Design{several("three classes again, epsilon 2", 2, 0, 0), several("three classes again, one of 5%, epsilon 2", 2, .3, -2.3),
+		several("four classes, epsilon 4", 4, 0, .4, -.4), grades("three ordered classes, epsilon 1", 1, 1.2), grades("three ordered classes, epsilon 2", 2, 1.2),
+		grades("five ordered classes, epsilon 2", 2, .7, 1.4, 2.5)} {
+		add(d)
+		d.Name, d.Unweighted = d.Name+", unweighted", true
+		add(d)
+	}
+}
+
+// grades is the population of several with ordered classes, of which the first threshold is 0 and the others are given.
+func grades(name string, epsilon float64, thresholds ...float64) Design {
+	d := several(name, epsilon, 0, 0)
+	d.Classes = []string{"first", "second", "third", "fourth", "fifth"}[:len(thresholds)+2]
+	d.Loss = "ordered(" + strconv.Itoa(len(d.Classes)) + ")"
+	d.Truth = map[string]float64{"x1": .6, "x2": -.3, "c=b": .5, "x3": 0}
+	of := d.Draw
+	d.Draw = func(r *rand.Rand) ([]float64, float64) {
+		x, _ := of(r)
+		u := r.Float64()
+		z, y := math.Log(u/(1-u))+.3+.6*x[0]-.3*x[1]+.5*x[2], 0.
+		for _, t := range append([]float64{0}, thresholds...) {
+			if z > t {
+				y++
+			}
+		}
+		return x, y
+	}
+	return d
 }

@@ -62,7 +62,7 @@ the commit of each) had these outcomes when they were drawn:
 | kind of place | drawn | caught | not caught | timed out | no fault |
 |---|---|---|---|---|---|
 %s
-By draw, with the share of the caught among those that are faults:
+The next table has a row for each draw. The rate is the share of caught defects among the drawn ones that are faults:
 
 | commit | seed | drawn | caught | not caught | timed out | no fault | rate |
 |---|---|---|---|---|---|---|---|

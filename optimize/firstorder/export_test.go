@@ -4,7 +4,7 @@ import "github.com/stillpoint-dp/stillpoint/optimize"
 
 // The functions below give tests outside the package the values of unexported fields.
 
-func GDCharges(p optimize.Plan) []float64 { return p.(*gdPlan).charges }
+func GDCharges(p optimize.Plan) []float64 { return p.(*optimize.Settled).UpdateRule().Importance }
 
 func SpiderBoostCharges(p optimize.Plan) (anchor, difference float64) {
 	b := p.(*spiderBoostPlan)

@@ -43,15 +43,7 @@ type GD struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// gdPlan is the plan of a [GD] for one problem. charges has the part of the privacy budget that each
-// step costs.
-type gdPlan struct {
-	optimize.Settled
-	charges []float64
-}
-
-// Plan returns the plan of GD for the problem p, with the rule's value for each zero setting. Plan
-// returns an error if p is not valid or a setting is out of range.
+// Plan implements [optimize.Algorithm].
 func (c GD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	guarded := c.StepScale == 0
 	err := cmp.Or(p.Validate(), optimize.CheckSteps("gd", c.Steps), optimize.Fill("gd",
@@ -61,18 +53,18 @@ func (c GD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 		return nil, err
 	}
 	steps := cmp.Or(c.Steps, p.GradientSteps(c.Multiplier, c.StepScale))
-	plan := &gdPlan{charges: make([]float64, steps)}
+	charges := make([]float64, steps)
 	curvature := p.CurvatureCharge()
 	words := "step t in proportion to t"
 	for t := 1; t <= steps; t++ {
-		plan.charges[t-1] = (p.Charge() - curvature) * 2 * float64(t) / (float64(steps) * float64(steps+1))
+		charges[t-1] = (p.Charge() - curvature) * 2 * float64(t) / (float64(steps) * float64(steps+1))
 		if c.ConstantCharges {
-			plan.charges[t-1] = (p.Charge() - curvature) / float64(steps)
+			charges[t-1] = (p.Charge() - curvature) / float64(steps)
 			words = "every step alike"
 		}
 	}
 	sa := p.Neighbours() * p.Constants.Lipschitz / p.Records
-	return forecast.Finish(plan, &plan.Settled, optimize.Draft{
+	return forecast.Plan(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "gd",
@@ -82,16 +74,11 @@ func (c GD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 			Charges:   words,
 			Passes:    float64(steps),
 		},
-		UpdateRule: optimize.UpdateRule{Guarded: guarded, Importance: plan.charges,
-			Answer: optimize.Fresh(func(t int) float64 { return sa * sa / plan.charges[t] })},
+		UpdateRule: optimize.UpdateRule{Guarded: guarded, Importance: charges,
+			Answer: optimize.Fresh(func(t int) float64 { return sa * sa / charges[t] })},
 		Curvature: curvature, Output: c.Output.Or(optimize.TailAverage),
-	})
-}
-
-// Run makes one gradient query and one descent step for each step of the plan.
-func (g *gdPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
-	run := g.Begin(ctx, o, observe)
-	return run.Steps(func(t int) error {
-		return run.Follow(g.charges[t], run.All(), optimize.Use{Weight: g.charges[t]})
+		Step: func(run *optimize.Run, t int) error {
+			return run.Follow(charges[t], run.All(), optimize.Use{Weight: charges[t]})
+		},
 	})
 }

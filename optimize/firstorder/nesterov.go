@@ -42,18 +42,10 @@ type Nesterov struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// nesterovPlan is the plan of a [Nesterov] for one problem. charge is the part of the privacy budget
-// that each step costs.
-type nesterovPlan struct {
-	optimize.Settled
-	charge float64
-}
-
 // momentum returns t/(t+3), the factor by which step t repeats the last move w_t - w_{t-1}.
 func momentum(t int) float64 { return float64(t) / float64(t+3) }
 
-// Plan returns the plan of Nesterov for the problem p, with the rule's value for each zero setting.
-// Plan returns an error if p is not valid or a setting is out of range.
+// Plan implements [optimize.Algorithm].
 func (c Nesterov) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	err := cmp.Or(p.Validate(), optimize.CheckSteps("nesterov", c.Steps), optimize.Fill("nesterov",
 		optimize.Setting{Name: "step scale", Value: &c.StepScale, Rule: 1},
@@ -66,11 +58,11 @@ func (c Nesterov) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 		steps = optimize.StepCount(c.Multiplier * math.Sqrt(p.InitialGradient()*p.Effective()/(2*p.Constants.Lipschitz*h)))
 	}
 	curvature := p.CurvatureCharge()
-	plan := &nesterovPlan{charge: (p.Charge() - curvature) / float64(steps)}
+	charge := (p.Charge() - curvature) / float64(steps)
 	sa := p.Neighbours() * p.Constants.Lipschitz / p.Records
-	law := optimize.UpdateRule{Importance: slices.Repeat([]float64{plan.charge}, steps), Momentum: momentum,
-		Answer: optimize.Fresh(func(int) float64 { return sa * sa / plan.charge })}
-	return forecast.Finish(plan, &plan.Settled, optimize.Draft{
+	law := optimize.UpdateRule{Importance: slices.Repeat([]float64{charge}, steps), Momentum: momentum,
+		Answer: optimize.Fresh(func(int) float64 { return sa * sa / charge })}
+	return forecast.Plan(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "nesterov",
@@ -81,16 +73,9 @@ func (c Nesterov) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 			Passes:    float64(steps),
 		},
 		UpdateRule: law, Curvature: curvature, Output: c.Output.Or(optimize.TailAverage),
-	})
-}
-
-// Run extrapolates to y_t, makes one gradient query at y_t and makes one descent step from y_t, for each
-// step of the plan.
-func (g *nesterovPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
-	error) {
-	run := g.Begin(ctx, o, observe)
-	return run.Steps(func(t int) error {
-		run.Extrapolate(t)
-		return run.Follow(g.charge, run.All(), optimize.Use{Weight: g.charge})
+		Step: func(run *optimize.Run, t int) error {
+			run.Extrapolate(t)
+			return run.Follow(charge, run.All(), optimize.Use{Weight: charge})
+		},
 	})
 }

@@ -1,6 +1,8 @@
 package firstorder_test
 
 import (
+	"context"
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -232,6 +234,12 @@ func TestBatchRulesAreChecked(t *testing.T) {
 		if _, err := c.Plan(ctx, p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v: want %q", c, err, want)
 		}
+	}
+	// A plan whose calibration is cancelled is no plan.
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	if plan, err := (firstorder.SpiderBoost{Steps: 6, Period: 3, AnchorBatch: .5, DifferenceBatch: .25}).Plan(gone, p); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v, %v", plan, err)
 	}
 	// A share that is set must stay, and the rule must determine the share that is not set.
 	c := firstorder.SpiderBoost{Steps: 6, Period: 3, Batches: firstorder.AutoBatches, BatchSlack: 1, AnchorBatch: .75}

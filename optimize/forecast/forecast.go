@@ -53,6 +53,12 @@ func Finish(plan optimize.Plan, s *optimize.Settled, d optimize.Draft) (optimize
 	return plan, nil
 }
 
+// Plan returns the plan of a draft with Step or Begin, with the forecast by the draft's update rule.
+func Plan(d optimize.Draft) (optimize.Plan, error) {
+	s := new(optimize.Settled)
+	return Finish(s, s, d)
+}
+
 // over returns the forecast that [Of] would return with the given directions in place of the assumed
 // directions.
 func over(directions []Direction, p optimize.Problem, l optimize.UpdateRule) optimize.Forecast {

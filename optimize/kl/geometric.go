@@ -62,15 +62,7 @@ type Geometric struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// geometricPlan is the plan of a [Geometric] for one problem. charges has the charge of each step, and weights the
-// weight of its iterate in an average.
-type geometricPlan struct {
-	optimize.Settled
-	charges, weights []float64
-}
-
-// Plan returns the plan of Geometric for the problem p, with the default rule's value for each
-// setting that is zero. Plan returns an error if p is not valid or a setting is out of range.
+// Plan implements [optimize.Algorithm].
 func (c Geometric) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -80,32 +72,36 @@ func (c Geometric) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 	if err != nil {
 		return nil, err
 	}
-	plan, guarded := &geometricPlan{}, c.StepScale == 0
+	guarded := c.StepScale == 0
 	err = optimize.Fill(name, optimize.Setting{Name: "step scale", Value: &c.StepScale, Rule: p.StepScale()})
 	if err != nil {
 		return nil, err
 	}
-	if plan.charges, plan.weights, err = c.rules(name, p, known, c.StepScale); err != nil {
+	charges, weights, err := c.rules(name, p, known, c.StepScale)
+	if err != nil {
 		return nil, err
 	}
-	T := len(plan.charges)
-	return forecast.Finish(plan, &plan.Settled, optimize.Draft{
+	T := len(charges)
+	return forecast.Plan(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: name,
 			Citation:  "gradient descent with noise that falls with the excess risk (after Menart et al. 2024, Algorithm 1)",
 			Steps:     T,
 			StepSize:  p.StepSize(c.StepScale),
-			Charges: fmt.Sprintf("growing from %.3g to %.3g of mu^2; %s", plan.charges[0]/(p.Mu*p.Mu),
-				plan.charges[T-1]/(p.Mu*p.Mu), words(known)),
+			Charges: fmt.Sprintf("growing from %.3g to %.3g of mu^2; %s", charges[0]/(p.Mu*p.Mu),
+				charges[T-1]/(p.Mu*p.Mu), words(known)),
 			Passes: float64(T),
 		},
-		UpdateRule: optimize.UpdateRule{Guarded: guarded, Importance: plan.weights,
-			Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
-				sigma := noise(p, plan.charges[t])
-				return 1, optimize.Variance{Noise: sigma * sigma}
-			}},
+		UpdateRule: optimize.UpdateRule{Guarded: guarded, Importance: weights,
+			Answer: optimize.Fresh(func(t int) float64 {
+				sigma := noise(p, charges[t])
+				return sigma * sigma
+			})},
 		Output: c.Output.Or(optimize.Average),
+		Step: func(run *optimize.Run, t int) error {
+			return run.Follow(charges[t], run.All(), optimize.Use{Weight: weights[t]})
+		},
 	})
 }
 
@@ -171,13 +167,4 @@ const alike = .2
 // words returns the text that states, in the plan's summary, the KL condition k that the plan assumes.
 func words(k optimize.KL) string {
 	return fmt.Sprintf("taken: F - min F <= (%.3g ||grad F||)^%.3g", k.Gamma, k.Kappa)
-}
-
-// Run makes one gradient query and one descent step for each step of the plan.
-func (g *geometricPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
-	error) {
-	run := g.Begin(ctx, o, observe)
-	return run.Steps(func(t int) error {
-		return run.Follow(g.charges[t], run.All(), optimize.Use{Weight: g.weights[t]})
-	})
 }

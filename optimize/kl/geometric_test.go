@@ -1,7 +1,9 @@
 package kl_test
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -65,6 +67,14 @@ func TestFewSteps(t *testing.T) {
 	}
 	_, charged := charges(o.Asked)
 	withinBudget(t, public.Mu, charged)
+	plan, err := kl.Geometric{KL: optimize.KL{Kappa: 2, Gamma: 3}, Steps: 3}.Plan(ctx, public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(i int) float64 { return o.Asked[i].Question.Charge() / (public.Mu * public.Mu) }
+	if want := fmt.Sprintf("growing from %.3g to %.3g of mu^2; ", of(0), of(2)); !strings.HasPrefix(plan.Summary().Charges, want) || public.Mu == 1 {
+		t.Errorf("%s: must begin with %q", plan.Summary().Charges, want)
+	}
 }
 
 // TestManySteps: with more steps than the noise rule needs, charges must grow from the first charge and

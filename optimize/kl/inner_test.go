@@ -55,7 +55,7 @@ func TestInnerSolversMakeProximalSteps(t *testing.T) {
 				t.Errorf("%s, %v: the last round has %v of the budget", p.Name, inner, got)
 			}
 			if n := len(steps); n != rounds*K || steps[n-1].Number != n || steps[n-1].Of != n || r.Steps != n ||
-				plan.Summary().Steps != n || r.Trace.Steps() != n || len(r.Trace.Rounds) != rounds ||
+				plan.Summary().Steps != n || !plan.Properties().Restarted || r.Trace.Steps() != n || len(r.Trace.Rounds) != rounds ||
 				!close(steps[n-1].Charged, public.Charge(), 1e-6) {
 				t.Errorf("%s, %v: %d steps of %d, rounds %v", p.Name, inner, n, r.Steps, r.Trace.Rounds)
 			}

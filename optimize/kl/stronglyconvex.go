@@ -51,19 +51,12 @@ type StronglyConvex struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// stronglyConvexPlan is the plan of a [StronglyConvex] for one problem. charge is the charge of a step.
-type stronglyConvexPlan struct {
-	optimize.Settled
-	charge float64
-}
-
 // harmonic is the sequence of step sizes min(1/(lambda t), most) for t = 1, 2, ...
 type harmonic struct{ lambda, most float64 }
 
 func (h harmonic) eta(t int) float64 { return min(1/(h.lambda*float64(t)), h.most) }
 
-// Plan returns the plan of StronglyConvex for the problem p, with the default rule's value for each
-// setting that is zero. Plan returns an error if p is not valid or a setting is out of range.
+// Plan implements [optimize.Algorithm].
 func (c StronglyConvex) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	const name = "strongly-convex"
 	lambda := c.Lambda
@@ -80,8 +73,8 @@ func (c StronglyConvex) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 			return nil, err
 		}
 	}
-	plan := &stronglyConvexPlan{charge: p.Charge() / float64(T)}
-	sigma := noise(p, plan.charge)
+	charge, plan := p.Charge()/float64(T), new(optimize.Settled)
+	sigma := noise(p, charge)
 	law := optimize.UpdateRule{
 		Importance: make([]float64, T), StepSizes: make([]float64, T),
 		Answer: optimize.Fresh(func(int) float64 { return sigma * sigma }),
@@ -89,7 +82,7 @@ func (c StronglyConvex) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	for t := range T {
 		law.Importance[t], law.StepSizes[t] = float64(t+1), step.eta(t+1)
 	}
-	made, err := forecast.Finish(plan, &plan.Settled, optimize.Draft{
+	made, err := forecast.Finish(plan, plan, optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: name,
@@ -101,6 +94,9 @@ func (c StronglyConvex) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 		},
 		UpdateRule: law,
 		Output:     c.Output.Or(optimize.Average),
+		Step: func(run *optimize.Run, t int) error {
+			return run.Follow(charge, run.All(), optimize.Use{Weight: float64(t + 1)})
+		},
 	})
 	if err == nil && c.Theorem {
 		plan.Promises("Theorem 9 (Menart et al. 2024)", optimize.OfExcess, p.Constants.InitialGap,
@@ -163,13 +159,4 @@ func minimiserBall(p optimize.Problem) (convex.Set, error) {
 	at := make([]float64, p.Dim())
 	p.AddRegularizer(at, make([]float64, p.Dim()))
 	return convex.NewBall(nil, (p.Constants.Lipschitz+optimize.Norm(at))/regularizerConvexity(p))
-}
-
-// Run makes one gradient query and one descent step for each step of the plan.
-func (s *stronglyConvexPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
-	error) {
-	run := s.Begin(ctx, o, observe)
-	return run.Steps(func(t int) error {
-		return run.Follow(s.charge, run.All(), optimize.Use{Weight: float64(t + 1)})
-	})
 }

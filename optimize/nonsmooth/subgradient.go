@@ -41,16 +41,7 @@ type Subgradient struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// subgradientPlan is the plan of a [Subgradient] for one problem.
-type subgradientPlan struct {
-	optimize.Settled
-	charge float64
-	// size is the number of records in a step's cohort; 0 means all records.
-	size float64
-}
-
-// Plan returns the plan of Subgradient for the problem p, with the default rule's value for each setting that is zero.
-// Plan returns an error if p is not valid, a setting is out of range, or a step would have no record.
+// Plan implements [optimize.Algorithm]. It returns an error if a step would have no record.
 func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	err := cmp.Or(p.ValidateKinked(), optimize.CheckSteps("subgradient", c.Steps), optimize.Fill("subgradient",
 		optimize.Setting{Name: "step scale", Value: &c.StepScale, Rule: 1, Or: ", or left out for 1"}))
@@ -59,7 +50,7 @@ func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 	}
 	F0, l0, N := p.Constants.InitialGap, p.Constants.Lipschitz, p.Effective()
 	T := steps(c.Steps, 3, N)
-	plan := &subgradientPlan{charge: p.Charge() / float64(T)}
+	charge, asked := p.Charge()/float64(T), p.Records // by each query
 	draft := optimize.Draft{Problem: p, Output: c.Output.Or(optimize.TailAverage)}
 	s := &draft.Summary
 	*s = optimize.Summary{
@@ -72,14 +63,14 @@ func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 		if T = c.Steps; T == 0 {
 			T = int(min(max(math.Ceil(math.Sqrt(N)), 1), p.Records))
 		}
-		if plan.size = p.Records / float64(T); p.Relation == account.ReplaceOne {
-			plan.size = math.Floor(plan.size)
+		if asked /= float64(T); p.Relation == account.ReplaceOne {
+			asked = math.Floor(asked)
 		}
-		if !(plan.size >= 1) {
+		if !(asked >= 1) {
 			return nil, fmt.Errorf("optimize: subgradient: steps = %d: must leave every cohort of %v records one", T, p.Records)
 		}
-		plan.charge, eta = p.Charge(), 8
-		s.Charges = fmt.Sprintf("the whole budget to each of %d disjoint cohorts of %.6g records", T, plan.size)
+		charge, eta = p.Charge(), 8
+		s.Charges = fmt.Sprintf("the whole budget to each of %d disjoint cohorts of %.6g records", T, asked)
 		s.Passes = 1
 		draft.Needs.Cohorts, draft.Properties.OnePass, draft.UpdateRule.OnePass = true, true, true
 	}
@@ -93,17 +84,23 @@ func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 		draft.UpdateRule.Importance = append(draft.UpdateRule.Importance, 1)
 	}
 	s.StepSize = draft.UpdateRule.StepSizes[0]
-	asked := p.Records
-	if c.OnePass {
-		asked = plan.size
-	}
 	noise := p.Neighbours() * l0 / asked
-	fresh := optimize.Variance{Noise: noise * noise / plan.charge}
+	fresh := optimize.Variance{Noise: noise * noise / charge}
 	if c.OnePass {
 		fresh.Sampling = l0 * l0 / asked / float64(p.Dim())
 	}
 	draft.UpdateRule.Answer = func(int, float64, float64) (float64, optimize.Variance) { return 1, fresh }
-	if plan.Settled, err = optimize.Settle(draft); err != nil {
+	draft.Step = func(run *optimize.Run, _ int) (err error) {
+		cohort := run.All()
+		if c.OnePass {
+			if cohort, err = run.Draw(asked); err != nil {
+				return err
+			}
+		}
+		return run.Follow(charge, cohort, optimize.Use{Weight: 1})
+	}
+	plan, err := optimize.Settle(draft)
+	if err != nil {
 		return nil, err
 	}
 	// If the derivative of the loss jumps, the forecast is for the gradient of the smoothed loss.
@@ -118,21 +115,5 @@ func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 		}
 	}
 	plan.Expect(forecast.Of(smooth, plan.UpdateRule()))
-	return plan, nil
-}
-
-// Run makes one gradient query and one descent step for each step of the plan; with OnePass each
-// query is on records that no other query uses.
-func (g *subgradientPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
-	error) {
-	run := g.Begin(ctx, o, observe)
-	cohort := run.All()
-	return run.Steps(func(int) (err error) {
-		if g.size > 0 {
-			if cohort, err = run.Draw(g.size); err != nil {
-				return err
-			}
-		}
-		return run.Follow(g.charge, cohort, optimize.Use{Weight: 1})
-	})
+	return &plan, nil
 }

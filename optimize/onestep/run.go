@@ -209,10 +209,7 @@ func (r *state) fit() ([]float64, error) {
 	}
 	steps := r.steps()
 	for t := range steps - first {
-		y := make([]float64, k)
-		for j := range y {
-			y[j] = b[j] + float64(t)/float64(t+3)*(b[j]-last[j])
-		}
+		y := vector.Make(k, func(j int) float64 { return b[j] + float64(t)/float64(t+3)*(b[j]-last[j]) })
 		g, _, err := r.gradient(y, fitShare/float64(steps), r.shape.Reach)
 		if err != nil {
 			return nil, err

@@ -109,7 +109,7 @@ def test_importances(more, tmp_path):
     assert (stated > 0).all() and (stated < 0.1).all() and noise[3] == 0
     # The difference that a column makes is that of predictions between its extreme places.
     row = X.iloc[[0]]
-    ends = {"age": np.linspace(18, 90, 289), "region": REGIONS, "nothing": np.linspace(-3, 3, 289)}
+    ends = {"age": np.linspace(18, 90, 2881), "region": REGIONS, "nothing": np.linspace(-3, 3, 2881)}
     moved = [np.ptp(one.decision_function(pandas.concat([row] * len(v)).assign(**{c: v}))) for c, v in ends.items()]
     np.testing.assert_allclose(shares[:3], np.array(moved) / np.sum(moved), rtol=1e-2)  # knots lie between the places tried
     chosen = SelectFromModel(one, prefit=True, threshold=(shares[1] + shares[2]) / 2, importance_getter="feature_importances_").get_support()
@@ -180,5 +180,14 @@ def test_importances_by_hand():
         changed = [t | change if t["term"] == "region=west" else t for t in one]
         _, deviations = importances({"noise": "bounded", "terms": changed}, columns, described)
         assert [bool(np.isnan(v)) for v in deviations] == [False, True, False, False, False], change
+    unknown = covariance.tolist()  # the command states null for such a term
+    unknown[3] = 7 * [None]
+    for row in unknown:
+        row[3] = None
+    for state in ("not arrived", "not stated"):
+        changed = [t | {"noise_sd": None, "state": state} if t["term"] == "region=west" else t for t in one]
+        _, deviations = importances({"noise": "estimated", "terms": changed, "covariance": unknown}, columns, described)
+        assert [bool(np.isnan(v)) for v in deviations] == [False, True, False, False, False], state
+        assert deviations[0] == pytest.approx(50 * 0.01 / sum(found), rel=1e-9)
     _, deviations = importances({"noise": "not stated", "terms": one}, columns, described)
     assert np.isnan(deviations[:4]).all()

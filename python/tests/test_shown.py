@@ -129,7 +129,7 @@ def oracle_intervals(m):
     assert rates.columns[6] == "rate ratio" and [r[6] for r in rates.rows] == ["1.035", "0.6065", "-", "-"]
     assert s.facts[-1] == ("Formula", "ill ~ age + sex")
     assert s.notes == [
-        "coef: log-odds of ill. privacy: the share of an interval's width that the noise makes.",
+        "coef: log-odds of ill. privacy: the share of an interval's width that comes from the privacy noise.",
         "Words.",
         "Withheld (tiny, small): noise hides them.",
         "Changed from what was asked for: town is left out; job is left out.",
@@ -178,6 +178,15 @@ def oracle_html(m):
     )
 
 
+def oracle_names_of_classes(m):
+    terms = [term("age", 0.25, 0.5, **{"class": "bus"}), term("age", -0.5, 0.25, **{"class": "car"})]
+    terms.append(term("sex=m", 2.0, 1.0, reference="sex=f", **{"class": "car"}))
+    classes = COEFFICIENTS | {"terms": terms}
+    assert m.contrast(classes, {"bus: age": 3, "car: age": -2}, None).value == 1.75
+    assert m.contrast(classes, {"car: sex=m": 2, "car: sex=f": -1, "bus: sex=f": 7}, None).value == 4
+    assert m.contrast(classes, {"age": 2, "sex=f": 1}, "car").value == -1
+
+
 def oracle_words(m):
     assert m.words(0.5, "log-odds of ill") == "the odds of ill are multiplied by 1.649 (odds ratio)"
     assert m.words(-0.25, "the logarithm of visits") == "visits is multiplied by 0.7788 (rate ratio)"
@@ -217,6 +226,15 @@ def oracle_levels(m):
     coded = COEFFICIENTS | {"terms": two, "references": {"sex": "2"}}
     assert m.pairs(coded, "sex", "0") == {"sex=2": {"sex=2": 1, "sex=0": -1}, "sex=1": {"sex=1": 1, "sex=0": -1}}
     assert m.contrast(coded, {"sex=1": 1, "sex=2": -1}, None).value == 2.0
+    # Of several classes each name begins with its class, also that of a reference; the class itself may be given.
+    of = [{**term("age", v, 0.1), "class": c} for c, v in (("bus", 0.25), ("train", -0.5))]
+    of += [{**term("sex=m", v, 0.1, reference="sex=f or d"), "class": c} for c, v in (("bus", 1.5), ("train", 2.75))]
+    several = COEFFICIENTS | {"terms": of}
+    assert m.contrast(several, {"train: sex=m": 1, "bus: sex=m": -1, "bus: age": 2}, None).value == 1.75
+    assert m.contrast(several, {"train: sex=m": 1, "train: sex=f": -1}, None).value == 2.75
+    assert m.contrast(several, {"sex=m": 1, "sex=f": -1}, "bus").value == 1.5
+    with pytest.raises(ValueError, match=r"term 'sex=f': must be one of \['bus: age', 'train: age', 'bus: sex=m', 'train: sex=m', 'bus: sex=f', 'train: sex=f'\]"):
+        m.contrast(several, {"sex=f": 1}, None)
 
 
 def oracle_tidy(m):
@@ -239,8 +257,18 @@ def oracle_tidy(m):
     assert m._against({**carrier, "reference": None, "intercept": True}) == "also carries x2 (correlation 0.94)"
     t = m.tidy(part, None)
     assert t["steps_sd"] == [0.0567, None] and t["share"] == [0.876, 0.99]
+    hidden = COEFFICIENTS | {"noise": "estimated", "covariance": [[0.04, None], [None, None]]}
+    hidden["terms"] = [term("age", 0.5, 0.2, state="stated", share=0.99), term("sex=m", 2.0, None, state="not stated")]
+    c = m.contrast(hidden, {"age": 2, "sex=m": 1}, None)
+    assert (c.value, c.noise_sd, c.noise) == (3.0, None, "not stated")
+    assert m.contrast(hidden, {"age": 2}, None).noise_sd == pytest.approx(0.4, rel=1e-12)
     c = m.contrast(late, {"age": 2}, None)
     assert (c.value, c.noise_sd, c.noise) == (1.0, None, "not arrived")
+    clipped = part | {"covariance": [[None, None], [None, 0.09]]}  # the command states no noise where the clip moves a coefficient
+    clipped["terms"] = [term("age", 0.5, None, state="not stated", reason="the clip moves it"), part["terms"][1]]
+    c = m.contrast(clipped, {"age": 2, "bmi": 1}, None)
+    assert (c.value, c.noise_sd, c.noise) == (3.0, None, "not stated")
+    assert m.contrast(clipped, {"bmi": 2}, None).noise_sd == pytest.approx(0.6, rel=1e-12)
     c = m.contrast(late, {"age": 1, "sex=m": 1}, None)
     assert math.isnan(c.value) and (c.noise_sd, c.noise) == (None, "absent")
     t = m.tidy(COEFFICIENTS, EFFECTS)

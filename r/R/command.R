@@ -10,25 +10,25 @@ stillpoint_command <- function() {
   normalizePath(path)
 }
 
-# Runs the command and returns the lines that it prints. write, if given, writes the command's standard
-# input to a connection. What the command prints and reports is public or released, and passes through
-# files of the session's temporary folder; with secret = TRUE the printed lines depend on the rows, as
-# predictions do, and pass through memory alone.
+# Runs the command and returns the lines that it prints. write, if given, writes the command's standard input to a
+# connection. The printed lines and the reports are public or released. They pass through files of the session's
+# temporary folder. With secret = TRUE the printed lines depend on the rows, as predictions do, and pass through
+# memory alone.
 run <- function(arguments, write = NULL, secret = FALSE) {
   folder <- tempfile("stillpoint")
   dir.create(folder, mode = "0700")
   on.exit(unlink(folder, recursive = TRUE))
   at <- function(name) file.path(folder, name)
   words <- paste(shQuote(c(stillpoint_command(), arguments, "--progress=json")), collapse = " ")
-  # The shell's own process becomes the command, so that its number is the command's.
+  # The command replaces the shell in its process, so the process number of the shell is that of the command.
   start <- paste("sh -c", shQuote(sprintf("echo $$ >%s; exec %s 2>%s", shQuote(at("pid")), words, shQuote(at("err")))))
-  # The file of the status appears whole, when the command has ended.
+  # The file with the exit code gets its name after the command has ended and the code is written.
   ends <- sprintf("{ echo $? >%s; mv %s %s; } 2>/dev/null", shQuote(at("part")), shQuote(at("part")), shQuote(at("status")))
   # A shell runs the command in the background, so that an interrupt reaches R alone.
   if (secret) {
     if (system2("mkfifo", shQuote(at("out"))) != 0L) refuse("a named pipe could not be made", "system")
-    # The shell keeps the output in memory until all rows are written: the command may
-    # print before it has read the last row, and R can only write or read at a time.
+    # The shell keeps the output in memory until all rows are written. The command may print before it has read the
+    # last row, and R cannot read while it writes.
     line <- sprintf(
       "exec 3<&0; { out=$(%s; printf x); { printf %%s \"${out%%x}\"; } >%s; } <&3 3<&- &",
       sprintf("{ %s; %s; }", start, ends), shQuote(at("out"))
@@ -55,8 +55,8 @@ run <- function(arguments, write = NULL, secret = FALSE) {
   printed
 }
 
-# Waits until the command has ended, and returns FALSE if an interrupt came. At the first one the command is asked
-# to end, and saves what it reached; at a second one it is killed.
+# Waits until the command has ended, and returns FALSE if an interrupt came. At the first interrupt the command is
+# asked to end, and saves the model of its steps so far. At a second one it is killed.
 await <- function(status, pid) {
   sent <- 0L
   repeat {
@@ -73,8 +73,9 @@ await <- function(status, pid) {
   }
 }
 
-# Starts a shell with a line and writes its standard input. An end of the input is the end of the table,
-# so that a command whose table could not be written to its end is killed before its input is closed.
+# Starts a shell with a line of commands and writes its standard input. The command takes the end of its input for the
+# end of the table. If the table cannot be written to its end, the command is therefore killed before its input is
+# closed.
 feed <- function(line, write, pid) {
   con <- pipe(line, "wb")
   done <- FALSE
@@ -113,7 +114,7 @@ end <- function(pid, signal = 9L) {
   if (!is.na(id)) pskill(id, signal)
 }
 
-# Whether the command has ended by itself; it may take a moment after its input is no longer read.
+# Whether the command has ended by itself. It may end a moment after it has stopped to read its input.
 ended <- function(pid) {
   id <- process_id(pid)
   for (try in 1:50) {

@@ -1,11 +1,17 @@
 # Methods for packages that work with covariances: emmeans, marginaleffects, and parsnip.
 
-# A table of public facts: each level, and numbers and dates in the middle of their bounds.
+# A table made of public facts: its rows have each level of each category beside the first and beside the last level of the others,
+# so that emmeans takes no category for one that is nested in another. Numbers and dates are in the middle of their bounds.
 public_rows <- function(object) {
   described <- object$described
-  rows <- max(1L, vapply(described, function(d) length(d$category), 0L))
-  as.data.frame(lapply(described, function(d) {
-    if (!is.null(d$category)) return(factor(rep_len(as.character(d$category), rows), as.character(d$category)))
+  size <- vapply(described, function(d) length(d$category), 0L)
+  of <- rep(seq_along(size), 2L * size) # the category whose levels the rows go through, twice
+  last <- unlist(lapply(size, function(k) rep(c(FALSE, TRUE), each = k)))
+  level <- unlist(lapply(size, function(k) rep(seq_len(k), 2L)))
+  rows <- max(1L, length(of))
+  as.data.frame(lapply(stats::setNames(seq_along(described), names(described)), function(i) {
+    d <- described[[i]]
+    if (!is.null(d$category)) return(factor(d$category[ifelse(of == i, level, ifelse(last, size[[i]], 1L))], as.character(d$category)))
     if (!is.null(d$date)) return(rep(mean(as.Date(as.character(d$date))), rows))
     rep(mean(as.numeric(d$number)), rows)
   }), optional = TRUE)
@@ -21,7 +27,7 @@ emm_basis.dp_fit <- function(object, trms, xlev, grid, ...) {
   x <- design(object, grid)
   v <- vcov(object)
   b <- coef(object)
-  # What depends on a term without an interval is not estimable, in the words of emmeans.
+  # A quantity that depends on a term without an interval is called not estimable, as in emmeans.
   unknown <- which(is.na(diag(v)))
   b[unknown] <- NA_real_
   known <- setdiff(seq_along(b), unknown)
@@ -59,7 +65,8 @@ get_predict.dp_fit <- function(model, newdata, type = "response", ...) {
   data.frame(rowid = seq_len(nrow(x)), estimate = if (identical(type, "link")) z else link_of(model)$inverse(z))
 }
 
-# The engine "stillpoint" of parsnip's logistic_reg, multinom_reg, linear_reg and, where poissonreg is, poisson_reg.
+# The engine "stillpoint" of parsnip's logistic_reg, multinom_reg, linear_reg and, if package poissonreg is installed,
+# poisson_reg.
 parsnip_engine <- function() {
   register <- function(model, mode, predictions, defaults = list()) {
     if (!model %in% parsnip::get_model_env()$models) return(invisible())

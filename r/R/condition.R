@@ -1,6 +1,6 @@
-# Conditions. Each has a class of its own, so that programs can tell them apart:
-# stillpoint_configuration, stillpoint_budget, stillpoint_system and so on are errors of class
-# stillpoint_error; warnings have class stillpoint_warning.
+# Conditions. Each kind of error has a class of its own, such as stillpoint_configuration, stillpoint_budget and
+# stillpoint_system, so that programs can tell them apart. All are of class stillpoint_error, and warnings are of
+# class stillpoint_warning.
 
 condition_class <- function(code) paste0("stillpoint_", gsub("[^a-z0-9]+", "_", code))
 
@@ -18,9 +18,9 @@ caution <- function(message, code) {
   ))
 }
 
-# Goes on with an interrupt that came while the command ran, once the command has ended. It is a condition of class
-# interrupt and no error: try() and searches that take an error for a bad model end, too. A handler finds in it what the
-# command said and whether a budget is charged; without a handler it is R's own interrupt.
+# Passes on an interrupt that came while the command ran, after the command has ended. The condition is of class
+# interrupt and is no error. It therefore also ends try(), and searches that take an error for a bad model. It has the
+# command's message, and says whether a budget is charged. Without a handler it acts as R's own interrupt.
 interrupt <- function(lines, status) {
   e <- if (status == 0L) list(message = "the command had ended", charged = FALSE) else
     tryCatch(failure(lines, status), stillpoint_error = identity)
@@ -34,7 +34,7 @@ interrupt <- function(lines, status) {
   invokeRestart("abort")
 }
 
-# The error that a command ended with, from its last event; a command that was killed has none.
+# The error with which the command ended, from its last event. A killed command has no such event.
 failure <- function(lines, status) {
   events <- lapply(lines[startsWith(lines, "{")], function(line) tryCatch(jsonlite::fromJSON(line), error = function(e) NULL))
   errors <- Filter(function(e) identical(e$event, "error"), events)

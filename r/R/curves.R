@@ -1,7 +1,8 @@
 # Pictures of the curves of a fit and of its interactions. All numbers are those of stillpoint coefficients --json.
 
-# The curves, one data frame each: x, effect, low, high, mass and thin. A curve with a level (of confidence) is the
-# difference from its middle knot, and low and high are the ends of confidence intervals, NA where none is stated.
+# The curves. Each is a data frame with the columns x, effect, low, high, mass and thin. In a fit with intervals a
+# curve is the difference from its middle knot, and low and high are the ends of confidence intervals. They are NA
+# where no interval is stated.
 curves_of <- function(x) {
   curves <- x$coefficients$curves
   if (is.null(curves)) return(list())
@@ -21,8 +22,8 @@ curves_of <- function(x) {
 
 optional <- function(v, n) if (is.null(v)) rep(NA_real_, n) else as.numeric(v)
 
-# The interactions of two columns, one of them a number: column is "one:other", effect a matrix with
-# the knots or levels of one in its rows.
+# The interactions of two columns, at least one of which is a number. column is "one:other", and effect is a matrix
+# with the knots or levels of column one in its rows.
 surfaces_of <- function(x) {
   lapply(x$coefficients$surfaces, function(s) {
     names <- lapply(s$axes, axis_names)
@@ -64,7 +65,8 @@ plot_curves <- function(x, columns = NULL, ...) {
   invisible(c(curves, surfaces))
 }
 
-# A table of coloured cells: what an interaction adds at each pair of knots or levels.
+# Draws an interaction as a table of coloured cells, whose colour shows the part of the score at a pair of knots or
+# levels.
 draw_surface <- function(x, surface) {
   effect <- surface$effect
   most <- max(abs(effect), 1e-300)
@@ -81,7 +83,7 @@ draw_surface <- function(x, surface) {
   graphics::mtext(paste(said, collapse = ", "), 3, cex = 0.7)
 }
 
-# Whether effects multiply odds or a rate, and the words beside an axis of effects.
+# Whether effects multiply odds or a rate, and the label of an axis of effects.
 multiplies <- function(x) !is.null(x$coefficients$ratio) && nzchar(x$coefficients$ratio)
 
 scale_of <- function(x) {

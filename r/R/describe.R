@@ -9,7 +9,7 @@ dp_describe <- function(data, bounds = list(), levels = list(), dates = list(), 
   check_columns(data, used)
   if (!length(known)) refuse("bounds, levels, dates: must describe at least one column", field = "bounds")
   columns <- lapply(setNames(nm = known), read_column, list(), bounds, levels, dates, character(), list())
-  # A configuration has a target, which a description treats as all columns.
+  # A configuration has a target. A description treats it as it treats all columns.
   can <- known[vapply(columns, function(c) !is.null(c$number) || length(c$category) > 1L, NA)]
   if (!length(can)) refuse("bounds, levels: must describe a number, or a category of two levels or more", field = "bounds")
   last <- can[length(can)]
@@ -29,7 +29,8 @@ dp_describe <- function(data, bounds = list(), levels = list(), dates = list(), 
   structure(list(folder = normalizePath(out), table = table, report = said, spent = spent_of(folder, table, relation, unit)), class = "dp_description")
 }
 
-# One row for each number of a description: column, group (a level of by, or NA for all), of, estimate and its interval.
+# A data frame with a row for each number of a description. It has the column, the group (a level of by, or NA for all
+# rows), of (the kind of number), the estimate and its interval.
 as.data.frame.dp_description <- function(x, row.names = NULL, optional = FALSE, ...) {
   one <- function(column, group, of, said) {
     number <- function(name) if (is.null(said[[name]])) NA_real_ else as.numeric(said[[name]])
@@ -71,7 +72,7 @@ described_file <- function(described) {
   normalizePath(file)
 }
 
-# The columns with the bounds that the fit has, where a description released them.
+# The columns, with the bounds of the fit in place of "auto" if a description released them.
 with_bounds <- function(columns, out) {
   auto <- names(columns)[vapply(columns, function(c) identical(c$number, "auto") || identical(c$date, "auto"), NA)]
   if (!length(auto)) return(columns)

@@ -3,7 +3,7 @@ dp_fit <- function(formula, data, classes = NULL, bounds = list(), levels = list
                    loss = NULL, regularizer = NULL, family = "auto", features = NULL, train = NULL, unit = NULL, budget = NULL, inference = NULL,
                    weight = NULL, cuts = NULL, grouped = FALSE, changing = NULL, described = NULL) {
   call <- match.call()
-  # A fit may be saved and published: neither its call nor its formula's environment may hold rows.
+  # A user may save and publish a fit. Neither its call nor the environment of its formula may therefore hold rows.
   if (inherits(formula, "formula")) environment(formula) <- globalenv()
   call[[1L]] <- quote(dp_fit)
   call$formula <- formula
@@ -99,7 +99,7 @@ check_facts <- function(data, bounds, levels, dates) {
   known
 }
 
-# Under replace-one a pipe that ends early is found out by the number of rows. That of persons is not counted here.
+# Under replace-one the number of rows shows that a pipe ended early. The number of persons is not counted here.
 read_privacy <- function(epsilon, delta, relation, records, data, unit) {
   if (relation == "replace-one" && is.null(unit)) records <- nrow(data)
   if (is.null(records) && relation != "replace-one") refuse("records: must be given under add-or-remove: the public number of records", field = "records")
@@ -114,7 +114,7 @@ write_configuration <- function(config, out) {
 
 json_of <- function(arguments, write = NULL, ...) jsonlite::fromJSON(paste(run(arguments, write), collapse = "\n"), ...)
 
-# The cost of all releases of the table together, which is told where there are several.
+# The cost of all releases of the table together. A message states it if there are several fits.
 spent_of <- function(folder, table, relation, unit) {
   spent <- dp_spent(folder)
   of <- if (is.null(spent$unit)) "" else ifelse(is.na(spent$unit), "", spent$unit)
@@ -125,7 +125,7 @@ spent_of <- function(folder, table, relation, unit) {
   spent
 }
 
-# A family of package stats stands for the loss that fits its mean by its link.
+# A family of package stats stands for the loss with the same link and the same kind of outcome.
 loss_of <- function(loss) {
   if (is.function(loss)) loss <- loss()
   if (!inherits(loss, "family")) return(loss)
@@ -156,7 +156,8 @@ read_time <- function(said, data, classes, bounds, cuts, grouped, changing) {
   for (name in intersect(said$time, names(data))) {
     kind <- kind_of(data[[name]])
     event <- name == said$time[["event"]]
-    # Surv() itself would look at the cells: 1 among 0 and 1 is an event, and 1 among 1 and 2 is none.
+    # Surv() itself would look at the cells, since the code 1 is an event in a column of 0 and 1, and no event in a
+    # column of 1 and 2.
     if (event && is.null(said$event) && kind != "truth") {
       refuse(sprintf("formula: %s: must be a column of truths, or be compared with the value of an event, as in Surv(%s, %s == 1): codes differ between tables",
         name, time, name), field = "formula")
@@ -177,7 +178,7 @@ read_target <- function(outcome, classes, bounds) {
   list(column = outcome, number = two(bounds[[outcome]], outcome))
 }
 
-# The unit: a column and how many rows of one value in it are used at most.
+# The unit: a column, and the largest number of used rows with one value in it.
 read_unit <- function(unit) {
   if (is.null(unit)) return(NULL)
   named <- is.list(unit) && setequal(names(unit), c("column", "rows")) && is.character(unit$column) && length(unit$column) == 1L
@@ -187,7 +188,7 @@ read_unit <- function(unit) {
   list(column = unit$column, rows = unit$rows)
 }
 
-# The curves by column: "auto", or a number of knots.
+# The curve of each column: "auto" or a number of knots.
 read_curves <- function(curves, said, numbers) {
   if (identical(curves, "auto")) return(lapply(setNames(nm = intersect(said$columns, numbers)), function(name) "auto"))
   curves <- as.list(curves)
@@ -219,7 +220,8 @@ two <- function(pair, name) {
   I(pair)
 }
 
-# Types are public, and so is a name that the caller wrote; names of data are not told.
+# A message may have types and a name that the caller wrote, which are public. It has no name that comes from the
+# data.
 check_columns <- function(data, used) {
   absent <- setdiff(used, names(data))
   if (length(absent)) refuse(sprintf("data: must have the column %s", absent[1L]), field = "data")
@@ -247,7 +249,8 @@ check_outcome <- function(data, target) {
   }
 }
 
-# Fits of the same people under another name would not be summed: a new name is told before it is charged.
+# The costs of fits of the same people under two names are not added up. A message therefore names a new table before
+# the charge.
 warn_if_new <- function(folder, table) {
   known <- tryCatch(if (length(list.files(folder))) dp_spent(folder), stillpoint_error = function(e) NULL)
   if (!paste("table", table) %in% known$table) {
@@ -255,7 +258,7 @@ warn_if_new <- function(folder, table) {
   }
 }
 
-# The next numbered folder. Fits at the same time get one each.
+# The next numbered folder. Fits at the same time get different folders.
 fresh <- function(folder) {
   dir.create(folder, showWarnings = FALSE, recursive = TRUE)
   taken <- list.files(folder, "^fit-[0-9]+$")

@@ -1,6 +1,5 @@
-# What a formula says of columns, from its text alone: the outcome, the columns, which of them are under
-# log1p, and pairs of categories. Whatever would learn from rows (scale, poly, splines) is refused, since
-# nobody would charge for it.
+# Reads the text of a formula alone: its outcome, its columns, the columns in log1p(), and its interactions. A
+# function that would learn from rows (scale, poly, splines) is refused, since no budget would pay for it.
 read_formula <- function(formula, described) {
   time <- if (inherits(formula, "formula") && length(formula) == 3L && is.call(formula[[2L]])) read_surv(formula[[2L]])
   if (!inherits(formula, "formula") || length(formula) != 3L || !is.name(formula[[2L]]) && is.null(time)) {
@@ -57,7 +56,7 @@ read_variable <- function(v) {
   ), paste(deparse(v), collapse = " ")), field = "formula")
 }
 
-# The columns of Surv(time, event) and Surv(entry, time, event), and the value of an event; NULL of another call.
+# The columns of Surv(time, event) or Surv(entry, time, event), and the value of an event. Another call has NULL.
 read_surv <- function(v) {
   if (!deparse1(v[[1L]]) %in% c("Surv", "survival::Surv")) return(NULL)
   given <- as.list(v)[-1L]

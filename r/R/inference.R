@@ -1,6 +1,7 @@
-# What statisticians ask of a fit: covariances, standard errors, a family, and what needs the rows, which no fit keeps.
+# Statistical methods of a fit: covariances, standard errors and the family. Methods that need the rows are refused,
+# since no fit keeps rows.
 
-# The terms with intervals, or an error that says how to get them.
+# The terms with intervals. If the fit has no intervals, an error says how to get them.
 interval_terms <- function(object, what) {
   e <- object$effects
   if (is.null(e)) {
@@ -29,7 +30,8 @@ vcov.dp_fit <- function(object, complete = TRUE, ...) {
   if (!is.null(said$terms$class)) own <- paste0(said$terms$class, ": ", own)
   at <- match(names, one_name(own))
   given <- matrix(as.numeric(said$covariance), nrow(said$terms))[at, at]
-  # The command's terms may have another unit (a doubling in place of one unit of log1p): intervals have that of the formula.
+  # The terms that the command prints may have another unit (a doubling in place of one unit of log1p). Intervals have
+  # the unit of the formula.
   unit <- optional(e$standard_error, n) / sqrt(diag(given))
   v[] <- given * outer(unit, unit)
   keep <- complete | !is.na(diag(v))
@@ -94,7 +96,7 @@ linear <- function(object, x) {
   list(fit = fit, se = se)
 }
 
-# The inverse of the link and its slope, by the loss.
+# The inverse of the loss's link function, and its slope.
 link_of <- function(object) {
   if (startsWith(object$loss, "logistic")) return(list(name = "logit", inverse = stats::plogis, slope = stats::dlogis))
   if (grepl("^(poisson|gamma|negbinomial|tweedie|hazard)", object$loss)) return(list(name = "log", inverse = exp, slope = exp))
@@ -109,7 +111,7 @@ family.dp_fit <- function(object, ...) {
   refuse(sprintf("family: loss %s is that of no exponential family: fit with logistic, poisson(clip), gamma(clip) or squared(clip)", object$loss), "not_stated")
 }
 
-# An argument that a method does not know is refused, and never left out silently.
+# An unknown argument of a method is an error. It is never ignored without a message.
 no_more <- function(...) {
   if (!...length()) return(invisible())
   name <- names(list(...))[1L]
@@ -137,14 +139,15 @@ logLik.dp_fit <- function(object, ...) {
   refuse("logLik: the likelihood of the rows is no released number, nor are AIC and BIC: dp_report() has the comparison that was paid for", "not_stated")
 }
 
-# Another fit of the same call, which is charged as every fit is.
+# Fits the call of a fit again. The new fit is charged as every fit is.
 update.dp_fit <- function(object, formula., ..., evaluate = TRUE) {
   call <- object$call
   if (!missing(formula.)) call$formula <- stats::update.formula(object$formula, formula.)
   more <- match.call(expand.dots = FALSE)$...
   for (name in names(more)) call[[name]] <- more[[name]]
   if (!evaluate) return(call)
-  # A fit keeps a name of the table, which may be another table by now, and the other arguments as they were written.
+  # A fit keeps the name of its data frame and the other arguments as the caller wrote them. The name may stand for
+  # another table by now.
   if (!"data" %in% names(more)) refuse("data: must be given: a private fit keeps no rows", field = "data")
   eval(call, parent.frame())
 }

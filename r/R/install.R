@@ -1,5 +1,4 @@
-# The command: where it lies, and how it comes there. Nothing is downloaded, built or written before
-# somebody has agreed to it.
+# Finds the command, and installs it. Nothing is downloaded, built or written before somebody has agreed to it.
 
 # Where install_stillpoint puts the command.
 installed_command <- function(to = tools::R_user_dir("stillpoint", "data")) file.path(to, "stillpoint")
@@ -51,7 +50,7 @@ release_of <- function(version) {
   sprintf("%s/v%s/stillpoint_%s_%s.tar.gz", host, version, version, this_system())
 }
 
-# The system and the processor, as archives are called by them.
+# The words for the system and the processor in the names of archives.
 this_system <- function(info = Sys.info()) {
   system <- c(Linux = "linux", Darwin = "darwin")[info[["sysname"]]]
   machine <- c(x86_64 = "amd64", aarch64 = "arm64", arm64 = "arm64")[info[["machine"]]]
@@ -61,7 +60,7 @@ this_system <- function(info = Sys.info()) {
   paste(system, machine, sep = "_")
 }
 
-# Asks for consent where somebody can answer, and ends with an error of class stillpoint_consent without it.
+# Asks for consent in an interactive session. Without consent it ends with an error of class stillpoint_consent.
 agreed <- function(what, consent) {
   if (isTRUE(consent)) return(invisible(TRUE))
   if (is.na(consent) && interactive()) consent <- utils::askYesNo(sprintf("install_stillpoint will %s. Do that?", what), default = FALSE)
@@ -82,7 +81,7 @@ build <- function(source, made) {
   if (status != 0L) refuse(sprintf("the source in %s could not be built", source), "system", "from")
 }
 
-# Unpacks the command of an archive whose checksum is the one beside it.
+# Unpacks the command from an archive, after a check of the archive's checksum against the file beside it.
 unpack <- function(archive, work) {
   list <- file.path(dirname(archive), "checksums.txt")
   if (!file.exists(list)) refuse(sprintf("from: must have checksums.txt of its release beside it, in %s", dirname(archive)), field = "from")
@@ -98,21 +97,21 @@ unpack <- function(archive, work) {
   }
 }
 
-# The SHA-256 of a file. R has it since 4.5; before, one of the system's commands computes it.
+# The SHA-256 of a file. R computes it since version 4.5. In earlier versions one of the system's commands does.
 sha256 <- function(file) {
   own <- get0("sha256sum", asNamespace("tools"))
   if (!is.null(own)) return(unname(own(file)))
   for (command in c("sha256sum", "shasum -a 256")) {
     words <- strsplit(command, " ")[[1L]]
     if (nzchar(Sys.which(words[1L]))) {
-      # From its standard input, so that no name of a file is in what it prints.
+      # The command reads its standard input, so that it prints no file name.
       return(sub(" .*", "", system2(words[1L], words[-1L], stdin = file, stdout = TRUE)))
     }
   }
   refuse("there is neither R 4.5 nor sha256sum nor shasum here to check the archive with", "system")
 }
 
-# Puts the command in its place, whole or not at all, and runs it once.
+# Moves the command to its place in one step, and runs it once.
 put <- function(made, to) {
   dir.create(to, showWarnings = FALSE, recursive = TRUE)
   path <- installed_command(to)

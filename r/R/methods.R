@@ -1,9 +1,10 @@
-# The terms as a data frame: term, class where each class has its own, estimate, noise.sd and per. Of a fit with
-# intervals they are those of the intervals, and a term that is not in the formula of the fit has no estimate.
+# The terms as a data frame with the columns term, estimate, noise.sd and per, and with class if each class has terms
+# of its own. For a fit with intervals the terms are those with intervals. A term outside of the formula has no
+# estimate.
 terms_of <- function(x) {
   t <- x$effects$coefficients
   if (!is.null(t)) {
-    estimate <- ifelse(t$state == "not in the formula", NA_real_, t$estimate)
+    estimate <- ifelse(t$state == "not in the formula", NA_real_, optional(t$estimate, nrow(t)))
     per <- if (is.null(t$per)) "" else ifelse(is.na(t$per), "", t$per)
     return(data.frame(term = one_name(t$term), estimate = estimate, noise.sd = NA_real_, per = per))
   }
@@ -19,7 +20,7 @@ terms_of <- function(x) {
   out
 }
 
-# The noise of terms as all displays show it.
+# The text that shows the noise of a term in every display.
 noise_text <- function(t) {
   number <- function(v) formatC(v, digits = 2, format = "g")
   out <- ifelse(is.na(t$noise.sd), ifelse(t$state %in% "not arrived", t$state, "-"), number(t$noise.sd))
@@ -28,7 +29,7 @@ noise_text <- function(t) {
   out
 }
 
-# The intercept has one name everywhere, also that of a class.
+# The intercept, also that of a class, has the same name in all methods.
 one_name <- function(term) sub("(^|: )(intercept|[(]intercept[)])$", "\\1(Intercept)", term)
 
 coef.dp_fit <- function(object, complete = TRUE, ...) {
@@ -50,7 +51,8 @@ noise_vcov <- function(object) {
   v
 }
 
-# The ends of the intervals of the terms t at the given level. The command computes those of another level than the fit's.
+# The ends of the intervals of the terms t at the given level. The command computes intervals of a level other than
+# that of the fit.
 ends <- function(object, t, level, name) {
   e <- object$effects
   if (!isTRUE(all.equal(level, e$level))) {
@@ -140,8 +142,9 @@ print_intervals <- function(x) {
   e <- x$fit$effects
   t <- e$coefficients
   number <- function(v) ifelse(is.na(v), "-", formatC(v, digits = 4, format = "g"))
-  shown <- data.frame(Estimate = number(t$estimate), `Std. Error` = number(t$standard_error), Low = number(t$low), High = number(t$high),
-    Privacy = ifelse(is.na(t$privacy_share), "-", sprintf("%.0f%%", 100 * t$privacy_share)), check.names = FALSE)
+  column <- function(name) optional(t[[name]], nrow(t)) # a fit without any interval has none of them
+  shown <- data.frame(Estimate = number(column("estimate")), `Std. Error` = number(column("standard_error")), Low = number(column("low")),
+    High = number(column("high")), Privacy = ifelse(is.na(column("privacy_share")), "-", sprintf("%.0f%%", 100 * column("privacy_share"))), check.names = FALSE)
   row.names(shown) <- make.unique(one_name(t$term))
   cat("Formula:    ", e$formula, "\n\n", sep = "")
   print(shown, right = TRUE)
@@ -149,7 +152,7 @@ print_intervals <- function(x) {
   for (i in seq_len(NROW(e$reasons))) {
     cat(strwrap(sprintf("%s (%s): %s.", e$reasons$state[i], paste(e$reasons$terms[[i]], collapse = ", "), e$reasons$text[i]), 80), sep = "\n")
   }
-  cat(sprintf("\n%g%% intervals; Privacy is the share of an interval's width that the noise makes. Estimates are in %s.\n", 100 * e$level, e$unit))
+  cat(sprintf("\n%g%% intervals; Privacy is the share of an interval's width that comes from the privacy noise. Estimates are in %s.\n", 100 * e$level, e$unit))
   cat(strwrap(e$meaning, 80), sep = "\n")
 }
 
@@ -159,7 +162,7 @@ dp_contrast <- function(object, contrasts) {
   if (!inherits(object, "dp_fit")) refuse("object: must be a fit of dp_fit", field = "object")
   if (is.null(object$effects)) refuse("object: must have intervals: inference = 0.95 asks for them", field = "object")
   if (!is.character(contrasts) || !length(contrasts) || anyNA(contrasts)) refuse("contrasts: must be texts, such as \"10 age\"", field = "contrasts")
-  # The space keeps a minus from being that of a flag.
+  # The space keeps a leading minus from being taken for a flag.
   said <- json_of(c("contrast", object$folder, paste0(" ", contrasts), "--json"))$contrasts
   number <- function(name) optional(said[[name]], nrow(said))
   out <- data.frame(contrast = contrasts, estimate = number("estimate"), std.error = number("standard_error"), conf.low = number("low"),
@@ -178,7 +181,7 @@ tidy.dp_fit <- function(x, exponentiate = FALSE, conf.int = !is.null(x$effects),
   e <- if (isTRUE(conf.int)) interval_terms(x, "conf.int")
   if (!is.null(e)) {
     at <- ends(x, e, conf.level, "conf.level")
-    t$std.error <- e$standard_error
+    t$std.error <- optional(e$standard_error, nrow(e))
     t$conf.low <- at[, 1L]
     t$conf.high <- at[, 2L]
   }
@@ -212,6 +215,8 @@ predict.dp_fit <- function(object, newdata, type = c("response", "link", "class"
   }
   confidence <- match.arg(interval) == "confidence"
   timed <- !is.null(object$end)
+  # The margin of the command is a share of the range of a number. The link of the mean is the identity.
+  if (type == "link" && !timed && is.null(object$classes) && link_of(object)$name == "identity") type <- "response"
   if (!timed && (type == "survival" || !is.null(horizon))) refuse("type, horizon: must be of a fit of Surv(time, event): survival and risks by a time are of such", field = "type")
   if (timed && type == "class") refuse("type: must be response, link or survival: the outcome is the time to an event", field = "type")
   if (!is.null(horizon) && (!is.numeric(horizon) || !length(horizon) || anyNA(horizon) || type == "link")) {
@@ -225,9 +230,8 @@ predict.dp_fit <- function(object, newdata, type = c("response", "link", "class"
     interval_terms(object, "se.fit")
     if (missing(newdata)) refuse("newdata: must be given: a private fit keeps no rows", field = "newdata")
     at <- linear(object, design(object, newdata))
-    link <- link_of(object)
-    fit <- if (type == "link" && link$name == "identity") at$fit else predict(object, newdata, type)
-    return(list(fit = fit, se.fit = if (type == "link") at$se else at$se * link$slope(at$fit), residual.scale = NA_real_))
+    se <- if (type == "link") at$se else at$se * link_of(object)$slope(at$fit)
+    return(list(fit = predict(object, newdata, type), se.fit = se, residual.scale = NA_real_))
   }
   if (confidence && !type %in% c("response", "survival")) refuse("interval: must be none: intervals are of type response", field = "interval")
   if (confidence && is.null(object$effects)) refuse("interval: must be none: the fit has no intervals; inference = 0.95 asks for them", field = "interval")
@@ -245,7 +249,7 @@ predict.dp_fit <- function(object, newdata, type = c("response", "link", "class"
     if (kind_of(rows[[name]]) == "other") refuse(sprintf("newdata: %s: must be a column of numbers, texts, truths, days or moments", name), field = "newdata")
   }
   if (!nrow(rows)) return(if (confidence) matrix(numeric(), 0L, 3L, dimnames = list(NULL, c("fit", "lwr", "upr"))) else if (type == "class") character() else numeric())
-  # The last column keeps a row of missing cells from being an empty line; it is not read.
+  # The last column keeps a row of missing cells from being an empty line. The command does not read it.
   last <- "x"
   while (last %in% names(rows)) last <- paste0(last, "_")
   rows[[last]] <- "x"
@@ -257,9 +261,11 @@ predict.dp_fit <- function(object, newdata, type = c("response", "link", "class"
   what <- if (type == "link") "margin" else if (timed) "risk" else if (is.null(object$classes)) "prediction" else "probability"
   some <- names(p) == what | startsWith(names(p), paste0(what, "="))
   if (!any(some)) refuse(sprintf("type: loss %s has no %s: must be link or class", object$loss, what), field = "type")
-  # The margins of ordered classes are the logarithms of their probabilities: the terms make the log-odds above the first class.
+  # The margins of ordered classes are the logarithms of their probabilities. The sum of the terms is the log-odds of
+  # a class above the first.
   if (type == "link" && startsWith(object$loss, "ordered")) return(log(expm1(-p[[which(some)[1L]]])))
-  # Of ordered classes: the ends of the interval of the probability of each class but the first, or a higher one.
+  # For ordered classes: the ends of the intervals for the probability of each class or a higher one, without the
+  # first class.
   if (confidence && startsWith(object$loss, "ordered")) return(as.matrix(p[grepl("^(lower|upper)=", names(p))]))
   ends <- if (confidence) cbind(lwr = as.numeric(p$lower), upr = as.numeric(p$upper))
   if (type == "survival") {
@@ -280,12 +286,22 @@ plot.dp_fit <- function(x, main = deparse1(x$formula), xlab = gsub("[\u201c\u201
   labels <- if (is.null(t$class)) t$term else paste(t$term, t$class, sep = ", ")
   old <- par(mar = c(4.5, min(20, max(nchar(labels)) * 0.55 + 2), 2.5, 1))
   on.exit(par(old))
-  sd <- ifelse(is.na(t$noise.sd), 0, t$noise.sd)
   at <- seq_along(labels)
-  plot(t$estimate, at, xlim = range(0, t$estimate - 2 * sd, t$estimate + 2 * sd, na.rm = TRUE), yaxt = "n", ylab = "", pch = 19, main = main, xlab = xlab, ...)
+  e <- x$effects
+  if (is.null(e)) {
+    low <- t$estimate - 2 * t$noise.sd
+    high <- t$estimate + 2 * t$noise.sd
+    bars <- "bars: two standard deviations of the privacy noise; no confidence intervals"
+  } else {
+    of <- e$coefficients[match(t$term, one_name(e$coefficients$term)), ]
+    low <- optional(of$low, nrow(of))
+    high <- optional(of$high, nrow(of))
+    bars <- sprintf("bars: %g%% confidence intervals", 100 * e$level)
+  }
+  plot(t$estimate, at, xlim = range(0, t$estimate, low, high, na.rm = TRUE), yaxt = "n", ylab = "", pch = 19, main = main, xlab = xlab, ...)
   abline(v = 0, lty = 3)
-  segments(t$estimate - 2 * sd, at, t$estimate + 2 * sd, at)
+  segments(low, at, high, at)
   axis(2, at, labels, las = 1, tick = FALSE)
-  graphics::mtext("bars: two standard deviations of the privacy noise; no confidence intervals", 3, cex = 0.7)
+  graphics::mtext(bars, 3, cex = 0.7)
   invisible(t)
 }

@@ -1,5 +1,5 @@
-# Rows as CSV. What is refused is refused for a column's type, which counts as public: an error that
-# depended on a cell would tell about a person. A cell that has no text is missing.
+# Rows as CSV. A column is refused by its type alone, which counts as public. An error that depended on a cell would
+# tell about a person. A cell without a text counts as missing.
 
 PART <- 50000L # rows written at a time
 
@@ -14,7 +14,7 @@ kind_of <- function(x) {
   else "other"
 }
 
-# The texts of cells. Of a category TRUE is the level TRUE, in a column of numbers it is 1.
+# The texts of cells. In a category TRUE is the level TRUE, and in a column of numbers it is 1.
 texts <- function(x, listed) {
   out <- switch(kind_of(x),
     text = {

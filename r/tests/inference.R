@@ -128,6 +128,13 @@ stopifnot(all(is.na(predict(wide, other, se.fit = TRUE)$se.fit)))
 x <- model.matrix(line, people)
 close_to(drop(x %*% ifelse(is.na(coef(line)), 0, coef(line))), predict(line, people), 1e-5)
 
+# A number that the formula lacks is unknown at 0, and so is the intercept. Predictions on the link's scale do not depend on either.
+people$twin <- 60 + (people$age - 54) / 2 + rnorm(n, sd = 0.1)
+codebook$twin <- c(20, 100)
+twins <- go(cost ~ age + twin, classes = NULL, loss = "squared(1)", inference = 0.95)
+stopifnot(sum(is.na(coef(twins)[c("age", "twin")])) == 1L, is.na(coef(twins)[["(Intercept)"]]))
+close_to(predict(twins, people[1:50, ], "link", se.fit = TRUE)$fit, predict(twins, people[1:50, ]), 1e-5)
+
 has <- function(name) {
   there <- requireNamespace(name, quietly = TRUE)
   if (!there) cat("there is no", name, "here: skipped\n")

@@ -32,6 +32,28 @@ said <- function(x) capture.output(print(summary(x)))
 flat <- function(lines) trimws(gsub(" +", " ", lines))
 has <- function(lines, ...) for (line in c(...)) if (!flat(line) %in% flat(lines)) stop("no line ", dQuote(line, FALSE), " in\n", paste(lines, collapse = "\n"))
 
+# The arguments of each call of a function of package graphics while a picture is drawn.
+recorded <- function(name, picture) {
+  calls <- list()
+  home <- asNamespace("graphics")
+  own <- get(name, home)
+  note <- function(...) {
+    given <- match.call(own, expand.dots = TRUE)
+    of <- lapply(as.list(given)[-1L], eval, parent.frame())
+    calls[[length(calls) + 1L]] <<- of
+    invisible(do.call(own, of))
+  }
+  places <- Filter(function(place) exists(name, place, inherits = FALSE), list(home, parent.env(of), as.environment("package:graphics")))
+  put <- function(f) for (place in places) {
+    if (bindingIsLocked(name, place)) unlockBinding(name, place)
+    assign(name, f, place)
+  }
+  put(note)
+  on.exit(put(own))
+  force(picture)
+  calls
+}
+
 checks <- list(
   terms = function() {
     t <- of$terms_of(fit)
@@ -86,7 +108,7 @@ checks <- list(
     has(lines, "Formula:    ill ~ age + sex", "            Estimate Std. Error     Low    High Privacy",
       "age          0.03457   0.009876 0.01832 0.05081     35%", "sex=m           -0.5       0.25 -0.9112 -0.0888     62%",
       "tiny               -          -       -       -       -", "Changed: town is left out", "Changed: job is left out",
-      "withheld (tiny, small): noise hides them.", "90% intervals; Privacy is the share of an interval's width that the noise makes. Estimates are in log-odds of ill.")
+      "withheld (tiny, small): noise hides them.", "90% intervals; Privacy is the share of an interval's width that comes from the privacy noise. Estimates are in log-odds of ill.")
     ends <- confint(with_intervals)
     stopifnot(identical(colnames(ends), c("5 %", "95 %")), identical(unname(ends["sex=m", ]), c(-0.9112, -0.0888)),
       identical(rownames(ends)[1], "(Intercept)"), identical(unname(confint(with_intervals, "age")[1, ]), c(0.01832, 0.05081)))
@@ -158,6 +180,48 @@ checks <- list(
     on.exit(grDevices::dev.off())
     t <- plot(fit)
     stopifnot(identical(t$term, c("tiny", "sex=m", "age")), par("usr")[1L] < -1, par("usr")[2L] > 0.034 + 2 * 0.012)
+    # The bars of a fit with intervals are these, and the words above them say so.
+    bars <- NULL
+    for (f in list(fit, with_intervals)) bars <- rbind(bars, recorded("segments", plot(f))[[1L]][c("x0", "x1")])
+    stopifnot(all.equal(bars[[1L, "x0"]], c(NA, -1, 0.0345678 - 2 * 0.01234)), all.equal(bars[[2L, "x0"]], c(NA, -0.9112, 0.01832)),
+      all.equal(bars[[2L, "x1"]], c(NA, -0.0888, 0.05081)))
+    words <- vapply(list(fit, with_intervals), function(f) recorded("mtext", plot(f))[[1L]]$text, "")
+    stopifnot(identical(words, c("bars: two standard deviations of the privacy noise; no confidence intervals", "bars: 90% confidence intervals")))
+  },
+  nothing = function() { # no coefficient has an interval, so that the command prints none of its numbers
+    none <- with_intervals
+    none$effects$coefficients <- data.frame(term = c("age", "(Intercept)"), per = NA, state = "not in the formula")
+    has(said(none), "Estimate Std. Error Low High Privacy", "age - - - - -", "(Intercept) - - - - -")
+    stopifnot(all(is.na(coef(none))), identical(of$tidy.dp_fit(none, conf.level = 0.9)$std.error, c(NA_real_, NA_real_)))
+  },
+  surfaces = function() {
+    grDevices::pdf(NULL)
+    on.exit(grDevices::dev.off())
+    s <- list(column = "region:age", class = "a", effect = matrix(c(0.1, -0.4, 0.2, 0.5, 0.3, -0.6), 2L, dimnames = list(c("n", "other"), c("20", "45", "70"))),
+      thin = matrix(c(FALSE, FALSE, TRUE, FALSE, FALSE, FALSE), 2L))
+    other <- fit
+    other$coefficients$ratio <- "odds"
+    draw <- function(name) recorded(name, of$draw_surface(other, s))
+    # The first row of the matrix is the uppermost: n is at height 2 and other at 1, and ages go from left to right.
+    seen <- draw("image")[[1L]]
+    stopifnot(identical(seen$x, 1:3), identical(seen[[2L]], 1:2), identical(unname(seen[[3L]]), cbind(c(-0.4, 0.5, -0.6), c(0.1, 0.2, 0.3))), identical(seen$zlim, c(-0.6, 0.6)),
+      seen$xlab == "age", seen$ylab == "region")
+    cells <- draw("text")[[1L]]
+    stopifnot(identical(as.vector(cells$x), c(1L, 1L, 2L, 2L, 3L, 3L)), identical(as.vector(cells[[2L]]), c(2L, 1L, 2L, 1L, 2L, 1L)),
+      identical(as.vector(cells[[3L]]), c("1.1", "0.67", "-", "1.6", "1.3", "0.55")))
+    axes <- draw("axis")
+    stopifnot(identical(axes[[1L]][[3L]], c("20", "45", "70")), identical(axes[[1L]]$at, 1:3), identical(axes[[2L]][[3L]], c("n", "other")), identical(axes[[2L]]$at, 2:1))
+    stopifnot(draw("mtext")[[1L]]$text == "interaction (odds, times), a")
+    other$coefficients$ratio <- NULL
+    stopifnot(identical(as.vector(draw("text")[[1L]][[3L]]), c("0.1", "-0.4", "-", "0.5", "0.3", "-0.6")), draw("mtext")[[1L]]$text == "interaction (log-odds of ill), a")
+  },
+  grid = function() { # no category of the public rows is nested in another: each level stands beside two levels of the others
+    other <- fit
+    other$described <- list(age = list(number = c(20, 70)), sex = list(category = c("f", "m")), town = list(category = c("x", "y", "z", "w")))
+    rows <- of$public_rows(other)
+    stopifnot(identical(levels(rows$town), c("x", "y", "z", "w")), all(rows$age == 45), all(table(rows$sex, rows$town) > 0L))
+    other$described <- other$described["age"]
+    stopifnot(identical(of$public_rows(other), data.frame(age = 45)))
   },
   curves = function() {
     curved <- fit

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,15 +65,19 @@ func TestScoredLossHasOneScore(t *testing.T) {
 	}
 }
 
-// astray is a loss of ordered classes that names a class that there is not.
+// astray is a loss of ordered classes that names another class of the records of target y: one that there is not, or any.
 type astray struct {
 	engine.Parted
 	class int
+	y     float64
 }
 
 func (l astray) Parts(theta []float64, z, y float64) (int, [3]float64, [3]float64, bool) {
-	_, slopes, curvatures, ok := l.Parted.Parts(theta, z, y)
-	return l.class, slopes, curvatures, ok
+	class, slopes, curvatures, ok := l.Parted.Parts(theta, z, y)
+	if y == l.y {
+		class = l.class
+	}
+	return class, slopes, curvatures, ok
 }
 
 // TestScoredLossTellsItsParts tests that a loss with a score gets no weighted query unless it tells the parts of a record,
@@ -87,11 +92,17 @@ func TestScoredLossTellsItsParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	table.Append([]float32{.5, -.25, .125}, 2, true)
+	two, err := row.NewTable(3, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two.Append([]float32{.5, -.25, .125}, 2, true)
+	two.Append([]float32{.5, -.25, .125}, 1, true)
 	all, err := query.Identity(5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum := func(l loss.Loss, term query.Term) ([]int64, error) {
+	sum := func(table *row.Table, l loss.Loss, term query.Term) ([]int64, error) {
 		e, err := engine.New(table, l, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -109,11 +120,11 @@ func TestScoredLossTellsItsParts(t *testing.T) {
 		query.WeightedCurvatureAt(query.NewCohort(0, 1), w, 1, 1, all),
 		query.ScoreMomentAt(query.NewCohort(0, 1), w, 1, 1, all),
 	} {
-		if _, err := sum(struct{ engine.Stacked }{l.(engine.Stacked)}, term); err == nil || !strings.Contains(err.Error(), "parts") {
+		if _, err := sum(table, struct{ engine.Stacked }{l.(engine.Stacked)}, term); err == nil || !strings.Contains(err.Error(), "parts") {
 			t.Errorf("%v: %v", term.Kind(), err)
 		}
 		for class := -2; class < 7; class++ {
-			got, err := sum(astray{l.(engine.Parted), class}, term)
+			got, err := sum(table, astray{l.(engine.Parted), class, 2}, term)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,6 +135,14 @@ func TestScoredLossTellsItsParts(t *testing.T) {
 			if zero != (class < 0 || class > 3) {
 				t.Errorf("%v: class %d contributes %v", term.Kind(), class, got)
 			}
+		}
+		// After a sound record a faulty one contributes nothing, and not what the record before it did.
+		alone, err := sum(table, l, term)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if both, err := sum(two, astray{l.(engine.Parted), 9, 1}, term); err != nil || !slices.Equal(both, alone) {
+			t.Errorf("%v: with a faulty record after a sound one %v, %v: must be %v", term.Kind(), both, err, alone)
 		}
 	}
 }

@@ -51,7 +51,8 @@ def tests(model: Fit | str | os.PathLike) -> list[dict[str, Any]]:
 
     Returns:
         the output of ``stillpoint coefficients --tests --json``: for each column ``column``, ``terms`` (the number of
-        coefficients), ``statistic``, ``p``, ``p_holm`` (adjusted for all columns) or, in place of these, ``reason``.
+        coefficients), ``statistic``, ``p``, ``p_holm`` (adjusted for all columns) or, in place of these, ``reason``. Beside
+        these, ``reason`` names the levels that the test lacks.
     """
     return json.loads(run(["coefficients", _place(model), "--tests", "--json"]))
 
@@ -61,8 +62,8 @@ def _place(model: Fit | str | os.PathLike) -> Path:
 
 
 def of_bytes(model: bytes, *arguments: Any, feed: Any = None) -> Any:
-    """The output of a command about a model that Python holds: arguments[0] is the command, and the
-    model's file comes next."""
+    """The JSON output of a command about a model that Python holds. arguments[0] is the command's name; the
+    file of the model follows it."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.json"
         file.write_bytes(model)

@@ -15,10 +15,10 @@ WHOLE = 2.0**53  # below it a float that is a whole number is written like an in
 
 
 def text(value: Any) -> str:
-    """A public value as the command reads it; empty if it stands for a missing one.
+    """The text of a public value, as the command reads it. The text of a missing value is empty.
 
-    Equal numbers have equal texts, whatever their types. One missing cell makes pandas hold a whole
-    column of integers as floats, which may not change any other cell.
+    Equal numbers have equal texts, whatever their types. If one cell of a column of integers is missing, pandas
+    holds all of them as floats. Their texts must stay the same.
     """
     kind = type(value)
     if kind is str:
@@ -53,8 +53,8 @@ def amount(value: Any) -> str:
 def cell(value: Any, longest: int, of: Callable[[Any], str] = text) -> str:
     """The text of a cell's value, or an empty text if this text would be too long.
 
-    This may run methods of the cell, which may raise any exception. Nothing passes: cells are read
-    in the thread that feeds the command, and interrupts reach the main thread alone.
+    This function may run methods of the cell, which may raise any exception. It catches all of them. It catches
+    no interrupt by Ctrl-C, since those reach the main thread alone, and another thread reads the cells.
     """
     try:
         words = of(value)
@@ -76,7 +76,7 @@ def cells(column: Any, longest: int, of: Callable[[Any], str] = text) -> list[st
 
 
 def _encodable(value: str) -> str:
-    """The text itself. One that is no UTF-8, or has a NUL, is none that can be written."""
+    """The text itself. A text with a NUL character, or without a form in UTF-8, raises an error."""
     if "\0" in value:
         raise ValueError("a text must have no NUL")
     if not value.isascii():

@@ -104,9 +104,9 @@ def type_of(column: Any) -> str:
 
 
 def refuse_targets(y: Any, classes: Sequence[Any] | None) -> None:
-    """Refuses targets whose type no class has, or whose type is not one of numbers.
+    """Refuses targets of a type that no class has. For a regressor it refuses targets of times.
 
-    Otherwise the fit would count all of them, learn from none, and be charged.
+    Otherwise the fit would be charged and learn from none of the targets.
     """
     kind = type_of(y)
     if classes is None:
@@ -125,8 +125,8 @@ def refuse_targets(y: Any, classes: Sequence[Any] | None) -> None:
 
 
 def refuse_lists(lists: dict[str, Any]) -> None:
-    """Refuses values of classes and categories that are not a list. A text would count as a list of
-    letters, and a set has another order in each process."""
+    """Refuses values of classes and categories that are not a list. A text would be taken for a list of its
+    letters, and the order of a set differs between processes."""
     for field, values in lists.items():
         if isinstance(values, (str, bytes, set, frozenset)) or not hasattr(values, "__iter__"):
             of = "a list of all public values in a fixed order"
@@ -136,8 +136,8 @@ def refuse_lists(lists: dict[str, Any]) -> None:
 def refuse_cells(kinds: dict[str, str], schema: dict[str, Any]) -> None:
     """Refuses a column if no cell of its type can be read as the arguments state.
 
-    Otherwise every cell would count as missing or other, and the fit would be charged. kinds are
-    types by column, as type_of says them, and schema what the configuration states.
+    Otherwise every cell would count as missing or other, and the fit would be charged. kinds has the type of
+    each column, as type_of names it. schema has the configuration's facts about each column.
     """
     for place, (name, facts) in enumerate(schema.items()):
         kind, levels = kinds[name], facts.get("category")
@@ -159,7 +159,8 @@ def refuse_cells(kinds: dict[str, str], schema: dict[str, Any]) -> None:
 
 
 def _of_a_number(level: str) -> bool:
-    """Whether a level is the text of some number in a column of numbers: "1" is, and "01" is none."""
+    """Whether a level is the text of a number, as cells of numbers are written: "1" is such a text, and "01" is
+    not."""
     try:
         return text(float(level)) == level or text(int(level)) == level
     except ValueError:
@@ -167,11 +168,11 @@ def _of_a_number(level: str) -> bool:
 
 
 def refuse_what_was_fitted(public: Sequence[str]) -> None:
-    """Refuses to be fitted behind a step of a Pipeline that learned from the rows.
+    """Raises an error if an earlier step of a Pipeline learned from the rows.
 
-    The model would contain the values that such a step learned (a mean, a largest value) without a
-    charge; the same holds for the transformer of a target. Neither says that it calls, so they are
-    looked for among the callers.
+    The model would contain values that such a step learned (a mean, a largest value), and no budget paid for
+    them. The same holds for the transformer of a target. scikit-learn does not tell an estimator that a
+    Pipeline calls it, so this function looks for one among the callers.
     """
     frame = sys._getframe(1)
     while frame is not None:
@@ -208,9 +209,9 @@ def refuse_what_was_fitted(public: Sequence[str]) -> None:
 def encoded(y: Any, classes: Sequence[Any]) -> list[int] | None:
     """The number by which a caller encoded each class, if a caller did so.
 
-    VotingClassifier and StackingClassifier pass the numbers of sorted classes to their estimators,
-    in place of the classes, without a sign of it. This function therefore looks for them among the
-    callers. A class that no target of the caller has comes after the others.
+    VotingClassifier and StackingClassifier sort the classes, and pass their numbers to the estimators in place
+    of the classes. An estimator is not told so, so this function looks for one of the two among the callers. A
+    class that no target of the caller has comes after the others.
     """
     if type_of(y) != "number" or not all(isinstance(c, str) for c in classes):
         return None
@@ -234,7 +235,7 @@ FITTED = "was fitted on the rows, which nobody charged for"
 
 
 def _learns(step: Any, inner: str) -> Iterator[tuple[str, str]]:
-    """Each part of a step that learns from rows, and why it counts as learning."""
+    """Each part of a Pipeline's step that learns from rows, with the reason."""
     if step is None or isinstance(step, str):  # passthrough, drop
         return
     if isinstance(step, ColumnTransformer):
@@ -256,7 +257,7 @@ def _learns(step: Any, inner: str) -> Iterator[tuple[str, str]]:
 
 
 def _encodes(encoder: OneHotEncoder | OrdinalEncoder) -> Iterator[str]:
-    """Why an encoder learns from rows; nothing if all its categories are stated."""
+    """The reasons why an encoder learns from rows. There is none if all its categories are stated."""
     if isinstance(encoder.categories, str):  # auto
         yield FITTED + " (state its categories)"
     elif encoder.handle_unknown == "error":

@@ -1,5 +1,5 @@
-"""Runs the command. Tables go to it over a pipe or in memory; its output consists of public facts
-and released numbers."""
+"""Runs the command. Tables go to the command over a pipe or in memory. Its output consists of public facts and
+released numbers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class ConfigurationError(StillpointError, ValueError):
 
 @lru_cache(maxsize=1)
 def command() -> str:
-    """The path of the command: the one that came with this package, else that on the path."""
+    """The path of the command that came with this package. Without such a command it is that of the command on
+    the PATH."""
     name = "stillpoint.exe" if os.name == "nt" else "stillpoint"
     schemes = [sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user")]
     for scheme in schemes:
@@ -63,7 +64,8 @@ def version() -> str:
 
 
 class Typed:
-    """A feed that writes text to a pipe if it is called, and may be written to a file instead."""
+    """A function that writes a table as text to a pipe. The table can be written to a file in memory
+    instead."""
 
     def __init__(self, feed: Callable[[IO[bytes]], None], write: Callable[[IO[bytes]], None]):
         self._feed, self._write = feed, write
@@ -72,14 +74,14 @@ class Typed:
         self._feed(pipe)
 
     def file(self) -> int | None:
-        """The descriptor of a file in memory, still empty; None where the system has none."""
+        """The descriptor of an empty file in memory; None if the system has no such files."""
         try:
             return os.memfd_create("stillpoint", os.MFD_CLOEXEC)
         except (AttributeError, OSError):
             return None
 
     def fill(self, descriptor: int) -> None:
-        """Writes the table to the file, and goes back to its start."""
+        """Writes the table to the file, and sets the position in the file to its start."""
         with os.fdopen(descriptor, "wb", closefd=False) as sink:
             self._write(sink)
         os.lseek(descriptor, 0, os.SEEK_SET)
@@ -93,13 +95,13 @@ def run(
 ) -> str:
     """Runs the command and returns what it prints.
 
-    ``feed`` writes its standard input to a pipe or, if it can, to a file in memory before the
-    command starts. ``on`` gets the events that the command reports. If ``stop`` is set, the command
-    is interrupted, and saves the model of its steps so far.
+    ``feed`` writes the command's standard input to a pipe. If it can, it writes a file in memory instead,
+    before the command starts. ``on`` gets the events that the command reports. Once ``stop`` is set, the
+    command is interrupted, and saves the model of its steps so far.
 
     Ctrl-C interrupts the command as well. After the command has saved the model of its steps so
-    far, KeyboardInterrupt is raised with the command's message. It also ends a search that counts
-    errors as bad models.
+    far, KeyboardInterrupt is raised with the command's message. This exception also ends a search over
+    settings, which would count other errors as bad models.
     """
     file = feed.file() if isinstance(feed, Typed) else None
     if file is None:
@@ -113,7 +115,8 @@ def run(
 
 
 def _fill(feed: Typed, file: int) -> None:
-    """Fills the file, in a thread of its own: interrupts reach the main thread alone, where no cell is read."""
+    """Fills the file in a thread of its own. An interrupt reaches the main thread alone, and so cannot happen
+    while a cell is read."""
     filled, ended = threading.Event(), threading.Event()
 
     def fill() -> None:
@@ -142,7 +145,8 @@ def _run(
     on: Callable[[Event], None] | None,
     stop: threading.Event | None,
 ) -> str:
-    """Runs the command with this standard input, which is a pipe if feed writes it."""
+    """Runs the command with stdin as its standard input. If feed is given, it writes the standard input, which
+    must be a pipe."""
     process = subprocess.Popen(
         [command(), *map(os.fspath, arguments), "--progress=json"],
         stdin=stdin,
@@ -242,7 +246,8 @@ def _interrupt(process: subprocess.Popen) -> None:
 
 
 def _wait(event: threading.Event) -> None:
-    """Waits for an event for short times in turn, since an unlimited wait may hide an interrupt."""
+    """Waits for an event, in short waits one after the other, since one unlimited wait may delay an
+    interrupt."""
     while not event.wait(0.2):
         pass
 

@@ -1,9 +1,9 @@
 """Elementary functions of arrays, with the bits that the command computes.
 
-The command multiplies and adds in one rounding (FMA), which numpy cannot. Here a product is split into its
-rounded value and its error, both exact, and so is the sum (Dekker 1971, Knuth). The sum of the two
-errors is rounded once before it is added. The bits can differ only if this sum is within 2^-53 of
-itself from half a unit of the last place.
+The command rounds a product plus a number once (FMA). numpy would round twice. This module therefore computes
+the rounded product and its exact error, and the rounded sum and its exact error (Dekker 1971, Knuth). It adds
+the two errors, rounds their sum, and adds it to the result. The result can differ from the command's only if
+the sum of the errors is almost half a unit in the last place of the result: within a relative 2^-53.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def split(a: Array) -> tuple[Array, Array]:
 
 
 def fma(a: Array, b: Array, c: Array) -> Array:
-    """a b + c, rounded once."""
+    """a times b plus c, rounded once."""
     ah, al = split(a)
     bh, bl = split(b)
     p = a * b
@@ -51,13 +51,13 @@ def add(p: Array, e: Array, c: Array) -> Array:
 
 
 def _portable(a: float, x: np.ndarray, z: np.ndarray) -> None:
-    """Adds a x to z, rounded once. x may be of float32, or a may have few bits, or both may be any
-    numbers."""
+    """Adds a times x to z, each sum rounded once."""
     z[:] = fma(a, x, z)
 
 
 def _blas() -> Callable[[float, np.ndarray, np.ndarray], None]:
-    """The sum by SciPy, if its library multiplies and adds in one rounding on this processor."""
+    """The function that adds a times x to z by SciPy, if SciPy's library rounds once on this processor; else
+    the function _portable."""
     try:
         from scipy.linalg.blas import daxpy
     except ImportError:
@@ -85,19 +85,20 @@ BLOCK = 64  # the lengths at which vectors go to a library are multiples of it
 
 @lru_cache(maxsize=1)
 def adder() -> Callable[[float, np.ndarray, np.ndarray], None]:
-    """A function of a, x and z that adds a x to the vector z, rounded once."""
+    """A function of a, x and z that adds a times x to the vector z, each sum rounded once."""
     return _blas()
 
 
 class _Factor:
-    """Numbers with the parts that their products with others need."""
+    """Numbers, and their upper and lower halves (see split), from which products are computed exactly."""
 
     def __init__(self, value: np.ndarray):
         self.value = value
         self.high, self.low = split(value)
 
     def fma(self, other: _Factor, c: np.ndarray) -> np.ndarray:
-        """self times other plus c, rounded once; c must be at least as large as the product."""
+        """self times other plus c, rounded once. The absolute value of c must be at least that of the
+        product."""
         p = self.value * other.value
         e = self.high * other.high
         e -= p
@@ -154,7 +155,7 @@ def exp(x: np.ndarray) -> np.ndarray:
 
 
 def _power(k: np.ndarray) -> np.ndarray:
-    """2^k of normal numbers."""
+    """2 to the power of each k, where this is a normal number of float64."""
     return ((k + 1023) << 52).view(np.float64)
 
 
@@ -200,7 +201,7 @@ def sincos(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _PCG:
-    """PCG-DXSM with 128 bits of state, as package math/rand/v2 of Go has it."""
+    """The random number generator PCG-DXSM with 128 bits of state, as in package math/rand/v2 of Go."""
 
     def __init__(self, high: int, low: int):
         self._state = high << 64 | low
@@ -217,7 +218,8 @@ class _PCG:
 
 @lru_cache(maxsize=8)
 def frequencies(seed: int, pairs: int, columns: int, deviations: tuple[float, ...]) -> np.ndarray:
-    """The frequencies of pairs of waves, drawn from a public seed: a row for each pair, with one of the deviations."""
+    """The frequencies of pairs of sine and cosine waves, drawn from a public seed. Each row has a normally
+    distributed frequency for each column, with one of the standard deviations."""
     random = _PCG(seed, 0xEFFEC75)
     drawn = np.array([random.next() >> 11 for _ in range(2 * pairs * columns)], dtype=np.float64)
     u, v = (drawn[0::2] + 1) * 2.0**-53, drawn[1::2] * 2.0**-53

@@ -32,13 +32,14 @@ class SpentWarning(UserWarning):
 
 
 class NewTableWarning(UserWarning):
-    """The folder has no fit under this name of a table yet. The costs of fits under a misspelt name are not added to the others."""
+    """The folder has no fit of a table with this name yet. If the name is misspelt, the fit's cost is not added
+    to that of the other fits of the table."""
 
 
 @dataclass(frozen=True)
 class _Unit:
-    """The statement of which rows are one record: a column of X, or an array beside X. Without it
-    each row is a record."""
+    """The column of X, or the array beside X, whose equal values make rows one record. Without a unit each row
+    is a record."""
 
     column: str
     rows: int
@@ -59,16 +60,16 @@ def _count(value: Any) -> bool:
 
 
 def _shared(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of _Estimator among those of a constructor; an argument that the constructor
+    """The arguments of a constructor that _Estimator takes, too. An argument of _Estimator that the constructor
     lacks is None."""
     return {name: given.get(name) for name in inspect.signature(_Estimator.__init__).parameters if name != "self"}
 
 
 class _Estimator(BaseEstimator):
-    """What classifier and regressor share.
+    """The arguments and methods that classifier and regressor share.
 
-    Everything that shapes a fit is given, never learned from rows: bounds, categories
-    and classes must come from public knowledge.
+    Bounds, categories and classes are arguments, and come from public knowledge. They are never learned from
+    rows.
     """
 
     def __init__(
@@ -159,14 +160,15 @@ class _Estimator(BaseEstimator):
     def from_formula(cls, formula: str, **arguments: Any):
         """An estimator of the columns that a formula names: ``"ill ~ age + C(region, levels) + log1p(income)"``.
 
-        Only the formula's text is read, by the package formulaic
-        (``pip install 'stillpoint-dp[formula]'``). Its
-        columns are those of ``bounds``, ``categories`` and ``dates``, where facts about other columns
-        may stand as well, as in a codebook. ``C(column, levels)`` states the levels: a list, or a variable
-        of the caller's, of which the first is the reference. ``a:b`` and ``a*b`` are
-        interactions. A term that would learn from rows is refused.
+        The package formulaic reads the text of the formula alone
+        (``pip install 'stillpoint-dp[formula]'``). Each column of the formula must be in ``bounds``,
+        ``categories`` or ``dates``, which may also describe other columns, as a codebook does.
+        ``C(column, levels)`` states the levels of a category, as a list or the name of a variable of
+        the caller. The first level is the reference. ``a:b`` and ``a*b`` are interactions. A term
+        that would learn from rows is refused.
 
-        ``fit(data)`` takes the outcome from the table; a regressor's ``target_bounds`` may stand in ``bounds``.
+        ``fit(data)`` takes the outcome from the table. The bounds of a regressor's outcome may be
+        among ``bounds``.
         """
         facts = {k: dict(arguments.get(k) or {}) for k in ("bounds", "categories", "dates")}
         described = [c for k in facts.values() for c in k]
@@ -269,8 +271,8 @@ class _Estimator(BaseEstimator):
         return targets
 
     def _beside(self, X: Any, persons: Any, taken: list[str], spread: bool, inside: bool) -> _Unit:
-        """The unit, checked by the names of columns and by shapes alone; taken has the names of all
-        columns."""
+        """The unit, after a check by the names of columns and by shapes alone. taken has the names of all
+        columns of X and, last, of the target."""
         columns = taken[:-1]
         self._check_named(columns)
         if self.unit is None:
@@ -311,7 +313,7 @@ class _Estimator(BaseEstimator):
         return dask._over(pairs, make, file, by_unit=dask._moved(X), out=out, progress=self.progress)
 
     def _configuration(self, rows: int | None, columns: list[str], target: str, beside: _Unit = EVERY_ROW) -> dict[str, Any]:
-        """The configuration, as its file has it. A table in partitions has no number of rows here."""
+        """The content of the configuration's file. rows is None for a table in partitions."""
         if self.relation not in ("replace-one", "add-or-remove"):
             raise ValueError(f"relation = {self.relation!r}: must be replace-one or add-or-remove")
         # Under replace-one a pipe that ends early is found out by the number of rows. That of persons is not counted here.
@@ -340,7 +342,7 @@ class _Estimator(BaseEstimator):
         }
 
     def _known(self) -> None:
-        """Warns before anything is charged if no fit of the table is in the folder."""
+        """Warns, before anything is charged, if the folder has no fit of a table with this name."""
         folder = Path(self.folder)
         try:
             sums = spent(folder) if folder.is_dir() and any(folder.iterdir()) else []
@@ -366,11 +368,11 @@ class _Estimator(BaseEstimator):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """The share of each column of X in the model's scores.
+        """The importance of each column of X for the model's scores, as a share of all.
 
         A column's importance is the largest change of the score when the column varies within its
         public bounds, levels or knots. Importances are divided by their sum. They are computed from
-        the released coefficients, so they cost no privacy; they do not show how often rows differ
+        the released coefficients, so they cost no privacy. They do not show how often rows differ
         by so much. With ``features`` or ``interactions``, only the columns' own effects count.
         Privacy noise gives a column without effect some importance, too.
         ``feature_importances_noise_`` has the standard deviation of the noise in each share, or NaN
@@ -381,7 +383,8 @@ class _Estimator(BaseEstimator):
 
     @property
     def feature_importances_noise_(self) -> np.ndarray:
-        """The standard deviation of the privacy noise in each of ``feature_importances_``, for the released sum of the importances."""
+        """The standard deviation of the privacy noise in each of ``feature_importances_``. The sum by which
+        importances are divided counts as known."""
         return self._importances()[1]
 
     def _importances(self) -> tuple[np.ndarray, np.ndarray]:
@@ -411,7 +414,8 @@ class _Estimator(BaseEstimator):
         return self._with_intervals([one], [weights], class_)[0]
 
     def contrasts(self, column: str, *, reference: Any = None, class_: Any = None) -> dict[str, _summary.Contrast]:
-        """The difference of every level of a category from the level reference, by default the first one listed."""
+        """The difference of every level of a category from the level ``reference``, which is the first listed
+        level by default."""
         check_is_fitted(self)
         base = "" if reference is None else text(reference)
         found = _summary.levels(self.coefficients_, column, base, None if class_ is None else text(class_))
@@ -435,6 +439,7 @@ class _Estimator(BaseEstimator):
             the output of ``stillpoint means --json``: ``of`` (the predicted quantity), ``rows``, ``mean``, and
             ``answers``, a list with ``column``, ``level``, ``against``, ``estimate``, ``low`` and ``high``.
             A column or level that the formula of the fit lacks has the ``estimate`` None and a ``reason``.
+            Beside an interval, ``reason`` names the columns outside the formula that the answer also carries.
         """
         X, places = self._read(population)
         feed = _table.writer(X, places, self._used, self.categories or {}, "", np.full(X.shape[0], "x"))
@@ -452,7 +457,7 @@ class _Estimator(BaseEstimator):
         return _answers.of_bytes(self._model, "coefficients", "--tests")
 
     def tidy(self) -> Any:
-        """The terms as a pandas data frame, one a row.
+        """The terms as a pandas data frame with a row for each.
 
         After a fit with ``inference`` the columns are term, reference, estimate, std_error, conf_low,
         conf_high, privacy_share, state and reason (why a term has no interval), and odds_ratio or
@@ -471,7 +476,7 @@ class _Estimator(BaseEstimator):
     def _with_intervals(
         self, found: list[_summary.Contrast], weights: list[Mapping[str, float]], class_: Any = None
     ) -> list[_summary.Contrast]:
-        """Contrasts with their confidence intervals, of a fit that has them."""
+        """The contrasts, with their confidence intervals if the fit has intervals."""
         if self.effects_ is None:
             return found
         if class_ is not None:
@@ -480,20 +485,21 @@ class _Estimator(BaseEstimator):
         return [_summary.with_interval(c, one) for c, one in zip(found, said["contrasts"])]
 
     def _classes(self) -> Sequence[Any] | None:
-        """The classes; None of a regressor."""
+        """The classes; None for a regressor."""
         return None
 
     def _lists(self) -> dict[str, Any]:
-        """The arguments that list public values, by the name that errors give them."""
+        """The arguments that list public values. The keys are the names by which errors call them."""
         classes = {"classes": self.classes} if isinstance(self, ClassifierMixin) else {}
         return {**classes, **{f"categories[{c!r}]": v for c, v in (self.categories or {}).items()}}
 
     def _outcome(self) -> str:
-        """What is predicted, in words."""
+        """The name of the predicted quantity."""
         return self.coefficients_["target"]
 
     def _exposed(self) -> dict[str, tuple[str, Any]]:
-        """The column of exposures or of their logarithms, with its use and its bounds; empty without one."""
+        """The name of the column of exposures or offsets, with the word exposure or offset and the bounds. It
+        is empty without such a column."""
         given = {use: getattr(self, use, None) for use in ("exposure", "offset")}
         for use, of in given.items():
             if of is not None and not (isinstance(of, Mapping) and len(of) == 1 and all(np.shape(b) == (2,) for b in of.values())):
@@ -503,8 +509,8 @@ class _Estimator(BaseEstimator):
         return {str(name): (use, bounds) for use, of in given.items() if of for name, bounds in of.items()}
 
     def _named(self) -> dict[str, Any]:
-        """The columns of X that belong to the target, by their use (such as weight or exposure);
-        None for a use without a column."""
+        """The columns of X that belong to the target, each under its use (such as weight or exposure). A use
+        without a column has None."""
         return {"weight": self.weight, **{use: name for name, (use, _) in self._exposed().items()}}
 
     def _check_named(self, columns: list[str]) -> None:
@@ -528,7 +534,7 @@ class _Estimator(BaseEstimator):
         return schema
 
     def _sum(self, unit: str) -> None:
-        """Prints the total cost of all fits of the table."""
+        """Keeps the total cost of all fits of the table in spent_, and warns of it if there are several."""
         sums = spent(self.folder)
         key = (f"table {self.table}", self.relation, unit)
         self.spent_ = next(t for t in sums if (t["table"], t["relation"], t.get("unit", "")) == key)
@@ -541,7 +547,7 @@ class _Estimator(BaseEstimator):
             )
 
     def _columns(self, columns: list[str], unit: str = "") -> dict[str, Any]:
-        """The schema's columns. A column of X that is neither described nor ignored is an error."""
+        """The columns of the schema. It is an error if a column of X is neither described nor ignored."""
         categories, dates = dict(self.categories or {}), dict(self.dates or {})
         stated = {"outcome": self.outcome, "unit": unit or None, **self._named()}
         left = {*stated.values(), *(() if self._ignores_others() else self.ignore)}
@@ -646,8 +652,7 @@ class _Estimator(BaseEstimator):
         return np.column_stack([scores["lower"], scores["upper"]])
 
     def _read(self, X: Any, used: Sequence[str] | None = None) -> tuple[Any, list[int]]:
-        """A table with the columns of the fit, or with the used ones alone, and the places of these
-        columns."""
+        """The table, and the indices of the columns that the model needs, or of those in used."""
         check_is_fitted(self)
         used = self._used if used is None else used
         if _spread(X):
@@ -667,11 +672,12 @@ class _Estimator(BaseEstimator):
         return X, places
 
     def _score(self, X: Any, only: str, *flags: str) -> dict[str, Any]:
-        """The predictions of the command for each row, by column; only the columns in only are
-        read, and classes are their indices.
+        """The columns that the command predict prints, with a value for each row. A class is its index. If only
+        is a name, just the columns of this name are computed.
 
-        Rows are scored in this process, with the bits of the command. The command scores rows if it
-        is needed, for intervals, and if it is faster, for many rows of a model with effects.
+        Rows are scored in this process, with the same bits as by the command. The command scores them if
+        intervals are asked for, if this package cannot score the model, and if there are many rows and the
+        model has interactions of all columns, since the command is then faster.
         """
         X, places = self._read(X)
         rows = X.shape[0]
@@ -695,24 +701,25 @@ class _Estimator(BaseEstimator):
 
 
 def _floats(cells: Sequence[str]) -> np.ndarray:
-    """The cells as numbers; an empty cell, of a row without an interval, is NaN."""
+    """The printed cells as numbers. An empty cell, which stands for no interval, is NaN."""
     return np.array([cell or "nan" for cell in cells], dtype=np.float64)
 
 
 def _plain(value: Any) -> Any:
-    """A setting as a value of Python, since searches make values of numpy."""
+    """A setting as a value of Python. Searches of scikit-learn pass settings as values of numpy."""
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
     raise TypeError(f"a setting of type {type(value).__name__}: must be a number, a text, or a list or mapping of them")
 
 
 def _spread(table: Any) -> bool:
-    """Whether a table or a column is Dask's, whose rows are elsewhere. Its arrays count as arrays."""
+    """Whether a table or a column is Dask's, so that its rows are in other processes. A Dask array does not
+    count as one."""
     return type(table).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(table, "map_partitions")
 
 
 def _rows(X: Any) -> tuple[Any, list[str] | None]:
-    """X as a table with the names of its columns, or as an array, without."""
+    """X as a table with the names of its columns, or as an array without names."""
     if hasattr(X, "tocsr"):
         raise TypeError("Sparse data was passed: X must be dense (X.toarray() makes it so)")
     kind = f"{type(X).__module__.partition('.')[0]}.{type(X).__name__}"
@@ -740,7 +747,7 @@ def _rows(X: Any) -> tuple[Any, list[str] | None]:
 
 
 def _auto(bounds: Any) -> bool:
-    """Whether a description releases the bounds."""
+    """Whether bounds are "auto", so that a description releases them."""
     return isinstance(bounds, str) and bounds == "auto"
 
 
@@ -752,8 +759,8 @@ def _number(bounds: Any) -> Any:
 
 
 class _Description(_Estimator):
-    """The description of a table: its columns in the form in which a fit reads them, one of them as
-    the target."""
+    """The description of a table. It reads columns as a fit does, with one of them in the place of the
+    target."""
 
     def __init__(self, *, by: str | None, level: float, **given: Any):
         columns = {kind: dict(given[kind] or {}) for kind in ("bounds", "categories", "dates")}
@@ -790,7 +797,8 @@ class _Description(_Estimator):
 
 
 def _fresh(folder: Path) -> Path:
-    """Makes the next numbered folder. Two fits at the same time get different folders."""
+    """Makes the next numbered folder, such as fit-0002, in folder. Two fits at the same time get different
+    ones."""
     folder.mkdir(parents=True, exist_ok=True)
     number = 1 + max((int(p.name[4:]) for p in folder.glob("fit-*") if p.name[4:].isdigit()), default=0)
     while True:
@@ -825,26 +833,27 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
             as cells are. A date beyond them counts as the bound; a time without a zone is UTC.
         indicators: columns of numbers or dates in which a missing cell has a coefficient of its
             own. In other columns a missing cell counts as the midpoint of the bounds.
-        curves: "auto" fits a curve for every number and date; the number of knots follows from the
-            number of rows and the budget. A dict states "auto", "none" or a number of knots by
+        curves: "auto" fits a curve for every number and date, with a number of knots that follows
+            from the number of rows and the budget. A dict states "auto", "none" or a number of knots by
             column.
         interactions: pairs of columns whose effects depend on each other: numbers, dates and
             categories.
         loss: a loss of classes that ``stillpoint losses`` lists, such as hinge; "auto" is
             logistic for two classes and softmax for more; "ordered" is proportional odds of
             three classes or more in the order of ``classes``.
-        regularizer, radius, train: as in a configuration, for example ``train={"algorithm": "gd"}``.
+        regularizer, radius, train: as the keys of a configuration, for example ``train={"algorithm": "gd"}``.
         family: "lines", "curves" (a curve beside each number and date), "effects" (curves, and
-            interactions of all columns), or "auto", the richest of them that gained at this size on
-            benchmarks, by public numbers alone.
-        features: "effects" for interactions of all columns that nobody names, found in a second
-            stage of the fit; "effects(5)" where they matter much. ``coefficients_`` are then only
-            the coefficients of the additive part of the score.
+            interactions of all columns), or "auto". With "auto" a rule takes the richest family that
+            gained accuracy on benchmarks with such a number of rows and budget. For two classes a
+            simpler family may follow from the released base rate.
+        features: "effects" adds interactions of all columns, which a second stage of the fit finds
+            without being told their names. "effects(5)" is for tables on which they matter much.
+            ``coefficients_`` then has the coefficients of the additive part of the score alone.
         inference: the level of confidence intervals, such as .95; None for no intervals. A fit with
             intervals has a plan of its own, so ``train``, ``regularizer`` and ``radius`` must be
             left out. {"level": .95, "rows": "unweighted"} gives every row the weight 1, with more
-            noise. Losses: logistic, squared(clip), huber(delta), poisson(clip), gamma(clip)
-            negbinomial(theta,clip) and ordered.
+            noise. The loss must be logistic, squared(clip), huber(delta), poisson(clip), gamma(clip),
+            negbinomial(theta,clip), ordered or, without ``unit``, softmax.
         public_steps: the names of earlier steps of a Pipeline that were fitted on public data only,
             or that learn nothing from rows. The name ``transformer`` stands for the transformer
             of a TransformedTargetRegressor. A ColumnTransformer of encoders whose categories are
@@ -854,11 +863,10 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
             categories or dates. A column that is in none of these arguments is an error.
         outcome: the column of X that holds the targets, if ``fit`` gets no y.
         unit: ``{"column": "person", "rows": 8}`` protects all rows of a person together, of which at
-            most 8 are used. The rows of a person are those with one value in this column of X, or
-            in the array ``persons`` of ``fit(X, y, unit=persons)``; with such an array ``{"rows": 8}``
-            is enough. Each person has the same weight. The number of records is then that of
-            persons, and
-            under ``replace-one`` it may be left out.
+            most 8 are used. The rows of a person have the same value in this column of X, or in the
+            array ``persons`` of ``fit(X, y, unit=persons)``. With such an array ``{"rows": 8}`` is
+            enough. Each person has the same weight. ``records`` is then the number of persons, and
+            may be left out under ``replace-one``.
         weight: a column of X with weights in [0, 1], which multiply the losses of rows. A weight
             outside counts as the nearer bound. A row whose weight cannot be read contributes
             nothing.
@@ -867,14 +875,14 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         classes_: the classes.
         coef_, intercept_: weights of the encoded features, which ``feature_names_out_`` names: a
             number is -1 at its lower bound and 1 at its upper, a level of a category is 1 or 0, and
-            all are divided by the square root of the number of columns and 1. Other tools of
-            scikit-learn expect these attributes. Do not interpret them: use coefficients_.
+            all are divided by the largest norm of a row. Other tools of scikit-learn expect these
+            attributes. Do not interpret them: use coefficients_.
         coefficients_: the coefficients in the columns' own units, each with the standard deviation
             of its privacy noise, as :meth:`stillpoint.Fit.coefficients` returns them. The
             coefficient of a level is the difference from the first level listed.
-            ``pandas.DataFrame(
-            model.coefficients_["terms"])`` is a table of them, ``print(model.summary())`` shows it,
-            and :meth:`contrast` and :meth:`contrasts` say how terms differ.
+            ``pandas.DataFrame(model.coefficients_["terms"])`` is a table of them, and
+            ``print(model.summary())`` shows it. :meth:`contrast` and :meth:`contrasts` state
+            differences of terms.
         effects_: with ``inference``, a dict with the coefficients, their confidence intervals
             and the formula of the intervals, which may have fewer terms than the requested one. Its
             entry ``coefficients`` is a list with a dict for each term
@@ -953,7 +961,7 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
             self.classes_ = np.sort(self._encoded)
 
     def _by_class(self, scores: dict[str, Any], name: str) -> np.ndarray:
-        """The columns of scores that belong to classes, in the order of classes_."""
+        """The columns of scores called name, or name=CLASS in the order of classes_."""
         columns = _several(scores, name)
         return columns if columns.shape[1] == 1 else columns[:, self._order]
 
@@ -987,7 +995,7 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
 
 
 def _several(scores: dict[str, Any], name: str) -> np.ndarray:
-    """The columns called name, or name=CLASS, side by side."""
+    """An array with the columns of scores that are called name or name=CLASS."""
     return np.column_stack([v for n, v in scores.items() if n == name or n.startswith(name + "=")])
 
 
@@ -1064,7 +1072,8 @@ class StillpointRegressor(RegressorMixin, _Estimator):
         return self._score(X, "prediction")["prediction"]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R squared. With an exposure or an offset, R squared is computed from the predictions times the exposures, which must be a column of X."""
+        """R squared. With an exposure or an offset, R squared is computed from the predictions times the
+        exposures, so X must have their column."""
         from sklearn.metrics import r2_score
 
         expected = self.predict(X)

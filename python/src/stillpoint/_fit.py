@@ -1,4 +1,4 @@
-"""Fits of configurations, whose tables Python never holds."""
+"""Fits of configurations. The command reads their tables, and Python never holds a row."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from stillpoint._progress import Progress, Shown
 class FitWarning(UserWarning):
     """A warning about a fitted model; ``code`` names the warning for programs.
 
-    Codes are those of ``fit --json``: ``not-better-than-constant``, ``worse-than-constant``,
-    ``table-small``, ``epsilon-large``, ``delta-large``.
+    The codes are those of ``fit --json``, such as ``not-better-than-constant``, ``table-small`` and
+    ``target-unusable``.
     """
 
     def __init__(self, code: str, text: str):

@@ -1,4 +1,4 @@
-"""Formulas: which columns a model has, read from their text alone.
+"""Reads the columns of a model from the text of a formula.
 
 formulaic parses the text. It makes no matrix and sees no row: a transformation that looks at
 rows (a scale, splines with knots at quantiles, the levels of a factor) would put values into the
@@ -35,8 +35,8 @@ def refused(rule: str) -> ConfigurationError:
 def parse(formula: str, described: Sequence[str], names: Mapping[str, Any]) -> Parsed:
     """Reads a formula.
 
-    ``described`` are the columns of which public facts are known, for which ``.`` stands, and
-    ``names`` are the caller's variables, in which the levels of ``C(column, levels)`` are looked up.
+    ``described`` lists the columns with public facts; the sign ``.`` in a formula stands for all of them.
+    ``names`` are the caller's variables, one of which may hold the levels in ``C(column, levels)``.
     """
     try:
         import formulaic
@@ -87,7 +87,8 @@ def parse(formula: str, described: Sequence[str], names: Mapping[str, Any]) -> P
 
 
 def _factor(factor: Any, out: Parsed, names: Mapping[str, Any]) -> str:
-    """The column of a factor; what is stated of the column goes into out."""
+    """The column of a factor of the formula. Facts that the formula states about the column are added to
+    out."""
     expr = factor.expr
     if factor.eval_method.value == "lookup":
         return expr
@@ -127,7 +128,7 @@ def _called(call: ast.Call) -> str:
 
 
 def _levels(node: ast.expr, names: Mapping[str, Any], expr: str) -> Sequence[Any]:
-    """Levels that are written in the formula, or that a variable of the caller's has."""
+    """The levels, which are written in the formula or held by a variable of the caller."""
     if isinstance(node, ast.Name):
         if node.id not in names:
             raise refused(f"{expr}: {node.id} must be a variable where from_formula is called, or a list")

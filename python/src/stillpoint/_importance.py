@@ -13,7 +13,8 @@ YEAR = 365.2425  # days
 def importances(
     coefficients: Mapping[str, Any], columns: Sequence[str], described: Mapping[str, Any]
 ) -> tuple[list[float], list[float]]:
-    """The importance of each column and the standard deviation of the privacy noise in it, as shares of a sum.
+    """The importance of each column and the standard deviation of its privacy noise, both divided by the sum of
+    all importances.
 
     The importance is the largest difference that the column makes to the score between two rows within its public
     bounds, levels or knots; for several classes it is the mean over the classes. A missing cell and
@@ -39,7 +40,8 @@ def importances(
 
 
 def _difference(own: Mapping[int, Mapping[str, Any]], facts: Mapping[str, Any]) -> tuple[float, dict[int, float]]:
-    """The largest difference between two places of a column, and the weights of its terms."""
+    """The largest difference of the score between two levels, knots or bounds of a column, and the weights of
+    its terms in this difference."""
     places = {i: t["value"] for i, t in own.items() if t.get("value") is not None}
     if not places:
         return 0.0, {}
@@ -70,9 +72,9 @@ def _span(facts: Mapping[str, Any]) -> float:
 def _deviation(coefficients: Mapping[str, Any], weights: Mapping[int, float]) -> float:
     """The standard deviation of the noise in a weighted sum of terms, or a bound of it; NaN if it is not stated."""
     covariance = coefficients.get("covariance")
-    if any(coefficients["terms"][i].get("state", "stated") in ("not arrived", "absent") for i in weights):
+    terms = [coefficients["terms"][i] for i in weights]
+    if any(t.get("noise_sd") is None or t.get("state") in ("not arrived", "absent") for t in terms) or coefficients["noise"] == "not stated":
         return math.nan
     if covariance is not None and coefficients["noise"] == "estimated":
         return math.sqrt(max(sum(v * w * covariance[i][j] for i, v in weights.items() for j, w in weights.items()), 0.0))
-    stated = [abs(w) * sd for i, w in weights.items() if (sd := coefficients["terms"][i].get("noise_sd")) is not None]
-    return sum(stated) if len(stated) == len(weights) and coefficients["noise"] != "not stated" else math.nan
+    return sum(abs(w) * coefficients["terms"][i]["noise_sd"] for i, w in weights.items())

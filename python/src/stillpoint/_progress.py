@@ -11,7 +11,7 @@ Shown = bool | Literal["auto"]
 
 
 class Progress:
-    """Shows events: on a line of the terminal, or in the cell's output of a notebook.
+    """Shows the events of a fit on a line of the terminal, or in the output of a notebook's cell.
 
     With ``auto``, other outputs show no progress.
     """

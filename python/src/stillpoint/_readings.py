@@ -1,7 +1,7 @@
-"""The first step of a prediction: cells to numbers, as the command reads them.
+"""The first step of a prediction: the reading of cells as numbers, in the way of the command.
 
-A cell of a number or a date becomes its value between the bounds, from -1 to 1, or NaN if it is missing or
-cannot be read; a cell of a category becomes the index of its level. No error depends on a cell.
+A cell of a number or a date becomes a number from -1 (the lower bound) to 1 (the upper bound), or NaN if it is
+missing or cannot be read. A cell of a category becomes the index of its level. No error depends on a cell.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DIRECTIVES = {"Y": 4, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2}
 
 
 class Reader:
-    """The readings of one column of a schema."""
+    """Reads the cells of one column of a schema."""
 
     def __init__(self, column: Mapping[str, Any], missing: Sequence[str]):
         self.name = column["name"]
@@ -60,7 +60,8 @@ class Reader:
         self.end, self.width = end, end - self.start
 
     def unit(self, x: np.ndarray) -> np.ndarray:
-        """Numbers in the column's units as numbers from -1 to 1. NaN stays NaN."""
+        """Maps numbers in the column's units to numbers from -1 (the lower bound) to 1 (the upper bound). NaN
+        stays NaN."""
         x = np.maximum(x, self.low)
         np.minimum(x, self.high, out=x)
         if self.log:
@@ -72,12 +73,13 @@ class Reader:
         return x
 
     def cell_at(self, u: float) -> float:
-        """The number in the column's units at u, from -1 to 1."""
+        """Maps a number u from -1 to 1 back to the column's units."""
         t = self.start + self.width * ((u + 1) / 2)
         return min(max(float(np.expm1(t)) if self.log else t, self.low), self.high)
 
     def read(self, column: Any, longest: int) -> np.ndarray:
-        """The readings of cells: whole numbers for levels, otherwise numbers from -1 to 1 or NaN."""
+        """The cells as numbers: the index of the level for a category or a hash, otherwise a number from -1 to
+        1 or NaN."""
         if self.levels:
             return self._known(cells(column, longest, text), self._of, np.intp)
         plain = self._days(column) if self._date else self._numbers(column)
@@ -86,15 +88,15 @@ class Reader:
         return self.unit(plain)
 
     def plain(self, column: Any) -> bool:
-        """Whether a column's readings are its numbers between the bounds, without other rules."""
+        """Whether a column needs no rule beside its bounds: its cells are numbers of numpy, without a logarithm
+        or markers of missing cells."""
         if self.levels or self._date or self.log or self._gone:
             return False
         kind = getattr(column, "dtype", None)
         return isinstance(kind, np.dtype) and kind.kind in "biuf" and kind.itemsize <= 8
 
     def _known(self, texts: list[str], of: Callable[[str], float], kind: Any) -> np.ndarray:
-        """The result of the function of for each trimmed text; of is called once for equal
-        texts."""
+        """Applies the function of to each text without the space around it, once for all equal texts."""
         known = {t: of(t.strip(SPACE)) for t in set(texts)}
         return np.fromiter(map(known.__getitem__, texts), kind, len(texts))
 
@@ -102,7 +104,8 @@ class Reader:
         return float("nan") if cell in self._missing else self._of(cell)
 
     def _numbers(self, column: Any) -> np.ndarray | None:
-        """The numbers of a column of plain numbers; None of any other."""
+        """The numbers of a column whose type is a number or truth value of numpy, or a float32 of polars or
+        pyarrow; None for another column."""
         kind = getattr(column, "dtype", None)
         if str(kind) == "Float32" and hasattr(column, "to_arrow") or str(getattr(column, "type", "")) == "float":
             # The command reads the shortest texts of polars' and pyarrow's float32.
@@ -117,7 +120,8 @@ class Reader:
         return x
 
     def _days(self, column: Any) -> np.ndarray | None:
-        """The days since 1970 of a column of moments without a zone; None of any other."""
+        """The days since 1970 of a column of numpy's times, which have no time zone; None for another
+        column."""
         kind = getattr(column, "dtype", None)
         if not isinstance(kind, np.dtype) or kind.kind != "M" or not self._iso or any(m[:1].isdigit() for m in self._missing):
             return None
@@ -185,7 +189,7 @@ def _layout(layout: str) -> Callable[[str], float]:
 
 
 def _hashing(name: str, buckets: int, missing: frozenset[str]) -> Callable[[str], int]:
-    """The bucket of a cell; the last index is that of a missing cell."""
+    """The function that computes the bucket of a cell of a hashed column. A missing cell has the last index."""
     prime, other = 2**31 - 1, 2**31 - 19
 
     def total(text: str, salt: int) -> int:

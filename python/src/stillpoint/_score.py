@@ -1,7 +1,8 @@
-"""Scores rows by a model file, without the command and with the bits of its predictions.
+"""Scores rows by a model file, without the command. The scores have the same bits as the command's predictions.
 
-A row is encoded as the command encodes it: readings of cells, divided by the norm of the longest row and rounded
-to float32, and the hats of curves. Its margins are sums of products in the order of the features.
+A row becomes features in the way of the command: the numbers of its cells (see _readings), and for a curve the
+hat functions of its knots (linear B-splines). They are divided by the largest norm of a row, and rounded to
+float32. A margin is the sum of the features times their weights, in the order of the features.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ LARGEST = 1e250  # of weights: products of larger ones could not be split
 
 
 class Unsupported(Exception):
-    """A model that only the command scores, and not this package."""
+    """The model can be scored by the command alone, and not by this module."""
 
 
 @dataclass
 class _Term:
-    """Features of rows: the same feature in all rows, or a different one in each row."""
+    """One feature of each row: the same feature in all rows, or a different one in each row."""
 
     at: Any  # the index of the feature, or an index for each row
     x: Any  # its value, or a value for each row, both as float64 of a float32
@@ -42,14 +43,15 @@ class _Term:
 
 
 class _Knots:
-    """Where the hats of a curve or of an interaction stand."""
+    """The knots of a curve, or of one column of an interaction."""
 
     def __init__(self, at: Sequence[float] | int):
         self.listed = None if isinstance(at, int) else np.asarray(at, dtype=np.float64)
         self.count = at if isinstance(at, int) else len(at)
 
     def cell(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The knot at or below u, of all but the last, and how far u is on the way to the next one."""
+        """The index of the last knot that is not above u, and the share of the way from there to the next knot.
+        The very last knot is left out."""
         last = self.count - 2
         if self.listed is None:
             t = (np.clip(u, -1, 1) + 1) * ((self.count - 1) / 2)
@@ -74,7 +76,7 @@ class _Column:
 
     @property
     def features(self) -> int:
-        """The number of features in interactions."""
+        """The number of features that the column has in an interaction."""
         return self.reader.levels or self.pairs.count
 
     @property
@@ -85,7 +87,8 @@ class _Column:
 class Model:
     """A model file, by which rows are scored.
 
-    Raises Unsupported for another version of the file, and for members that have no meaning here.
+    Raises Unsupported for another version of the file, and for a member of the file that this module does not
+    know.
     """
 
     def __init__(self, content: bytes | str):
@@ -118,7 +121,7 @@ class Model:
         self.most = 5000 if self._effects else sys.maxsize
 
     def _bind(self, schema: Mapping[str, Any]) -> int:
-        """Binds columns to features, and returns the largest squared norm of a row."""
+        """Gives each column and interaction its features, and returns the largest squared norm of a row."""
         crossed = {c for pair in schema.get("interactions", ()) for c in pair}
         at, terms = 0, 1
         by = {}
@@ -145,7 +148,8 @@ class Model:
         return terms
 
     def _cut(self, weights: np.ndarray) -> None:
-        """Cuts the weights into those of margins, or of a network's first units and those above."""
+        """Divides the weights into those of the margins and the rest. For a network they are those of the first
+        hidden layer and of all later layers."""
         units = self._network.hidden[0] if self._network else len(weights) // self._features
         self._weights = weights[: units * self._features].reshape(units, self._features)
         self._high, self._low = split(self._weights)
@@ -154,16 +158,17 @@ class Model:
 
     @property
     def columns(self) -> list[str]:
-        """The columns that a table needs."""
+        """The columns that a table must have."""
         return [c.reader.name for c in self._columns]
 
     def score(
         self, columns: Callable[[str, int, int], Any], rows: int, longest: int, only: str | None = None
     ) -> dict[str, np.ndarray]:
-        """The output of predict --margin for each row, by column; classes are their indices.
+        """The columns that predict --margin writes, with a value for each row. A class is its index.
 
-        columns(name, start, stop) are the cells of a column in these rows, and longest is the number of
-        characters beyond which a cell is missing. With only, just the columns only and only=CLASS are made.
+        columns(name, start, stop) returns the cells of a column in the rows from start to before stop. A cell
+        with more characters than longest counts as missing. If only is a name, just the columns of this name
+        and name=CLASS are computed.
         """
         wanted = [(i, n) for i, n in enumerate(self.outputs) if only is None or n == only or n.startswith(only + "=")]
         kinds = {name: np.intp if name == "class" else np.float64 for _, name in wanted}
@@ -180,8 +185,8 @@ class Model:
     def _read(
         self, columns: Callable, start: int, stop: int, longest: int, held: tuple[np.ndarray, np.ndarray], size: int
     ) -> tuple[list[np.ndarray], dict[int, np.ndarray]]:
-        """The readings of columns, and the part of them that is encoded already: plain numbers,
-        which are read all at a time from arrays in memory."""
+        """The numbers of the columns' cells, and the features of those columns that need no rule beside bounds,
+        which are computed together."""
         count = stop - start
         readings: list[Any] = []
         plain: dict[int, Reader] = {}
@@ -224,7 +229,7 @@ class Model:
         return sums if self._network is None else self._network.above(sums, self._above)
 
     def _add(self, k: int, term: _Term, z: np.ndarray) -> None:
-        """Adds the product of features and their weights to z, with one rounding."""
+        """Adds the product of a feature and its weight to z for each row, rounded once."""
         at, x = term.at, term.x
         if isinstance(at, int):
             self._plus(float(self._weights[k, at]), x if isinstance(x, np.ndarray) else np.full(len(z), x), z)
@@ -241,8 +246,8 @@ class Model:
         z[:] = add(p, e, z)
 
     def _encode(self, readings: list[np.ndarray], ready: dict[int, np.ndarray], rows: int) -> Iterator[_Term]:
-        """The features that are not zero in all rows, in their order; ready has the features of
-        plain numbers."""
+        """The features of the rows in their order, without those that are 0 in all rows. ready has features
+        that are computed already."""
         longer = self._longer(readings, rows)
 
         def scaled(u: Any) -> Any:
@@ -287,10 +292,10 @@ class Model:
         yield _Term(self._features - 1, one, -1)
 
     def _longer(self, readings: list[np.ndarray], rows: int) -> np.ndarray | None:
-        """The further divisor of each row: its norm if this is above 1; None if no norm is.
+        """The divisor that shortens each row to the norm 1; None if no row is longer.
 
-        Unless the schema states a norm, a row is longer by rounding alone, and then each of its numbers is at a
-        bound, or missing with a feature for that.
+        If the schema states no norm, a row can be longer only by rounding. This needs each of its numbers to be
+        at a bound, or missing in a column with a feature for missing cells.
         """
         some: Any = slice(None)
         if not self._stated:
@@ -337,7 +342,7 @@ def _short(v: Any) -> Any:
 
 @lru_cache(maxsize=16)
 def read(content: bytes) -> Model | None:
-    """The model of a file; None of one that the command alone can score."""
+    """The model of a file; None if the command alone can score it."""
     try:
         return Model(content)
     except Unsupported:
@@ -348,7 +353,8 @@ COLUMN = {"name", "ignore", "number", "transform", "category", "public", "hash",
 
 
 def _hats(at: np.ndarray, step: int, ways: tuple[np.ndarray, ...], one: Any, gone: np.ndarray | None, place: int) -> Iterator[_Term]:
-    """The two hats of a number, or the four products of the hats of two numbers; none of a missing number."""
+    """The values of the two hat functions that are not 0 at a number, or their four products for two numbers.
+    They are 0 if a number is missing."""
 
     def term(index: np.ndarray, v: np.ndarray) -> _Term:
         v = _short(v)
@@ -380,8 +386,8 @@ def _knots(column: Mapping[str, Any], reader: Reader) -> _Knots | None:
 
 
 def _pair_knots(own: _Knots) -> _Knots:
-    """The knots of a column with a curve in interactions; if the column's own knots are listed,
-    these are chosen evenly among them."""
+    """The knots that a column with a curve has in interactions. If the curve's knots are listed, they are
+    chosen evenly among these."""
     if own.listed is None:
         return _Knots(PAIR_KNOTS)
     listed = []
@@ -394,7 +400,8 @@ def _pair_knots(own: _Knots) -> _Knots:
 
 
 class _Effects:
-    """Waves of the columns' parts of an earlier score, which express interactions that nobody named."""
+    """The features of interactions of all columns: sine and cosine waves of the parts that the columns add to
+    the score of the first stage."""
 
     def __init__(self, effects: Mapping[str, Any], base: float):
         if effects.keys() - {"seed", "features", "weight", "scale", "deviations", "centres", "weights"}:
@@ -437,7 +444,7 @@ class _Network:
     activation: str
 
     def above(self, u: list[np.ndarray], weights: np.ndarray) -> list[np.ndarray]:
-        """The margins, from the sums that enter the first units."""
+        """The margins of a network, from the sums that enter the units of its first hidden layer."""
         outputs = len(weights)
         for below, units in zip(self.hidden, self.hidden[1:]):
             outputs -= units * (below + 1)
@@ -462,7 +469,8 @@ class _Ordered:
     hidden: list[int]
 
     def above(self, u: list[np.ndarray], weights: np.ndarray) -> list[np.ndarray]:
-        """The logarithms of the probabilities of ordered classes, from the score and the parameters of the gaps."""
+        """The logarithms of the probabilities of ordered classes, from the score and the parameters that set
+        the gaps between thresholds."""
         gaps = 1 / (2 * math.sqrt(len(weights))) * weights
         thresholds = [0.0]
         for gap in softplus(gaps).tolist():
@@ -485,7 +493,8 @@ def softplus(t: np.ndarray) -> np.ndarray:
 
 
 def _fields(name: str) -> list[str]:
-    """The fields of a name such as units(weighted(logistic,1,5),8), without its first word."""
+    """The arguments in the name of a loss: of units(weighted(logistic,1,5),8) they are weighted(logistic,1,5)
+    and 8."""
     inner = name[name.index("(") + 1 : -1]
     fields, depth = [""], 0
     for c in inner:
@@ -498,7 +507,7 @@ def _fields(name: str) -> list[str]:
 
 
 def _parse(name: str) -> tuple[_Network | _Ordered | None, str]:
-    """The network of a loss, if it is one, and the name of the loss of its margins without weights."""
+    """The network of a loss if it has one, and the name of the loss without its network, weights and units."""
     if name.startswith(("weighted(", "units(")):
         return _parse(_fields(name)[0])
     if name.startswith("ordered("):
@@ -515,7 +524,8 @@ Made = Callable[[list[np.ndarray]], list[Callable[[], np.ndarray]]]  # of margin
 
 
 def _output(name: str, target: Mapping[str, Any], clamped: bool) -> tuple[Made, list[str]]:
-    """What makes predictions of margins, each when it is called, and the columns that predict --margin writes."""
+    """A function that turns margins into predictions, and the names of the columns that predict --margin
+    writes. The function returns a function for each column, so that only the needed columns are computed."""
     if "event" in target:
         if target.get("grouped") == "logit":
             raise Unsupported("the link of its hazards")

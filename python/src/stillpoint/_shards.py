@@ -1,8 +1,7 @@
 """Holds one partition of a table for a fit that runs elsewhere.
 
 This code runs on the machines of an engine (Dask, Spark), beside the rows. It raises no exception
-while it holds rows, since engines log the arguments of a failed call. It returns a word for its end
-instead.
+while it holds rows, since engines log the arguments of a failed call. It returns a word that says how it ended.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ DONE, LOST, FAILED = "done", "lost", "failed"
 class Key:
     """The key of a fit, 256 random bits, and the pipe by which the fit gets it.
 
-    The fit says that it waits for its key, and by which unit the table must be partitioned.
-    The pipe stays open until this process ends, so the fit also notices if the process is killed.
+    The fit reports that it waits for its key. With this report it names the unit by which the table must be
+    partitioned. The pipe stays open until this process ends, so the fit also notices if the process is killed.
     """
 
     def __init__(self) -> None:
@@ -49,15 +48,14 @@ class Key:
 
 
 def place(cell: str) -> int:
-    """A number that is the same for all cells that name the same unit, as the command compares them."""
+    """A number for a unit (a person): cells that the command takes for the same unit have the same number."""
     return zlib.crc32(cell.replace("\r\n", "\n").strip().encode("utf-8", "surrogatepass"))
 
 
 def hold(write: Callable[[IO[bytes]], None], address: str, key: str, partition: int, attempt: int, threads: int) -> tuple[str, str]:
     """Runs a worker over rows that ``write`` writes as CSV, until the fit ends.
 
-    Returns a word for its end and its message. The word is ``done``, ``lost`` if another attempt
-    may succeed, or ``failed``.
+    Returns a word and a message. The word is ``done``, ``lost`` if another attempt may succeed, or ``failed``.
     """
     process = None
     try:
@@ -95,7 +93,8 @@ def hold(write: Callable[[IO[bytes]], None], address: str, key: str, partition: 
 
 
 def _feed(process: subprocess.Popen, write: Callable[[IO[bytes]], None], key: str) -> bool:
-    """Writes the key, the rows in frames and the end. If the rows break off, there is no end."""
+    """Writes the key, the rows in frames, and a frame of length 0 as the end. If the rows cannot all be
+    written, it writes no end."""
     pipe = process.stdin
     try:
         pipe.write(key.encode() + b"\n")
@@ -111,7 +110,7 @@ def _feed(process: subprocess.Popen, write: Callable[[IO[bytes]], None], key: st
 
 
 class _Frames:
-    """Divides written bytes into frames: a length of four bytes, and then as many bytes."""
+    """Writes bytes in frames. A frame is a length of four bytes, and then as many bytes as the length says."""
 
     def __init__(self, pipe: IO[bytes]):
         self._pipe = pipe

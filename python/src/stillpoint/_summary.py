@@ -15,12 +15,12 @@ WIDTH = 78
 class Contrast:
     """A weighted sum of coefficients, in the units of the coefficients.
 
-    ``noise_sd`` is the standard deviation of privacy noise in ``value``, which counts the expected rest of the way to
-    the fit without privacy where it is estimated. ``noise`` says how it
-    is known, as :attr:`stillpoint.StillpointClassifier.coefficients_` does: ``estimated`` from the
-    covariance of the terms, ``part of the way`` (estimated, and the rest is not small beside the noise), ``bounded`` (an upper bound: the sum of
-    the terms' bounds), or ``not stated`` or ``not arrived``, and then ``noise_sd`` is None. ``meaning`` is the value in words: the factor on the
-    odds or on the rate, or how much higher the prediction is, in the target's units.
+    ``noise_sd`` is the standard deviation of privacy noise in ``value``. If it is estimated, it includes the
+    expected distance to the fit without privacy that the steps left. ``noise`` says how the noise is known:
+    ``estimated`` from the covariance of the terms, ``part of the way`` (estimated, and the distance that the
+    steps left is not small beside the noise) or ``bounded`` (by the sum of the terms' bounds). With ``not
+    stated`` and ``not arrived`` ``noise_sd`` is None. ``meaning`` is the value in words: the factor on the odds
+    or on the rate, or how much higher the prediction is, in the target's units.
 
     After a fit with ``inference`` it has a confidence interval: ``low``, ``high``,
     ``standard_error`` and ``privacy_share``. These are None if no interval is stated; ``state``
@@ -43,8 +43,8 @@ class Contrast:
 
 
 def contrast_text(weights: Mapping[str, float]) -> str:
-    """A weighted sum of terms in the form that the command reads; the space before a minus
-    distinguishes it from a flag."""
+    """A weighted sum of terms in the form that the command reads. The space at its beginning keeps a sum that
+    starts with a minus from being taken for a flag."""
     return " " + " + ".join(f"{float(weight)!r} {name}" for name, weight in weights.items())
 
 
@@ -56,7 +56,7 @@ def with_interval(c: Contrast, said: Mapping[str, Any]) -> Contrast:
 
 
 def words(value: float, unit: str) -> str:
-    """A value of the coefficients' unit in words."""
+    """A sentence that says what a difference of value in the unit of the coefficients means."""
     factor = f"{math.exp(value):.4g}" if value < 700 else "inf"
     if unit.startswith("log-odds of "):
         return f"the odds of {unit[len('log-odds of ') :]} are multiplied by {factor} (odds ratio)"
@@ -68,9 +68,11 @@ def words(value: float, unit: str) -> str:
 
 
 def contrast(coefficients: Mapping[str, Any], weights: Mapping[str, float], of: str | None) -> Contrast:
-    """The sum of terms with weights. A term is called by its name; a reference level is 0 without noise.
+    """The weighted sum of the coefficients whose terms weights names. A reference level has the coefficient 0,
+    without noise.
 
-    Of several classes the terms are those of the class ``of``. Without it each name begins with its class, "bus: age".
+    If each class has coefficients of its own, ``of`` names the class. Without ``of`` each name begins with a
+    class, such as "bus: age".
     """
     terms = coefficients["terms"]
     classes = _classes(coefficients)
@@ -93,8 +95,9 @@ def contrast(coefficients: Mapping[str, Any], weights: Mapping[str, float], of: 
     value = sum(w * terms[i]["value"] for i, w in used)
     meaning = words(value, coefficients.get("unit", ""))
     covariance = coefficients.get("covariance")
-    if any(terms[i].get("state", "stated") == "not arrived" for i, _ in used):
-        return Contrast(value, None, "not arrived", meaning)
+    for state in ("not arrived", "not stated"):
+        if any(terms[i].get("state") == state for i, _ in used):
+            return Contrast(value, None, state, meaning)
     if covariance is not None and coefficients["noise"] == "estimated":
         square = sum(v * w * covariance[i][j] for i, v in used for j, w in used)
         part = any(terms[i].get("state") == "part of the way" for i, _ in used)
@@ -110,13 +113,15 @@ def _classes(coefficients: Mapping[str, Any]) -> list[str]:
 
 
 def _base(coefficients: Mapping[str, Any], t: Mapping[str, Any]) -> str:
-    """The reference level alone: a term's reference also names the dropped levels that count as it."""
+    """The reference level alone. A term's own text on its reference also names the dropped levels that count as
+    it."""
     level = coefficients.get("references", {}).get(t["column"])
     return t["reference"] if level is None else f"{t['column']}={level}"
 
 
 def pairs(coefficients: Mapping[str, Any], column: str, reference: str) -> dict[str, dict[str, float]]:
-    """The weights of the difference of every level of a category from one of them, by the level's term."""
+    """The weights of the differences of all levels of a category from the level reference, under the term of
+    each level."""
     own = [t for t in coefficients["terms"] if t["column"] == column and t.get("reference")]
     if not own:
         raise ValueError(f"column {column!r}: must be one of categories with levels: {sorted(coefficients['references'])}")
@@ -129,7 +134,7 @@ def pairs(coefficients: Mapping[str, Any], column: str, reference: str) -> dict[
 
 
 def levels(coefficients: Mapping[str, Any], column: str, reference: str, of: str | None) -> dict[str, Contrast]:
-    """The difference of every level of a category from one of them."""
+    """The difference of every level of a category from the level reference."""
     if of is None and _classes(coefficients):
         raise ValueError(f"class_ = None: must be one of {_classes(coefficients)}")
     return {n: contrast(coefficients, weights, of) for n, weights in pairs(coefficients, column, reference).items()}
@@ -137,17 +142,18 @@ def levels(coefficients: Mapping[str, Any], column: str, reference: str, of: str
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the table of terms: its title and the text of a term in it."""
+    """A column of the table of terms: its title, and the function that makes the text of its cell for a
+    term."""
 
     title: str
     text: Callable[[Mapping[str, Any]], str]
 
 
 class Summary:
-    """A fit in words and a table. ``print`` shows it; a notebook shows it as HTML.
+    """A summary of a fit, in words and a table. ``print`` shows it as text, and a notebook shows it as HTML.
 
-    ``facts`` are pairs of a title and a text, ``columns`` and ``rows`` the table of terms, and
-    ``notes`` the facts that a reader of the table needs.
+    ``facts`` are pairs of a title and a text. ``columns`` and ``rows`` are the table of terms, and ``notes``
+    explain the table.
     """
 
     def __init__(self, title: str, facts: list[tuple[str, str]], columns: list[str], rows: list[list[str]], notes: list[str]):
@@ -210,7 +216,8 @@ def summarize(
     spent: Mapping[str, Any],
     effects: Mapping[str, Any] | None = None,
 ) -> Summary:
-    """The summary of a fit: with its confidence intervals if it has effects, else with the noise of its terms."""
+    """The summary of a fit. Its table has confidence intervals if effects is given, and otherwise the privacy
+    noise of the terms."""
     terms = coefficients["terms"]
     facts = [
         ("Outcome", outcome),
@@ -241,7 +248,7 @@ def summarize(
 
 
 def _with_intervals(kind: str, facts: list[tuple[str, str]], effects: Mapping[str, Any]) -> Summary:
-    """The table of a fit that was asked for confidence intervals of its coefficients."""
+    """The summary of a fit with ``inference``, whose table has confidence intervals."""
 
     def number(value: float | None) -> str:
         return "-" if value is None else f"{value:.4g}"
@@ -267,7 +274,7 @@ def _with_intervals(kind: str, facts: list[tuple[str, str]], effects: Mapping[st
         columns.append(Column("rate ratio", lambda t: ratio(t, "estimate")))
     columns.append(Column("per", lambda t: _against(t)))
     facts = [*facts, ("Formula", effects["formula"])]
-    notes = [f"coef: {effects['unit']}. privacy: the share of an interval's width that the noise makes.", effects["meaning"]]
+    notes = [f"coef: {effects['unit']}. privacy: the share of an interval's width that comes from the privacy noise.", effects["meaning"]]
     notes += [f"{r['state'].capitalize()} ({', '.join(r['terms'])}): {r['text']}." for r in effects.get("reasons") or []]
     if effects.get("changes"):
         notes.append("Changed from what was asked for: " + "; ".join(effects["changes"]) + ".")
@@ -297,7 +304,8 @@ TIDY = {"term": "term", "reference": "reference", "estimate": "estimate", "stand
 
 
 def tidy(coefficients: Mapping[str, Any], effects: Mapping[str, Any] | None) -> dict[str, list[Any]]:
-    """The terms as columns of a data frame: with their intervals if there are effects, else with their noise."""
+    """The terms as columns of a data frame. They have confidence intervals if effects is given, and otherwise
+    the privacy noise."""
     if effects is None:
         keys = {"term": "term", "class": "class", "reference": "reference", "value": "estimate", "noise_sd": "noise_sd", "per": "per", "state": "state", "steps_sd": "steps_sd", "share": "share"}
         return {name: [t.get(key) for t in coefficients["terms"]] for key, name in keys.items()}

@@ -26,8 +26,8 @@ class StillpointSurvival(_Estimator):
         entry: a column of X with the time at which each row came under observation (delayed entry, ``time_enter`` of
             scikit-survival); None if it is 0 for all. A row whose entry is not before its time contributes nothing.
 
-    The other arguments are those of :class:`StillpointClassifier`. ``y`` is a structured array with a
-    field of truth values, whether the event occurred, and one of times, as scikit-survival's.
+    The other arguments are those of :class:`StillpointClassifier`. ``y`` is a structured array as for
+    scikit-survival. It has a field of truth values, which say whether the event occurred, and a field of times.
 
     Attributes:
         event_times_: the cuts, with time 0 before them.
@@ -104,7 +104,7 @@ class StillpointSurvival(_Estimator):
         return amount
 
     def _beside(self, X: Any, persons: Any, taken: list[str], spread: bool, inside: bool) -> _Unit:
-        """The column of events, which is written before the times."""
+        """The column of events, which the command gets before the column of times."""
         if spread:
             raise TypeError("X: must be one table: a Dask DataFrame has no estimator of the time to an event")
         self._check_named(taken[:-1])
@@ -142,14 +142,16 @@ class StillpointSurvival(_Estimator):
         return self._score(X, "score")["score"]
 
     def predict_survival_function(self, X: Any, times: Sequence[float] | None = None) -> np.ndarray:
-        """The probability of no event until each of the times (columns), for each row; ``event_times_`` by default."""
+        """The probability of no event until each of the times, which are ``event_times_`` by default. The
+        result has a row for each row of X and a column for each time."""
         times = self.event_times_ if times is None else np.asarray(times, dtype=np.float64)
         if np.any(times < 0) or np.any(times > self.event_times_[-1]):
             raise ValueError(f"times: must be between 0 and the last cut, {self.event_times_[-1]}")
         return np.exp(-self._expected(X, times))
 
     def _expected(self, X: Any, times: np.ndarray) -> np.ndarray:
-        """The expected number of events until each of the times (columns), for each row."""
+        """The expected number of events until each of the times. The result has a row for each row of X and a
+        column for each time."""
         if self.grouped == "logit":
             odds = np.exp(self.predict(X))[:, None] * np.diff(self.cumulative_baseline_hazard_)
             sums = np.concatenate([np.zeros((len(odds), 1)), np.cumsum(np.log1p(odds), axis=1)], axis=1)
@@ -164,7 +166,7 @@ class StillpointSurvival(_Estimator):
         return np.column_stack([-np.log1p(-np.minimum(next(columns), 1 - 1e-16)) if t > 0 else np.zeros(rows) for t in times])
 
     def restricted_mean(self, X: Any) -> np.ndarray:
-        """The mean time without an event, of at most the last cut, for each row."""
+        """The mean time without an event, up to the last cut, for each row."""
         totals = self._expected(X, self.event_times_)
         rises = np.maximum(np.diff(totals), 1e-12)
         return np.sum(np.exp(-totals[:, :-1]) * -np.expm1(-rises) / rises * np.diff(self.event_times_), axis=1)

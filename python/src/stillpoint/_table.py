@@ -1,8 +1,8 @@
-"""Writes tables that Python holds as CSV, to a pipe, part by part.
+"""Writes a table that Python holds to a pipe as CSV, in parts of 50,000 rows.
 
 Before the pipe is written, this code looks at shapes, names and types alone. While the pipe is
-written, :mod:`stillpoint._cells` reads the cells, and no error depends on them. Columns of plain
-numbers are written by their own libraries; all others cell by cell.
+written, :mod:`stillpoint._cells` reads the cells, and no error depends on them. polars and pyarrow write their
+own columns of numbers; other columns are written cell by cell.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def names(table: Any) -> list[str] | None:
 
 
 def array(table: Any) -> Any:
-    """A table of pandas, polars or pyarrow as it is, and anything else as an array.
+    """The table itself if it is of pandas, polars or pyarrow; otherwise an array of its cells.
 
     A list of rows becomes an array of its cells without a change of type, so one text among numbers
     does not turn all cells into texts. The width of the array is that of most rows; rows of another
@@ -65,14 +65,14 @@ def array(table: Any) -> Any:
 
 
 def _width(row: Any) -> int:
-    """The number of cells in a row of a list; -1 if it is no row."""
+    """The number of cells in an item of a list, if the item is a row; otherwise -1."""
     if issubclass(type(row), (list, tuple)):
         return len(row)
     return len(row) if issubclass(type(row), np.ndarray) and row.ndim == 1 else -1
 
 
 def _vector(values: Sequence[Any]) -> np.ndarray:
-    """A list as an array of its items."""
+    """An array with the items of a list, each as it is."""
     vector = np.empty(len(values), dtype=object)
     for i, value in enumerate(values):
         vector[i] = value
@@ -80,7 +80,7 @@ def _vector(values: Sequence[Any]) -> np.ndarray:
 
 
 def column(y: Any) -> Any:
-    """Targets as a column. Their shape alone is looked at."""
+    """The targets as a column. This function looks at their shape alone."""
     if isinstance(y, (list, tuple)):
         return _vector([v[0] if type(v) is list and len(v) == 1 else v for v in y])
     y = array(y)
@@ -109,12 +109,12 @@ def writer(
     of: Callable[[Any], str] = text,
     beside: tuple[str, Any] | None = None,
 ) -> Callable[[IO[bytes]], None]:
-    """A function that writes columns of a table, and a last one of targets, as CSV.
+    """A function that writes columns of a table as CSV, with the targets as the last column.
 
-    The columns stand at these places of the table and get these names. In the listed columns, the
-    text of a cell is that of the same value in a list of categories; in all other columns True is 1
-    and False is 0. of makes the text of a target. beside is the name of one more column, which
-    stands before the targets, and its cells.
+    places are the indices of the columns in the table, and columns their names in the CSV. In the columns of
+    listed a cell has the same text as an equal value in a list of categories. In all others True is written as
+    1 and False as 0. of returns the text of a target. beside has the name and the cells of one more column,
+    which is written before the targets.
     """
     write = {"polars": _polars, "pyarrow": _arrow}.get(_make(table), _lines)
     more = [] if beside is None else [beside]
@@ -151,7 +151,7 @@ def _make(table: Any) -> str:
 
 
 def _place(table: Any, j: int) -> Any:
-    """A column of a table, by its place."""
+    """The column of a table with the index j."""
     make = _make(table)
     if make == "pandas":
         return table.iloc[:, j]
@@ -161,12 +161,12 @@ def _place(table: Any, j: int) -> Any:
 
 
 def _part(column: Any, start: int) -> Any:
-    """The rows of a column from start on that are written at a time."""
+    """The part of a column that is written at a time, from the row start on."""
     return cut(column, start, start + ROWS)
 
 
 def numbers(column: Any) -> Any:
-    """A column of plain numbers of pandas or polars as an array that shares its memory; any other column as it is."""
+    """An array that shares the memory of a column of numbers of pandas or polars; any other column itself."""
     make, kind = _make(column), getattr(column, "dtype", None)
     if make == "pandas" and isinstance(kind, np.dtype) and kind.kind in "biuf":
         return column.to_numpy()
@@ -235,7 +235,7 @@ def _arrow(part, exact, longest, texts) -> bytes:
 
 
 def _lines(part, exact, longest, texts) -> bytes:
-    """The same for pandas and for arrays."""
+    """The CSV of a part of a table of pandas, or of an array."""
     made = []
     for column, listed in zip(part, exact):
         plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf" and not listed

@@ -1,8 +1,8 @@
-"""Writes tables of plain numbers as Parquet into memory, which the command opens in place of a pipe.
+"""Writes a table whose columns are all of numbers or truth values as Parquet into a file in memory. The command
+reads this file in place of a pipe.
 
-The command reads the same cells from it as from the text that :mod:`stillpoint._table`
-writes, without the time that writing and reading text take. Only types, names and the system decide
-whether a table is written in this way, never its cells.
+The command reads the same cells from it as from the CSV that :mod:`stillpoint._table` writes, in less time.
+Only types, names and the system decide whether a table is written in this way, never its cells.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def typed(
     rows: int,
     part: Callable[[Any, int], Any],
 ) -> Callable[[IO[bytes]], None]:
-    """The feed itself, or a Typed of it if all columns are of plain numbers.
+    """The function feed itself, or a Typed with feed if all columns are of numbers or truth values.
 
-    names are those of the columns and, last, of the targets; exact says of which columns
-    the text counts; part(column, start) are the rows of a column that are written at a time.
+    names has the names of the columns and, last, of the targets. exact says for each column whether the texts
+    of its cells matter. part(column, start) returns the rows of a column that are written at a time.
     """
     try:
         import pyarrow
@@ -62,7 +62,7 @@ def typed(
 
 
 def _short(targets: Any, of: Callable[[Any], str]) -> bool:
-    """Whether the texts of targets are short, by their type; the text of a class always is."""
+    """Whether the type of the targets makes sure that their texts are short. The text of a class always is."""
     if of is not text and of is not amount:
         return True
     kind = getattr(targets, "dtype", None)
@@ -72,11 +72,10 @@ def _short(targets: Any, of: Callable[[Any], str]) -> bool:
 
 
 def _maker(column: Any, exact: bool) -> Callable[[Any], Any] | None:
-    """A function that makes an Arrow array from a part of a column; None for a type other than
-    plain numbers.
+    """A function that turns a part of a column into an Arrow array; None for a type other than numbers and
+    truth values.
 
-    Each library writes the text of a float in its own way, so a float is not plain if its text
-    matters.
+    Each library has its own text of a float, so the result is also None for floats whose texts matter.
     """
     library = type(column).__module__.partition(".")[0]
     if library == "pyarrow":
@@ -107,7 +106,8 @@ def _polars(kind: Any, exact: bool) -> Callable[[Any], Any] | None:
 
 
 def _numpy(kind: Any, exact: bool) -> Callable[[Any], Any] | None:
-    """The same for pandas and for arrays. A float32 has the same text as its float64, too."""
+    """A function as _maker returns it, for pandas and for arrays. A float32 is written as the float64 of equal
+    value."""
     import pyarrow
 
     if not isinstance(kind, np.dtype):

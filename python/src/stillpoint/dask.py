@@ -81,14 +81,16 @@ def fit(
 
 
 def _moved(frame: Any) -> Callable[[distributed.Client, str], list[tuple[Any, Any]]]:
-    """A function that moves all rows of a unit into one partition, if a fit has a unit."""
+    """A function that returns the partitions of a frame after all rows of each unit were moved into one
+    partition."""
     return lambda client, unit: _by_unit(client, frame, unit)
 
 
 def _by_unit(client: distributed.Client, frame: Any, unit: str) -> list[tuple[Any, Any]]:
-    """The partitions of a frame after all rows of a unit were brought into one.
+    """The partitions of a frame after all rows of each unit were moved into one partition.
 
-    It is done before the fit listens: the tasks of a shuffle need the threads that hold partitions later.
+    The rows are moved before the fit takes connections, since the tasks of a shuffle need the threads that hold
+    partitions later.
     """
     if unit not in frame.columns:
         return [(part, None) for part in frame.to_delayed()]  # the fit says that it is not there
@@ -103,7 +105,7 @@ def _by_unit(client: distributed.Client, frame: Any, unit: str) -> list[tuple[An
 
 
 def _placed(part: Any, unit: str) -> Any:
-    """A partition with a column of numbers by which its rows are moved."""
+    """A partition with one more column, of numbers by which its rows are moved."""
     import numpy as np
 
     from stillpoint._table import RECORD, cells
@@ -112,7 +114,8 @@ def _placed(part: Any, unit: str) -> Any:
 
 
 def _ordered(part: Any) -> Any:
-    """A partition in an order that its rows alone decide, whatever their order was before."""
+    """The rows of a partition in an order that follows from their contents, and not from their earlier
+    order."""
     import numpy as np
     from pandas.util import hash_pandas_object
 
@@ -127,9 +130,10 @@ def _ordered(part: Any) -> Any:
 def _over(
     parts: list[tuple[Any, Any]], make: Make, config: Any, client: Any = None, listen: str | None = None, by_unit: Any = None, **settings: Any
 ) -> Fit:
-    """Fits a configuration to partitions, each with its targets or None. make writes one of them.
+    """Fits a configuration to partitions, each of which is a pair of rows and of targets or None. make returns
+    the function that writes one of them.
 
-    by_unit returns the partitions to take in their place if the configuration has a unit.
+    If the configuration has a unit, by_unit returns the partitions that replace them.
     """
     client = client or distributed.get_client()
     address = client.scheduler.address
@@ -175,7 +179,7 @@ def _holding(client: distributed.Client) -> int:
 
 
 def _guarded(address: str) -> bool:
-    """Whether what Dask sends is encrypted, or stays on this machine."""
+    """Whether the data that Dask sends are encrypted or stay on this machine."""
     url = urlsplit(address)
     if url.scheme in ("tls", "inproc", "wss"):
         return True
@@ -199,7 +203,7 @@ def _listen(address: str) -> str:
 
 
 def _hold(part: Any, targets: Any, make: Make, address: str, key: str, partition: int, attempt: int) -> tuple[str, str]:
-    """A task of Dask: holds a partition until the fit ends. It raises nothing."""
+    """A task of Dask that holds a partition until the fit ends. It raises no exception."""
     try:
         write = make(part, targets)
         if isinstance(write, str):
@@ -224,8 +228,8 @@ def _whole(part: Any, targets: None) -> Write | str:
 
 @dataclass(frozen=True)
 class _Chosen:
-    """Makes a function that writes the columns of a partition, with the targets last, in the order
-    of an estimator's configuration."""
+    """Returns a function that writes the columns of a partition in the order of an estimator's configuration,
+    with the targets last."""
 
     places: list[int]
     columns: list[str]

@@ -156,7 +156,7 @@ def _slots(context: Any, settings: Any) -> int | None:
 
 
 def _by_unit(frame: Any, unit: str, shards: int) -> Any:
-    """A frame with all rows of a unit in one partition, in an order that the rows alone decide."""
+    """A frame with all rows of a unit in one partition. Their order follows from their contents."""
     from pyspark.sql import functions
 
     quoted = functions.col("`" + unit.replace("`", "``") + "`")
@@ -238,7 +238,7 @@ def _task(address: str, key: str, columns: list[str]) -> Any:
 
 
 class _Headless:
-    """Writes all writes but the first one, which is the header that a partition has once."""
+    """Passes on all writes but the first, which is the header, since each partition needs only one header."""
 
     def __init__(self, pipe: IO[bytes]):
         self._pipe, self._begun = pipe, False
