@@ -287,6 +287,22 @@ func TestInferenceWarningsToTheLetter(t *testing.T) {
 		list[0].Text != one {
 		t.Errorf("%v", list)
 	}
+	// Levels that leave are told of apart, with the share of their rows, of all classes once; so are reference levels that others count as.
+	gone := &inference.Fit{Method: inference.Wald, Dropped: []int{1, 2, other}, Gone: []inference.Gone{{Feature: 1, Share: .03}, {Feature: 2, Share: .021},
+		{Feature: other, Share: .4}}}
+	const shorter = "intervals are for a SHORTER formula than was asked for: "
+	const left = shorter + "2 columns that the noise hides are left out, or are levels that count as the reference level or leave with " +
+		`their rows, about 5.1% of all (first "sex=f"); the intervals do not cover the coefficients of the longer formula`
+	if list = inferenceWarnings(s, gone, nil); len(list) != 1 || list[0].Text != left {
+		t.Errorf("%v", list)
+	}
+	gone.Dropped, gone.Gone, gone.Merged = []int{1}, []inference.Gone{{Feature: 1, Share: .03}}, []int{2}
+	const both = shorter + "1 column that the noise hides is left out, or is a level that counts as the reference level or leaves with its " +
+		`rows, about 3.0% of all ("sex=f"); the intervals do not cover the coefficients of the longer formula; differences from ` +
+		`"sex=m", as which levels count, have no interval`
+	if list = inferenceWarnings(s, gone, nil); len(list) != 1 || list[0].Text != both {
+		t.Errorf("%v", list)
+	}
 }
 
 // TestWarningsNameARareClass: a class of at most 3% of the rows, two deviations of its released share above it, is named

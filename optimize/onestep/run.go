@@ -123,7 +123,7 @@ func (r *state) begin() ([]int, error) {
 	of := inference.Bounds{
 		MomentSigma: answer.Sigma, Usual: r.usual(p),
 		Unit: moves * math.Sqrt(r.blocks(p)) / (p.Records * math.Sqrt(r.charge(lastCurvature))),
-		Beta: betaTrusted, Rows: r.Rows, Whole: r.Unweighted,
+		Beta: betaTrusted, Rows: r.Rows, Whole: r.Unweighted, Intercept: r.Intercept,
 	}
 	if p.Beyond != nil {
 		d, r.moment = p.Dim(), p.Beyond.Moment(r.moment, d, false)
