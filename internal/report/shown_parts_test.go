@@ -236,7 +236,7 @@ func TestClipIsStatedToTheLetter(t *testing.T) {
 		"of this fit."
 	const known = " The deviations count how far the clip of gradients may move a coefficient, which follows from the released " +
 		"second moment, the model and the last clip norm. If this is more than 1.5 deviations, no deviation is stated. In tests " +
-		"with uncommon outcomes at uncommon levels, 92% or more of the stated coefficients, and 84% or more of those of levels, " +
+		"with uncommon outcomes at uncommon levels, 90% or more of the stated coefficients, and 84% or more of those of levels, " +
 		"were within two deviations of the fit of the same rows without privacy."
 	for _, c := range []struct {
 		loss        string
