@@ -10,6 +10,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // arrival says how far the steps of a run went from its start to the minimum along each coordinate of a way, for one
@@ -265,7 +266,7 @@ func (e *explanation) arrive(means []float64, sigma float64) {
 		return
 	}
 	rows := k.rows(partsIn(e.list))
-	rest := k.covariance.rest(rows, k.kept)
+	rest := k.rest(partsIn(e.list))
 	e.covariance.AddSym(e.covariance, rest)
 	for i := range e.list {
 		c := &e.list[i]
@@ -298,6 +299,17 @@ const leastMean = 2
 // arrivalReason says why the noise of a coefficient that has not arrived is not stated.
 const arrivalReason = "the noise hides how many rows have this feature or its reference level: the value is noise"
 
+// rest returns the mean square of the rests of the ways of linear functions of the model's weights, and of their moves by
+// the clip.
+func (k carried) rest(list [][]dataset.Part) *mat.SymDense {
+	out := k.covariance.rest(k.rows(list), k.kept)
+	if k.moves != nil {
+		moved := vector.Map(list, func(p []dataset.Part) float64 { return partsOf(p, k.moves) })
+		out.SymRankOne(out, unsure, mat.NewVecDense(len(list), moved))
+	}
+	return out
+}
+
 // errors returns the standard deviations and the covariance of linear functions of the model's weights, as of does,
 // with the expected rest of their ways.
 func (k carried) errors(list [][]dataset.Part) (sd []float64, covariance *mat.SymDense) {
@@ -305,7 +317,7 @@ func (k carried) errors(list [][]dataset.Part) (sd []float64, covariance *mat.Sy
 	if covariance == nil || k.lift.size > 0 {
 		return sd, covariance
 	}
-	covariance.AddSym(covariance, k.covariance.rest(k.rows(list), k.kept))
+	covariance.AddSym(covariance, k.rest(list))
 	for i := range sd {
 		sd[i] = math.Sqrt(covariance.At(i, i))
 	}

@@ -24,9 +24,9 @@ type holding struct {
 	most      float64 // largest count; 0 for classes
 }
 
-// heldBack is the least estimated move by the clip, in stated deviations, at which no deviation is stated. mostCounted is
-// the largest count of which the share is worked out.
-const heldBack, mostCounted = .5, 2000
+// heldBack is the least estimated move by the clip, in deviations without it, at which no deviation is stated. unsure is the
+// mean square of a move over the square of its estimate. mostCounted is the largest count of which the share is worked out.
+const heldBack, unsure, mostCounted = 1.5, 2, 2000
 
 // spreadOfRest are the ratios to rest that stand for the rows of a level, whose other columns differ.
 var spreadOfRest = []float64{.25, 1, 1.75}
@@ -114,6 +114,19 @@ func (h *holding) moved(x []float64) []float64 {
 	return out
 }
 
+// clipMoves returns by how much the clip may move each weight of the model; nil if the releases do not tell.
+func (f *Fit) clipMoves() []float64 {
+	h, s := f.holding(), f.Model.Schema()
+	if h == nil {
+		return nil
+	}
+	ranges := s.Groups()
+	for _, g := range s.Hats() {
+		ranges = append(ranges, dataset.Group{First: g.First, Width: g.Width})
+	}
+	return h.moves(ranges, 1/s.Scale())
+}
+
 // moves returns by how much the clip moves each weight. A level or hat is a mean row with it in place of its column's
 // features. The weight of a number is that of the least squares line through the moves at the mean row and at sqrt 3
 // deviations on both sides of it, the nodes of a normal distribution.
@@ -144,19 +157,14 @@ func (h *holding) moves(ranges []dataset.Group, shared float64) []float64 {
 	return out
 }
 
-// hold marks the coefficients that the clip may move by more than heldBack of their deviation.
-func (f *Fit) hold(e *explanation) {
-	h, s := f.holding(), f.Model.Schema()
-	if h == nil || e.how != estimated || e.noise.lift.size > 0 {
+// hold marks the coefficients that the clip may move by more than heldBack of their deviation without this move.
+func (e *explanation) hold() {
+	if e.how != estimated || e.noise.lift.size > 0 || e.noise.moves == nil {
 		return
 	}
-	ranges := s.Groups()
-	for _, g := range s.Hats() {
-		ranges = append(ranges, dataset.Group{First: g.First, Width: g.Width})
-	}
-	moves := h.moves(ranges, 1/s.Scale())
 	for i := range e.list {
 		c := &e.list[i]
-		c.clipped = !c.late && math.Abs(partsOf(c.parts, moves)) > heldBack*c.effectSD
+		square := math.Pow(partsOf(c.parts, e.noise.moves), 2)
+		c.clipped = !c.late && square > heldBack*heldBack*(c.effectSD*c.effectSD-unsure*square)
 	}
 }

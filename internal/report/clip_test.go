@@ -193,31 +193,30 @@ func TestAHatTakesThePlaceOfItsCurve(t *testing.T) {
 	clear(x[hats.First : last+1])
 	x[last] = 1 / s.Scale()
 	move := math.Abs(h.moved(x)[0]-h.moved(h.mean)[0]) * s.Scale()
-	for sd, want := range map[float64]bool{move / .499: false, move / .501: true} {
-		e := explanation{how: estimated, list: []coefficient{{parts: []dataset.Part{{Feature: last, Factor: 1}}, effectSD: sd}}}
-		if fit.hold(&e); !(move > 0) || e.list[0].clipped != want {
-			t.Errorf("a move of %.3f deviations: clipped must be %v", move/sd, want)
-		}
+	if got := fit.clipMoves()[last]; move == 0 || math.Abs(math.Abs(got)-move) > 1e-12 {
+		t.Errorf("the clip moves the last knot by %v: must be %v", got, move)
 	}
 }
 
-// TestHalfOfADeviationIsHeld: a coefficient is not stated from a move of half of its deviation on.
-func TestHalfOfADeviationIsHeld(t *testing.T) {
+// TestMovesByTheClipAreCounted: the mean square of a move is twice the square of its estimate, in variances and covariances. A
+// coefficient is not stated from a move of 1.5 deviations without it on. Without a known move nothing is added.
+func TestMovesByTheClipAreCounted(t *testing.T) {
 	fit := read(t, people(t, "p", 4))
-	d, s := fit.Model.Schema().Dim(), fit.Model.Schema()
+	d := fit.Model.Schema().Dim()
 	fit.plan.Trace = &runrecord.Trace{Moment: momentOf(d, .1)}
-	move := math.Abs(fit.holding().moves(s.Groups(), 1/s.Scale())[d-1])
-	if !(move > 0) {
-		t.Fatal("the clip moves nothing")
+	moves := fit.clipMoves()
+	if moves == nil || moves[d-1] == 0 || moves[d-1] != fit.holding().moves(fit.Model.Schema().Groups(), 1/fit.Model.Schema().Scale())[d-1] {
+		t.Fatalf("the moves by the clip are %v", moves)
 	}
-	for sd, want := range map[float64]bool{move / .499: false, move / .501: true} {
-		e := explanation{how: estimated, list: []coefficient{{parts: []dataset.Part{{Feature: d - 1, Factor: 1}}, effectSD: sd}}}
-		if fit.hold(&e); e.list[0].clipped != want {
-			t.Errorf("a move of %.3f deviations: clipped must be %v", move/sd, want)
+	parts := func(j int) []dataset.Part { return []dataset.Part{{Feature: j, Factor: 1}} }
+	for sd, want := range map[float64]bool{2 / 1.499: false, 2 / 1.501: true} {
+		e := explanation{how: estimated, list: []coefficient{{parts: parts(1), effectSD: math.Hypot(sd, 2*math.Sqrt2)}}}
+		if e.hold(); e.list[0].clipped {
+			t.Error("a coefficient is clipped without a known move")
 		}
-		e.list[0] = coefficient{parts: []dataset.Part{{Feature: d - 1, Factor: -1}}, effectSD: sd}
-		if fit.hold(&e); e.list[0].clipped != want {
-			t.Errorf("a move of %.3f deviations to the other side: clipped must be %v", move/sd, want)
+		e.noise.moves = []float64{0, -2}
+		if e.hold(); e.list[0].clipped != want {
+			t.Errorf("a move of %.3f deviations: clipped must be %v", 2/sd, want)
 		}
 		// Nothing is said of a coefficient that the steps have not reached, of bounds, and of features that are combined.
 		for name, change := range map[string]func(*explanation){
@@ -225,12 +224,23 @@ func TestHalfOfADeviationIsHeld(t *testing.T) {
 			"bounds": func(e *explanation) { e.how = bounded },
 			"lifted": func(e *explanation) { e.noise.lift.size = 3 },
 		} {
-			e := explanation{how: estimated, list: []coefficient{{parts: []dataset.Part{{Feature: d - 1, Factor: 1}}, effectSD: sd}}}
-			change(&e)
-			if fit.hold(&e); e.list[0].clipped {
+			of := explanation{how: estimated, list: []coefficient{{parts: parts(1), effectSD: e.list[0].effectSD}}, noise: e.noise}
+			change(&of)
+			if of.hold(); of.list[0].clipped {
 				t.Errorf("%s: is clipped", name)
 			}
 		}
+	}
+	one := mat.NewDense(2, 2, []float64{1, 0, 0, 1})
+	k := carried{kept: 1, covariance: &covariance{mix: mat.NewDense(1, 1, []float64{1}), ways: []way{{noise: make([]float64, 2), seen: []arrival{{
+		back: one, half: one, shares: []float64{1, 1}, went: make([]float64, 2), noise: []float64{1, 1}, prior: []float64{1, 1}}}}}}}
+	list := [][]dataset.Part{parts(0), parts(1)}
+	if got := k.rest(list); got.At(0, 0) != 0 || got.At(1, 1) != 0 {
+		t.Errorf("the rest of ways that were covered is %v", mat.Formatted(got))
+	}
+	k.moves = []float64{3, -2}
+	if got := k.rest(list); got.At(0, 0) != 18 || got.At(0, 1) != -12 || got.At(1, 1) != 8 {
+		t.Errorf("the moves by the clip are counted as %v", mat.Formatted(got))
 	}
 }
 
@@ -240,7 +250,7 @@ func TestClippedTermsAreNotStated(t *testing.T) {
 	c := coefficient{name: "c=w", effect: 3, effectSD: .1, noiseSD: .1, span: 3, spanSD: .1, clipped: true}
 	got := c.term(estimated)
 	if got.Deviation != nil || got.State != "not stated" || got.Noise() != "-" || *got.Value != 3 ||
-		got.Reason != "the clip of gradients may move it by more than half of the noise" {
+		got.Reason != "the clip of gradients may move it by more than 1.5 deviations" {
 		t.Errorf("%+v", got)
 	}
 	if !c.within() || !c.hidden() {

@@ -164,8 +164,8 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 		how += " The deviations include the expected distance from the end of the steps to the coefficient without privacy."
 	}
 	if slices.ContainsFunc(e.list, coefficient.part) {
-		how += " If this distance is not small compared with the noise, the noise alone and the share of the way that the " +
-			"steps covered are stated, too. At a share above 100% the steps ended beyond the coefficient without privacy. " +
+		how += " If this distance or the move by the clip is not small compared with the noise, the noise alone and the share " +
+			"of the way that the steps covered are stated, too. At a share above 100% the steps ended beyond the coefficient without privacy. " +
 			"Columns that vary together, small budgets and few rows cause large distances."
 	}
 	var names, clipped []string
@@ -209,14 +209,14 @@ func (f *Fit) clipped() string {
 		return " The deviations leave out the effect of the clip of gradients, which is not released here. With a " +
 			"larger clip_scale this effect is smaller and the noise larger."
 	case len(f.Model.Schema().Target().Classes) > 1, strings.HasPrefix(f.Model.Loss().Name(), "poisson"):
-		how := " The deviations leave out the bias of clipped gradients. "
 		if f.holding() == nil {
-			return how + "How large it is does not follow from the releases of this fit."
+			return " The deviations leave out the bias of clipped gradients. How large it is does not follow from the releases of " +
+				"this fit."
 		}
-		return how + "How far the clip may move a coefficient follows from the released second moment, the model and the last " +
-			"clip norm. If this is more than half of the deviation, no deviation is stated. In tests with uncommon outcomes at " +
-			"uncommon levels, 92% or more of the stated coefficients, and 84% or more of those of levels, were within two " +
-			"deviations of the fit of the same rows without privacy."
+		return " The deviations count how far the clip of gradients may move a coefficient, which follows from the released " +
+			"second moment, the model and the last clip norm. If this is more than 1.5 deviations, no deviation is stated. In tests " +
+			"with uncommon outcomes at uncommon levels, 90% or more of the stated coefficients, and 84% or more of those of levels, " +
+			"were within two deviations of the fit of the same rows without privacy."
 	}
 	return ""
 }

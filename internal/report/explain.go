@@ -142,7 +142,7 @@ func (f *Fit) explained(n runNoise) (e explanation, ok bool) {
 		c.effectSD, c.noiseSD, c.spanSD = v, v, c.units*v
 	}
 	e.arrive(f.means())
-	f.hold(&e)
+	e.hold()
 	return e, true
 }
 
@@ -228,6 +228,7 @@ type carried struct {
 	lift lifted
 	// covariance is the covariance of the noise in the run's weights. It is set only if how is estimated.
 	covariance *covariance
+	moves      []float64 // by how much the clip may move each weight of the model; nil if the releases do not tell
 	// weight is the upper bound on the standard deviation of the noise in each weight, and absolute says that the
 	// noises of the weights may be correlated (see the type noise). They are set only if how is bounded.
 	weight   float64
@@ -285,6 +286,7 @@ func (f *Fit) carried(n runNoise) carried {
 		if k.covariance, err = f.covariance(k.lift); err != nil {
 			return unknown(err.Error())
 		}
+		k.moves = f.clipMoves()
 		return k
 	}
 	if !n.convex {

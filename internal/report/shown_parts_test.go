@@ -232,12 +232,12 @@ func TestHeatByTheLargestCell(t *testing.T) {
 // TestClipIsStatedToTheLetter tests the sentence about the clip of gradients: with what it holds back at the result, where
 // that was released, and otherwise only for the Huber loss that it is left out.
 func TestClipIsStatedToTheLetter(t *testing.T) {
-	const ofCounts = " The deviations leave out the bias of clipped gradients. "
-	const unknown = ofCounts + "How large it is does not follow from the releases of this fit."
-	const known = ofCounts + "How far the clip may move a coefficient follows from the released second moment, the model and " +
-		"the last clip norm. If this is more than half of the deviation, no deviation is stated. In tests with uncommon outcomes " +
-		"at uncommon levels, 92% or more of the stated coefficients, and 84% or more of those of levels, were within two " +
-		"deviations of the fit of the same rows without privacy."
+	const unknown = " The deviations leave out the bias of clipped gradients. How large it is does not follow from the releases " +
+		"of this fit."
+	const known = " The deviations count how far the clip of gradients may move a coefficient, which follows from the released " +
+		"second moment, the model and the last clip norm. If this is more than 1.5 deviations, no deviation is stated. In tests " +
+		"with uncommon outcomes at uncommon levels, 90% or more of the stated coefficients, and 84% or more of those of levels, " +
+		"were within two deviations of the fit of the same rows without privacy."
 	for _, c := range []struct {
 		loss        string
 		held, noise float64

@@ -194,7 +194,7 @@ func (c coefficient) term(how certainty) Coefficient {
 }
 
 // clippedReason says why the noise of a coefficient that the clip moves is not stated.
-const clippedReason = "the clip of gradients may move it by more than half of the noise"
+const clippedReason = "the clip of gradients may move it by more than 1.5 deviations"
 
 // withIntervals replaces the noise of the terms by their confidence intervals.
 func (f *Fit) withIntervals(c *Coefficients, e explanation) (err error) {

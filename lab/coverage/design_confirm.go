@@ -170,4 +170,12 @@ func init() {
 	confirms(table("flights", "pnwflights.csv.gz", 20_000, Design{Loss: "logistic", Classes: []string{"0", "1"},
 		Columns: []Column{Number("sched_dep_min", 0, 1439), Number("distance", 0, 3000), Number("month", 1, 12),
 			Category("origin", "SEA", "PDX"), Category("carrier", "AS", "WN", "OO", "DL", "UA", "AA")}}, "arr_late15", 1), .3, 1, 4)
+	confirms(table("CPS 1988, part time", "cps1988.csv.gz", 20_000, Design{Loss: "logistic", Classes: []string{"no", "yes"},
+		Columns: []Column{Number("education", 0, 18), Number("experience", -6, 64), Number("wage", 0, 2000),
+			Category("ethnicity", "cauc", "afam"), Category("smsa", "yes", "no"),
+			Category("region", "south", "midwest", "northeast", "west")}}, "parttime", 1), 1, 4)
+	confirms(table("diamonds, ideal or premium", "diamonds.csv.gz", 20_000, Design{Loss: "logistic", Classes: []string{"Premium", "Ideal"},
+		Columns: []Column{Number("carat", .2, 5.01), Number("depth", 43, 79), Number("table", 43, 95),
+			Category("color", "G", "D", "E", "F", "H", "I", "J"), Category("clarity", "SI1", "VS2", "VS1", "VVS2", "VVS1", "IF", "I1", "SI2")}},
+		"cut", 1), 1, 4)
 }

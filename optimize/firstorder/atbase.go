@@ -121,7 +121,7 @@ func longest(p optimize.Problem) float64 {
 // Constants of the rule by which the clip norm holds the gradients of uncommon levels (lab/coverage/results.md). Numbers
 // without levels count as a level of mostLevel: of a normal column one row in a hundred is farther.
 const (
-	levelReach            = .6           // by which the noise of few columns stays below or near the sampling error
+	levelReach            = .4           // by which the noise of a coefficient stays below about .8 of its sampling error
 	leastLevel, mostLevel = .015, 1. / 6 // shares of the rows
 	levelOfCounts         = 1.5          // usualSlope of counts is that of most records alone
 )

@@ -95,8 +95,8 @@ type Preconditioned struct {
 	// event. For a rare class C is at least a share of L0 sqrt(d_eff), where d_eff is the
 	// effective number of directions in which rows vary. The bias is smaller if the gradients of the
 	// clipped rows have different directions. For classes and counts C also holds the gradients of rows of the least common
-	// level that 1.5% of the rows or more have, as far as noise allows: up to .6 sqrt(n) mu/d_eff root mean squares, for n
-	// records, under replace-one.
+	// level that 1.5% of the rows or more have, as far as noise allows: up to .4 sqrt(n/d) mu root mean squares for n
+	// records of d features, under replace-one.
 	ClipScale float64 `yaml:"clip_scale"`
 	// StepScale is h in eta = h/b. Zero means 1, the largest value that is stable on every table. For losses of
 	// relative residuals b is at most 10, and a guard shortens steps. For a diagonal preconditioner, of more than 2000
@@ -153,7 +153,7 @@ type preconditionedPlan struct {
 	beyond                   float64 // charge of what the clip holds back at the result; 0 if it is not released
 	every                    int
 	kappa, rare              float64    // of the clip norm, see clip
-	reach                    float64    // most that the clip norm grows for levels, over rms/d_eff (see long)
+	reach                    float64    // most that the clip norm grows for levels, over the rms (see long)
 	bound                    float64    // on the second derivative of the loss in the margin
 	longest                  float64    // least clip norm over L0 sqrt d_eff (see longest)
 	centre                   *centring  // nil if the second moment is about 0
@@ -172,7 +172,7 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	}
 	reach := 0.
 	if c.ClipScale == 0 && p.Explained && !p.Real && !p.Smoothing.On() && p.Beside == 0 {
-		reach = levelReach * p.Effective() * math.Sqrt(float64(p.Dim())/p.Records)
+		reach = levelReach * p.Effective() * math.Sqrt(float64(p.Shape.Margins)/p.Records)
 	}
 	c, err := c.rule(p)
 	if err != nil {
@@ -442,7 +442,7 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 				return err
 			}
 			sum, weight = forgetting*sum+square.Mean[0], forgetting*weight+1
-			affordable := g.reach * math.Sqrt(max(sum/weight, 0)) / effective
+			affordable := g.reach * math.Sqrt(max(sum/weight, 0))
 			clip = min(max(g.clip(slope, effective, ridge, sum/weight), min(long, affordable)), l0/math.Sqrt(ridge))
 			run.Slope(math.Sqrt(max(sum/weight, 0) / effective))
 		}
