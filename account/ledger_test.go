@@ -245,3 +245,20 @@ func TestRelationText(t *testing.T) {
 		t.Error("an unknown relation was read")
 	}
 }
+
+// TestEndedLedgerChargesNothing: a ledger that has ended admits no event of any kind.
+func TestEndedLedgerChargesNothing(t *testing.T) {
+	l := NewLedger(mustBudget(t, 5, 1e-6))
+	if err := l.Reserve(mustEvent(t, 0, .1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	l.End()
+	for _, cohort := range []uint64{Everyone, 1} {
+		if err := l.Reserve(mustEvent(t, cohort, .1, 1)); err == nil || err.Error() != "account: the ledger has ended: nothing more is charged" {
+			t.Errorf("cohort %d: %v", cohort, err)
+		}
+	}
+	if n := len(l.Events()); n != 1 {
+		t.Errorf("%d events", n)
+	}
+}

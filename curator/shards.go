@@ -35,33 +35,22 @@ import (
 // If the schema has a unit, all rows of a unit must be in one partition. This must hold for every table that could have
 // been given, not only for the given one. It holds if the unit's cell alone determines the partition of a row. Open
 // compares keyed tags of the units, and refuses a table of which a unit has rows in two partitions.
+//
+// The fields are those of stillpoint.Shards, which documents them.
 type Shards struct {
-	// Count is the number of partitions, at least one. They are numbered from zero.
-	Count int
-	// Listen is the address HOST:PORT at which workers connect. Empty means any free port of this
-	// machine, for workers on this machine alone. Port 0 means any free port.
-	Listen string
-	// Key is the key that workers must have. NewShardKey makes a fresh one for a session.
-	Key ShardKey
-	// Version is the version of the program. Workers must have the same version, since the bits of sums may
-	// differ between versions.
-	Version string
-	// Silence is how long a worker may send nothing before it counts as lost, from a tenth of a second to a
-	// day; zero means a minute. Patience is how long a query waits while a partition has no worker; zero
-	// means ten minutes. The time in which a worker reads its rows does not count.
+	Count             int
+	Listen            string
+	Key               ShardKey
+	Version           string
 	Silence, Patience time.Duration
-	// Listening, if not nil, is called with the listening address once workers can connect.
-	Listening func(address string)
-	// Told, if not nil, is called when a worker of a partition becomes ready, and when a partition loses
-	// its last ready worker. Several goroutines call it. It must not block.
-	Told func(ShardEvent)
+	Listening         func(address string)
+	Told              func(ShardEvent)
 }
 
-// ShardEvent reports that a worker of a partition became ready, or that a partition lost its last worker.
+// ShardEvent reports that a worker of a partition became ready, or that a partition lost its last ready worker.
 type ShardEvent struct {
 	Partition int
-	// Ready is true if a worker of the partition is ready, and false if the partition's last worker is lost.
-	Ready bool
+	Ready     bool
 }
 
 // Default values of Shards.Silence and Shards.Patience, and the limits of Silence. Session and workers send a
@@ -212,28 +201,20 @@ type listening struct {
 // Close tells the workers that the fit has ended, and stops listening.
 func (l *listening) Close() error { return errors.Join(l.Shards.Close(), l.listener.Close()) }
 
-// Worker describes a worker, which holds the rows of one partition of a session's table (Shards).
+// Worker describes a worker, which holds the rows of one partition of a session's table (Shards). The fields are those
+// of stillpoint.ShardWorker, which documents them. BlockRows is as in Config. If Memory sets a limit, the private file
+// is always made, since the number of rows of a partition is secret.
 type Worker struct {
-	// Connect is the address HOST:PORT at which the session listens, and Key the session's key.
-	Connect string
-	Key     ShardKey
-	// Version is the version of the program, as in Shards.
-	Version string
-	// Partition is the number of the partition, from zero. Attempt counts the workers that were started
-	// for it, from zero.
+	Connect            string
+	Key                ShardKey
+	Version            string
 	Partition, Attempt int
-	// Paths are the files of the partition, and Reader a stream of text in their place, as in Config. The
-	// session tells the workers the text format of files. The text of a stream has commas between cells,
-	// double quotes around cells and decimal points. Every file or stream begins with the header.
-	Paths  []string
-	Reader io.Reader
-	// Workers, BlockRows, Memory and Folder are as in Config. If Memory sets a limit, the private file is
-	// always made, since the number of rows of a partition is secret.
+	Paths              []string
+	Reader             io.Reader
 	Workers, BlockRows int
 	Memory             int64
 	Folder             string
-	// Wait is how long Serve keeps trying to connect while no session listens at the address.
-	Wait time.Duration
+	Wait               time.Duration
 }
 
 // Errors of Serve.

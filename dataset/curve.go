@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/stillpoint-dp/stillpoint/internal/spline"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // CurveAuto, as the value of Column.Curve, leaves the number of knots to [Schema.Resolve]. Until
@@ -198,11 +199,7 @@ func (c Column) knots() spline.Knots {
 // places returns the knots that the schema lists for the column, mapped to [-1, 1].
 func (c Column) places() []float64 {
 	n := newInterval(c)
-	list := make([]float64, len(c.Knots))
-	for i, x := range c.Knots {
-		list[i] = n.unit(x)
-	}
-	return list
+	return vector.Map(c.Knots, n.unit)
 }
 
 // pairKnots returns the pairKnots knots that the column has in interactions, in [-1, 1]. Without listed knots they are
@@ -285,10 +282,7 @@ const (
 // knotCells returns the knots k, which are in [-1, 1], in the column's own units: numbers, or days since
 // 1970-01-01.
 func (c Column) knotCells(k spline.Knots) []float64 {
-	cells := make([]float64, k.Len())
-	for i := range cells {
-		cells[i] = c.cellAt(k.Position(i))
-	}
+	cells := vector.Make(k.Len(), func(i int) float64 { return c.cellAt(k.Position(i)) })
 	return cells
 }
 

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/internal/yamltext"
 )
 
@@ -31,11 +32,7 @@ func (s *Schema) MarshalYAML() ([]byte, error) {
 		b.WriteString("unit: {column: " + yamltext.Text(u.Column) + ", rows: " + strconv.Itoa(u.Rows) + "}\n")
 	}
 	if len(raw.Interactions) > 0 {
-		pairs := make([]string, len(raw.Interactions))
-		for i, pair := range raw.Interactions {
-			pairs[i] = yamltext.Texts(pair)
-		}
-		b.WriteString("interactions: [" + strings.Join(pairs, ", ") + "]\n")
+		b.WriteString("interactions: [" + strings.Join(vector.Map(raw.Interactions, yamltext.Texts), ", ") + "]\n")
 	}
 	if raw.Where != "" {
 		b.WriteString("where: " + yamltext.Text(raw.Where) + "\n")
@@ -123,9 +120,5 @@ func (f *flow) text(key, value string) {
 func (f flow) String() string { return "{" + strings.Join(f, ", ") + "}" }
 
 func yamlNumbers(values []float64) string {
-	shown := make([]string, len(values))
-	for i, v := range values {
-		shown[i] = showFloat(v)
-	}
-	return "[" + strings.Join(shown, ", ") + "]"
+	return "[" + strings.Join(vector.Map(values, showFloat), ", ") + "]"
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/effects"
 	"github.com/stillpoint-dp/stillpoint/internal/repromath"
 	"github.com/stillpoint-dp/stillpoint/internal/spline"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // A hat is a piecewise linear function on the knots of a numeric column: it is 1 at one knot and 0 at all
@@ -207,10 +208,7 @@ func (g *graph) between(w way, u string) (knot, share string) {
 	// above is 1 for each knot above u and 0 for other knots. It leaves out the first and the last knot.
 	above := g.op("Cast", []string{g.op("Greater", []string{g.row(from[1:]), u})}, "to", g.float)
 	knot = g.op("Sub", []string{g.number(last), g.op("ReduceSum", []string{above, g.index(1)}, "keepdims", 1)})
-	every := make([]float64, len(from))
-	for j := range every {
-		every[j] = float64(j)
-	}
+	every := vector.Make(len(from), func(j int) float64 { return float64(j) })
 	here := g.op("Cast", []string{g.op("Equal", []string{g.row(every), knot})}, "to", g.float)
 	of := func(values []float64) string { return g.op("MatMul", []string{here, g.matrix(len(values), values)}) }
 	return knot, g.op("Div", []string{g.op("Sub", []string{u, of(from)}), of(width)})
@@ -251,10 +249,7 @@ func (g *graph) hang(x, one, missing string) (z string) {
 		}
 		values := halves(g.op("Mul", []string{one, g.number(scale)}), a)
 		sum := g.number(0)
-		every := make([]float64, h.Width)
-		for j := range every {
-			every[j] = float64(j)
-		}
+		every := vector.Make(h.Width, func(j int) float64 { return float64(j) })
 		put := func(v string, shift int) {
 			at := g.op("Add", []string{place, g.number(float64(shift))})
 			sum = g.op("Where", []string{g.op("Equal", []string{g.row(every), at}), g.float32(v), sum})
@@ -271,10 +266,7 @@ func (g *graph) hang(x, one, missing string) (z string) {
 		for _, a := range of[i] {
 			sum = g.op("Where", []string{g.op("Gather", []string{missing, g.index(int64(list[a].number))}, "axis", 1), g.number(0), sum})
 		}
-		features := make([]int, h.Width)
-		for j := range features {
-			features[j] = h.First + j
-		}
+		features := vector.Make(h.Width, func(j int) int { return h.First + j })
 		part := g.op("MatMul", []string{sum, g.table(features)})
 		if z != "" {
 			part = g.op("Add", []string{z, part})
@@ -366,10 +358,7 @@ func (g *graph) wave(z string) string {
 	if g.waves == nil {
 		return z
 	}
-	effects := make([]int64, len(g.ranges))
-	for j := range effects {
-		effects[j] = int64(1 + j)
-	}
+	effects := vector.Make(len(g.ranges), func(j int) int64 { return int64(1 + j) })
 	f := g.op("Gather", []string{z, g.index(effects...)}, "axis", 1)
 	var by []float64
 	for j := range g.ranges {

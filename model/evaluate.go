@@ -1,7 +1,6 @@
 package model
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -240,11 +239,7 @@ func rankCorrelation(a, b []float64) float64 {
 
 // ranks returns the rank of each number, from 0. Equal numbers have the mean of their ranks.
 func ranks(list []float64) []float64 {
-	order := make([]int, len(list))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(list[i], list[j]) })
+	order := vector.Order(list)
 	out := make([]float64, len(list))
 	for from := 0; from < len(order); {
 		to := from + 1

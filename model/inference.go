@@ -145,11 +145,7 @@ func (m *Model) Coefficients() (*Coefficients, error) {
 	out := &Coefficients{Level: f.Level, Method: string(f.Method), Allowance: f.Allowance, Short: m.short()}
 	out.Unit = m.unit()
 	out.Asked, out.Formula = m.formula(nil), m.formula(f)
-	for _, j := range f.Dropped {
-		if text := m.changed(j); !slices.Contains(out.Changes, text) { // it says the same of each class
-			out.Changes = append(out.Changes, text)
-		}
-	}
+	out.Changes = m.changes()
 	contrast, references := m.contrasts(), m.references()
 	unit := terms[len(terms)-1].Parts[0].Factor // the factor of the intercept, which levels have too
 	for _, t := range terms {
@@ -171,7 +167,9 @@ func (m *Model) Coefficients() (*Coefficients, error) {
 			c.Multiplied = m.multiplied(c.Interval)
 		}
 		// The midpoints of numbers are a part of the intercept.
-		c.Reason = m.reason(c.Interval, func(j int) bool { return weights[j] != 0 && !c.Intercept })
+		c.Reason = m.reason(c.Interval, func(j int) bool {
+			return weights[j] != 0 && (!c.Intercept || slices.Contains(f.Merged, j))
+		})
 		out.List = append(out.List, c)
 	}
 	for j := 1; j < len(m.thresholds()); j++ {
@@ -336,14 +334,32 @@ func (m *Model) short() bool {
 	return slices.ContainsFunc(m.inference.Dropped, func(j int) bool { return !m.schema.IsOther(m.feature(j)) })
 }
 
-// changed says in words that the feature of a weight was dropped from the fit: it counts as the reference level or is left
-// out.
+// changes says in words of all terms outside the fit's formula how they count, and of reference levels that others count as.
+func (m *Model) changes() (list []string) {
+	add := func(text string) {
+		if !slices.Contains(list, text) { // it says the same of each class
+			list = append(list, text)
+		}
+	}
+	for _, j := range m.inference.Dropped {
+		add(m.changed(j))
+	}
+	for _, j := range m.inference.Merged {
+		add("differences from " + m.schema.Features()[m.feature(j)] + " have no interval, since these levels count as it")
+	}
+	return list
+}
+
+// changed says in words how the feature of a weight that was dropped from the fit counts.
 func (m *Model) changed(weight int) string {
 	names, feature := m.schema.Features(), m.feature(weight)
 	for _, h := range m.schema.Hats() {
 		if h.Curve() && (feature == h.Axes[0].Missing || feature >= h.First && feature < h.First+h.Width) {
 			return names[feature] + " counts as " + names[h.Reference()]
 		}
+	}
+	if g := m.gone(weight); g != nil {
+		return fmt.Sprintf("%s is left out with its rows (about %.1f%% of all)", names[feature], 100*g.Share)
 	}
 	text := " is left out"
 	if m.isLevel(weight) {
@@ -356,6 +372,16 @@ func (m *Model) changed(weight int) string {
 		}
 	}
 	return names[feature] + text
+}
+
+// gone returns the dropped level of a weight whose rows leave the estimate; nil for other weights.
+func (m *Model) gone(weight int) *inference.Gone {
+	for _, g := range m.inference.Gone {
+		if g.Feature == weight {
+			return &g
+		}
+	}
+	return nil
 }
 
 // isLevel reports whether a feature is a level of a category that is compared with a reference level.
@@ -374,7 +400,7 @@ func (m *Model) isLevel(feature int) bool {
 func (m *Model) references() map[string]string {
 	names, dropped, labels := m.schema.Features(), map[string]bool{}, map[string]string{}
 	for _, j := range m.inference.Dropped {
-		dropped[names[m.feature(j)]] = true
+		dropped[names[m.feature(j)]] = m.gone(j) == nil
 	}
 	for _, c := range m.schema.Columns() {
 		merged := slices.DeleteFunc(slices.Clone(c.Categories), func(v string) bool { return !dropped[c.Name+"="+v] })

@@ -77,6 +77,52 @@ func TestChangesNameEachDroppedTerm(t *testing.T) {
 	}
 }
 
+// TestLevelsThatLeave: a level that left with its rows is named with their share, is no part of the reference level, and has no
+// interval. Where levels count as the reference level and are many beside it, no combination with it has an interval, be it a
+// coefficient, the intercept or a row, and the reason says why; a difference between two levels of the formula has the same one.
+func TestLevelsThatLeave(t *testing.T) {
+	left := withIntervals(t, func(f *inference.Fit) { f.Gone = []inference.Gone{{Feature: 4, Share: .0375}} })
+	list, err := left.Coefficients()
+	if err != nil || len(list.Changes) != 1 || list.Changes[0] != "region=west - or not is left out with its rows (about 3.8% of all)" || !list.Short {
+		t.Errorf("%v: %q", err, list.Changes)
+	}
+	if west := list.List[3]; west.State != inference.Absent || !strings.HasPrefix(west.Reason, "a column or a level of it is not in the formula.") {
+		t.Errorf("%+v", west)
+	}
+	if south := list.List[1]; south.State != inference.Reported || south.Reference != "region=north" || south.Reason != "" {
+		t.Errorf("%+v", south)
+	}
+	if !strings.Contains(list.Meaning, " Rows of levels that are left out with their rows weigh almost nothing.") {
+		t.Error(list.Meaning)
+	}
+	whole := withIntervals(t, nil)
+	merged := withIntervals(t, func(f *inference.Fit) { f.Merged = []int{1} })
+	list, err = merged.Coefficients()
+	const change = "differences from region=north have no interval, since these levels count as it"
+	if err != nil || len(list.Changes) != 2 || list.Changes[1] != change {
+		t.Errorf("%v: %q", err, list.Changes)
+	}
+	for i, c := range list.List {
+		if age := c.Term == "age"; (c.State == inference.Reported) != age || !age && (c.Estimate != 0 ||
+			!strings.HasPrefix(c.Reason, "levels that noise hides count as region=north, and their rows could not leave")) {
+			t.Errorf("%d: %+v", i, c)
+		}
+	}
+	for _, text := range []string{"region=south - region=east", "region=south", "region=south + region=east - 2 region=north"} {
+		a, err := whole.Contrast(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := merged.Contrast(text)
+		if between := strings.HasPrefix(text, "region=south - "); err != nil || between != (b.State == inference.Reported) || between && (a.Low != b.Low || a.High != b.High) {
+			t.Errorf("%s: %v: %+v, whole %+v", text, err, b, a)
+		}
+	}
+	if list, err := whole.Coefficients(); err != nil || strings.Contains(list.Meaning, "weigh almost nothing") {
+		t.Errorf("%v: %s", err, list.Meaning)
+	}
+}
+
 // TestReferenceNamesDroppedLevels tests that each level of a category is against the reference level and the levels that
 // count as it, in the schema's order; more than 2 are counted, and the level of unlisted cells is not named. A contrast that
 // does not compare with the reference level says nothing of it.

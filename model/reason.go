@@ -37,8 +37,16 @@ func (m *Model) reason(i inference.Interval, has func(feature int) bool) string 
 					names[m.feature(a.By)], correlation(a), names[m.feature(a.Feature)], names[m.feature(a.By)])
 			}
 		}
+		for _, j := range m.inference.Merged {
+			if has(j) {
+				return fmt.Sprintf("levels that noise hides count as %s, and their rows could not leave: the others tell too little. "+
+					"Nothing is known of a difference from %[1]s alone; those between levels of the formula have an interval, and a "+
+					"common level as the column's reference helps",
+					m.schema.Features()[m.feature(j)])
+			}
+		}
 		why := "a column or a level of it is not in the formula. The noise of the second moment or of the curvature " +
-			"hides its rows, so that it was left out before the fit or counts as the reference level. Nothing is known of " +
+			"hides its rows, so that it was left out before the fit, with its rows or without, or counts as the reference level. Nothing is known of " +
 			"its coefficient"
 		if len(m.schema.Hats()) > 0 {
 			why += "; a curve of which a knot is hidden has no intervals at all (fewer knots, or narrower public bounds, help)"
@@ -87,8 +95,12 @@ func (m *Model) far(has func(feature int) bool) (list []string) {
 // estimand says which coefficient the intervals are of if the model is wrong, and how far the weights of rows reach.
 func (m *Model) estimand() string {
 	f := m.inference
+	left := ""
+	if len(f.Gone) > 0 {
+		left = " Rows of levels that are left out with their rows weigh almost nothing."
+	}
 	if f.Unweighted {
-		return "If the model is wrong the coefficient is that of the best fit to the population, in which every row weighs the same."
+		return "If the model is wrong the coefficient is that of the best fit to the population, in which every row weighs the same." + left
 	}
 	text := "If the model is wrong the coefficient is that of the best fit to the population in which rows far from the others " +
 		"weigh less, by a weight that depends on their features alone"
@@ -107,7 +119,7 @@ func (m *Model) estimand() string {
 		text += fmt.Sprintf(": the weights leave %s of each column's spread or more, with a noise of %s", percent(min(least, 1)),
 			percent(noise))
 	}
-	return text + "."
+	return text + "." + left
 }
 
 // wider adds to the reason of the interval i that it is wider by the error of the last step, if it is.

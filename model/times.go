@@ -82,10 +82,7 @@ func (m *Metrics) timed(t targetpair.Times, list []timedRecord, horizon float64)
 // observed without it, the share in which the first has the larger predicted margin; a tie counts half. Each pair has
 // the weight of its first record: Harrell's index has equal weights. ok is false if there is no such pair.
 func concordance(list []timedRecord, weight func(timedRecord) float64) (index float64, ok bool) {
-	margins := make([]float64, len(list))
-	for i, r := range list {
-		margins[i] = r.z
-	}
+	margins := vector.Map(list, func(r timedRecord) float64 { return r.z })
 	slices.Sort(margins)
 	margins = slices.Compact(margins)
 	rank := func(r timedRecord) int { i, _ := slices.BinarySearch(margins, r.z); return i + 1 }

@@ -140,10 +140,7 @@ func classPoints(l loss.Loss, j int) (from, to []float64) {
 
 // factors returns the weight of a record of each class, without weights by row.
 func (b BaseRate) factors(k int) []float64 {
-	out := make([]float64, k)
-	for j := range out {
-		out[j] = 1
-	}
+	out := slices.Repeat([]float64{1}, k)
 	if w, ok := loss.Outputs(b.Loss).(interface{ Weights() loss.Weights }); ok && len(w.Weights().Classes) == k {
 		copy(out, w.Weights().Classes)
 	}
@@ -285,10 +282,7 @@ func mostSpread(P []float64) float64 {
 	if len(P) == 2 {
 		return P[0] * P[1]
 	}
-	v := make([]float64, len(P))
-	for j := range v {
-		v[j] = P[j] * (1 + float64(j)/float64(len(P)))
-	}
+	v := vector.Make(len(P), func(j int) float64 { return P[j] * (1 + float64(j)/float64(len(P))) })
 	most := 0.
 	for range 100 { // the power method
 		mean := vector.Dot(P, v)

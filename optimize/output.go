@@ -218,10 +218,7 @@ func (c *collector) result(current []float64) Result {
 	r := Result{Steps: c.seen, Output: c.describe(), Complete: c.seen == c.steps}
 	switch {
 	case c.weight > 0:
-		r.W = make([]float64, len(c.sum))
-		for j, v := range c.sum {
-			r.W[j] = v / c.weight
-		}
+		r.W = vector.Map(c.sum, func(v float64) float64 { return v / c.weight })
 	case c.kept != nil:
 		r.W = c.kept
 	default:

@@ -13,9 +13,10 @@ import (
 
 // Algorithm is an algorithm with its settings. A setting that is zero has the algorithm's default.
 type Algorithm interface {
-	// Plan makes the plan for the problem p: it computes everything that does not depend on records. The
-	// calibration of a schedule of Poisson samples may take long. If the context is done before the
-	// calibration ends, Plan returns an error.
+	// Plan makes the plan for the problem p: it computes everything that does not depend on records, and gives every
+	// zero setting the value of its rule. It returns an error if p is not valid or a setting is out of range. The
+	// calibration of a schedule of Poisson samples may take long. If the context is done before it ends, Plan returns
+	// an error.
 	Plan(ctx context.Context, p Problem) (Plan, error)
 }
 
@@ -91,7 +92,7 @@ type Settled struct {
 	workload   Workload
 	rule       UpdateRule
 	choice     choice
-	step       func(*Run, int) error
+	begin      func(*Run) func(int) error
 	curvature  float64 // charge of the curvature at the result; 0 if it is not released
 }
 
@@ -115,6 +116,8 @@ type Draft struct {
 	Output Output
 	// Step makes step t of a run whose steps share nothing but the run; nil for other plans.
 	Step func(r *Run, t int) error
+	// Begin prepares a run whose steps share more, and returns the function that makes step t.
+	Begin func(r *Run) func(t int) error
 }
 
 // Settle makes the common part of a plan from a draft. It returns an error if the draft's output rule
@@ -126,7 +129,10 @@ func Settle(d Draft) (Settled, error) {
 	}
 	d.seeing()
 	s := Settled{problem: p, workload: d.Workload, summary: d.Summary, needs: d.Needs, properties: d.Properties, rule: d.UpdateRule,
-		step: d.Step, curvature: d.Curvature}
+		begin: d.Begin, curvature: d.Curvature}
+	if d.Step != nil {
+		s.begin = func(r *Run) func(int) error { return func(t int) error { return d.Step(r, t) } }
+	}
 	if !s.workload.Smoothing.On() {
 		s.workload.Smoothing = p.Smoothing
 	}
@@ -171,10 +177,10 @@ func (s *Settled) Workload() Workload { return s.workload }
 // UpdateRule returns the plan's update rule, which states how releases become steps and a result.
 func (s *Settled) UpdateRule() UpdateRule { return s.rule }
 
-// Run runs the plan of a draft with a Step.
+// Run runs the plan of a draft with Step or Begin.
 func (s *Settled) Run(ctx context.Context, o Oracle, observe func(Step)) (Result, error) {
 	r := s.Begin(ctx, o, observe)
-	return r.Steps(func(t int) error { return s.step(r, t) })
+	return r.Steps(s.begin(r))
 }
 
 // Expect sets the plan's forecast in the summary.

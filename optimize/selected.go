@@ -10,6 +10,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -393,10 +394,7 @@ func (l NormSelection) Charge() float64 { return l.mu * l.mu }
 // the cohort c, with the regularizer's gradient added. Each record's gradient is clipped at the norm clip.
 func (l NormSelection) Choose(r *Run, c query.Cohort, clip float64, points [][]float64) (k int, found *SelectedNorm, err error) {
 	p := r.plan.problem
-	terms := make([]query.Term, len(points))
-	for i, w := range points {
-		terms[i] = p.NormAt(c, w, clip)
-	}
+	terms := vector.Map(points, func(w []float64) query.Term { return p.NormAt(c, w, clip) })
 	terms = r.smoothed(terms)
 	charge := l.Charge() * usable
 	if len(points) > 1 {

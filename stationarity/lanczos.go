@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -137,10 +138,7 @@ func (k *krylov) pair(value float64, s []float64, product func(v []float64) ([]f
 	if err != nil {
 		return Eigenpair{}, err
 	}
-	rest := make([]float64, len(v))
-	for j := range rest {
-		rest[j] = h[j] - value*v[j]
-	}
+	rest := vector.Make(len(v), func(j int) float64 { return h[j] - value*v[j] })
 	return Eigenpair{value, v, Norm(rest), len(k.basis) + 1}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/optimize"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -81,10 +82,7 @@ func polish(l loss.Loss, r loss.Regularizer, s Sample, w []float64, goal float64
 		}); err != nil {
 			break
 		}
-		next := make([]float64, len(w))
-		for j := range w {
-			next[j] = w[j] - step[j]
-		}
+		next := vector.Make(len(w), func(j int) float64 { return w[j] - step[j] })
 		var at []float64
 		if at, err = Gradient(l, r, s, next); err != nil || !(Norm(at) < Norm(g)) {
 			break

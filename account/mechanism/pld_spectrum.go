@@ -82,10 +82,7 @@ func convolve(e *effort, laws []weighted, l layout) (convolution, error) {
 	}
 	mass, slack := s.invert()
 	out.slack = slack
-	out.mass = make([]float64, l.n)
-	for j := range out.mass {
-		out.mass[j] = mass[wrap(out.first+j, l.n)]
-	}
+	out.mass = vector.Make(l.n, func(j int) float64 { return mass[wrap(out.first+j, l.n)] })
 	top, bottom := out.on(l.n), out.on(0)
 	out.beyond = chernoff(logHigh, -l.high*top)
 	out.outside = out.beyond + chernoff(logLow, l.low*bottom)

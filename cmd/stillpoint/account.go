@@ -45,10 +45,8 @@ func (a *accountCommand) Run(ctx context.Context, c *console) error {
 	if len(report.Results) > 0 {
 		report.answer = &report.Results[0]
 	}
-	if a.Curve || a.Plot != "" {
-		if refused != nil {
-			return fmt.Errorf("curve: %w", refused)
-		}
+	if refused != nil && (a.Curve || a.Plot != "") {
+		return fmt.Errorf("curve: %w", refused)
 	}
 	if a.Curve {
 		if report.Curve, err = curve(ctx, composition); err != nil {
@@ -60,11 +58,7 @@ func (a *accountCommand) Run(ctx context.Context, c *console) error {
 			return err
 		}
 	}
-	if a.JSON {
-		return printJSON(c.out, report)
-	}
-	report.print(c.out)
-	return nil
+	return c.answer(a.JSON, report, report.text())
 }
 
 // check returns an error if flags contradict each other, a required flag is missing, or a flag's value is not

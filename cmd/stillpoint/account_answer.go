@@ -2,15 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/internal/report"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // answer is one accountant's answer to one question: the epsilon at a delta, or the delta at an epsilon. The
@@ -54,11 +56,8 @@ type accountReport struct {
 }
 
 func (r *accountReport) describe(events []mechanism.Composed) {
-	r.Releases, r.Assumptions, r.Results = []release{}, []string{}, []answer{}
-	for _, e := range events {
-		r.Releases = append(r.Releases, release{fmt.Sprint(e.Mechanism), e.Count})
-	}
-	r.Assumptions = append(r.Assumptions, mechanism.Assumptions(events)...)
+	r.Releases = vector.Map(events, func(e mechanism.Composed) release { return release{fmt.Sprint(e.Mechanism), e.Count} })
+	r.Assumptions, r.Results = append([]string{}, mechanism.Assumptions(events)...), []answer{}
 	what := "one row is exchanged for any other; the number of rows is public"
 	if r.Relation == account.AddOrRemove {
 		what = "one row is added or removed; the number of rows is secret"
@@ -116,12 +115,8 @@ func (a *accountCommand) ask(ctx context.Context, c *mechanism.Composition, refu
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		var known bool
-		for _, r := range out[first:] {
-			known = known || r.Kind != "none"
-		}
-		if !known {
-			return nil, fmt.Errorf("%s", out[first].Error)
+		if !slices.ContainsFunc(out[first:], func(r answer) bool { return r.Kind != "none" }) {
+			return nil, errors.New(out[first].Error)
 		}
 	}
 	return out, nil
@@ -171,7 +166,8 @@ func curve(ctx context.Context, c *mechanism.Composition) ([]curvePoint, error) 
 	return out, nil
 }
 
-func (r *accountReport) print(w io.Writer) {
+func (r *accountReport) text() string {
+	w := new(strings.Builder)
 	if c := r.Calibrated; c != nil {
 		fmt.Fprintf(w, "%s %v is within epsilon %v, delta %v\n", c.Parameter, c.Value, c.Epsilon, c.Delta)
 	}
@@ -198,6 +194,7 @@ func (r *accountReport) print(w io.Writer) {
 	for _, p := range r.Curve {
 		fmt.Fprintf(w, "  at epsilon %-10.5g between %.8g and %.8g\n", p.Epsilon, p.DeltaLower, p.DeltaUpper)
 	}
+	return w.String()
 }
 
 // leastDelta is the delta at which the drawn curve of delta over epsilon ends.

@@ -18,6 +18,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 type budgetCommand struct {
@@ -75,10 +76,7 @@ func (b *budgetCreate) Run(ctx context.Context, c *console) error {
 	}
 	var copies []string
 	if b.Table != "" {
-		copies, err = book.Mark(ctx, b.Name, func(key string) (string,
-			error) {
-			return fingerprint(ctx, b.Table, b.csv(), key)
-		})
+		copies, err = book.Mark(ctx, b.Name, func(key string) (string, error) { return fingerprint(ctx, b.Table, b.csv(), key) })
 		if err != nil {
 			return err
 		}
@@ -114,14 +112,11 @@ func (b *budgetList) Run(ctx context.Context, c *console) error {
 			}
 			all = append(all, d)
 		}
-		if b.JSON {
-			return printJSON(c.out, all)
-		}
-		for _, d := range all {
-			fmt.Fprintf(c.out, "%s  %s  %s of %v, %s%s\n", bar(d, 20), safetext.Text(d.Name), spentOf(d), d.Cap,
+		lines := vector.Map(all, func(d *budget.Dataset) string {
+			return fmt.Sprintf("%s  %s  %s of %v, %s%s\n", bar(d, 20), safetext.Text(d.Name), spentOf(d), d.Cap,
 				counted(len(d.Runs), "run"), closedWord(d))
-		}
-		return nil
+		})
+		return c.answer(b.JSON, all, strings.Join(lines, ""))
 	})
 }
 
@@ -164,8 +159,7 @@ func (b *budgetShow) Run(ctx context.Context, c *console) error {
 			if err != nil {
 				return err
 			}
-			write := func(w io.Writer) error { _, err := w.Write(text); return err }
-			if err := writeFile(b.Certificate, nil, write); err != nil {
+			if err := writeFile(b.Certificate, nil, writes(text)); err != nil {
 				return err
 			}
 		}

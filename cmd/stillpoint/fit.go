@@ -343,50 +343,44 @@ type recoverCommand struct {
 func (r *recoverCommand) Run(ctx context.Context, c *console) error {
 	saved, err := runfolder.Recover(ctx, r.Dir, runfolder.RecoverOptions{Overwrite: r.Overwrite, Stores: stores.Open})
 	if saved != nil {
-		err = errors.Join(describe(c.out, saved), err)
+		_, failed := fmt.Fprint(c.out, recovered(saved))
+		err = errors.Join(failed, err)
 	}
 	return err
 }
 
-// describe prints the files and the charge of the fit that was recovered, and the settlements of runs with
-// stores of budgets.
-func describe(w io.Writer, r *runfolder.Recovered) (err error) {
-	line := func(name, format string, args ...any) {
-		if err == nil {
-			_, err = fmt.Fprintf(w, "%-13s%s\n", name, fmt.Sprintf(format, args...))
-		}
+// recovered returns a text with the files and the charge of the fit that was recovered, if it left files, and with the
+// settlements of runs with stores of budgets.
+func recovered(r *runfolder.Recovered) string {
+	var b facts
+	if r.Files {
+		b.recovered(r)
 	}
-	defer func() {
-		for _, s := range r.Settlements {
-			line("store", "%v", s)
-		}
-	}()
-	if !r.Files {
-		return nil
+	for _, s := range r.Settlements {
+		b.add("store", "%v", s)
 	}
+	return b.String()
+}
+
+func (b *facts) recovered(r *runfolder.Recovered) {
 	switch {
 	case r.Complete:
-		line("recovered", "fit %d of %s: it had ended before its files were in their places", r.Fit, r.Folder)
+		b.add("recovered", "fit %d of %s: it had ended before its files were in their places", r.Fit, r.Folder)
 	case r.Step > 0:
-		line("incomplete", "fit %d of %s: the model is that of step %d of %d", r.Fit, r.Folder, r.Step, r.Steps)
+		b.add("incomplete", "fit %d of %s: the model is that of step %d of %d", r.Fit, r.Folder, r.Step, r.Steps)
 	default:
-		line("incomplete", "fit %d of %s", r.Fit, r.Folder)
+		b.add("incomplete", "fit %d of %s", r.Fit, r.Folder)
 	}
-	if r.ModelPath != "" {
-		line("model", "%s", r.ModelPath)
-	} else {
-		line("model", "none: no iterate had been released")
-	}
-	line("certificate", "%s", r.CertificatePath)
-	line("guarantee", "%s", r.Budget.Guarantee(r.Unit.Column).Text())
-	line("released", "at least %.6g of %.6g (units of mu^2), in %d noisy answers (releases) of the journal",
+	b.add("model", "%s", cmp.Or(r.ModelPath, "none: no iterate had been released"))
+	b.add("certificate", "%s", r.CertificatePath)
+	b.add("guarantee", "%s", r.Budget.Guarantee(r.Unit.Column).Text())
+	b.add("released", "at least %.6g of %.6g (units of mu^2), in %d noisy answers (releases) of the journal",
 		r.Charged, r.Budget.Charge(), r.Releases)
-	line("ledger", "keeps the whole budget of this fit, in %s", filepath.Join(r.Folder, runfolder.LedgerFile))
+	b.add("ledger", "keeps the whole budget of this fit, in %s", filepath.Join(r.Folder, runfolder.LedgerFile))
 	if r.Damaged > 0 {
-		line("WARNING", "line %d of the journal is damaged or cut off: the releases after it are not known", r.Damaged)
+		b.add("WARNING", "line %d of the journal is damaged or cut off: the releases after it are not known", r.Damaged)
 	}
-	line("recheck", "stillpoint verify %s", r.CertificatePath)
-	return err
+	b.add("recheck", "stillpoint verify %s", r.CertificatePath)
 }
 
 type ledgerCommand struct {
@@ -404,15 +398,12 @@ func (l *ledgerCommand) Run(ctx context.Context, c *console) error {
 		return printJSON(c.out, totals)
 	}
 	for _, t := range totals {
-		fits, unit := "1 fit", ""
+		unit := ""
 		if t.Unit != "" {
 			unit = ", for all rows of one " + safetext.Text(t.Unit)
 		}
-		if t.Fits > 1 {
-			fits = fmt.Sprintf("%d fits", t.Fits)
-		}
-		fmt.Fprintf(c.out, "%s: %s, together epsilon %.4g at delta %v under %v%s\n", safetext.Text(t.Table), fits,
-			runfolder.RoundUp(t.Epsilon), t.Delta, t.Relation, unit)
+		fmt.Fprintf(c.out, "%s: %s, together epsilon %.4g at delta %v under %v%s\n", safetext.Text(t.Table),
+			counted(t.Fits, "fit"), runfolder.RoundUp(t.Epsilon), t.Delta, t.Relation, unit)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -18,13 +19,7 @@ var interrupts = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 // starts a process that ignores SIGHUP, and a shell starts background jobs that ignore SIGINT. The process
 // continues to ignore them.
 func heeded(signals []os.Signal) []os.Signal {
-	var heeded []os.Signal
-	for _, s := range signals {
-		if !signal.Ignored(s) {
-			heeded = append(heeded, s)
-		}
-	}
-	return heeded
+	return slices.DeleteFunc(slices.Clone(signals), signal.Ignored)
 }
 
 // grace is the time after an interrupt at which the process is ended, unless the command has called saving.

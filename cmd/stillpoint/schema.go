@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -19,6 +20,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/internal/yamltext"
 )
 
@@ -149,12 +151,9 @@ const mostName = 1000
 // tooMuch returns the index of the first cell of the header that cannot be a column's name, and -1 if every
 // cell can be a name. A name has at most mostName characters and no control character.
 func tooMuch(header []string) int {
-	for i, name := range header {
-		if utf8.RuneCountInString(name) > mostName || strings.ContainsFunc(name, unicode.IsControl) {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(header, func(name string) bool {
+		return utf8.RuneCountInString(name) > mostName || strings.ContainsFunc(name, unicode.IsControl)
+	})
 }
 
 // draft is a configuration with places for the table's name, its path, a note and the schema.
@@ -192,10 +191,7 @@ func (f *checkCommand) Run(ctx context.Context, c *console) error {
 		*inspect.Report
 	}{false, inspect.Warning, path, report}, checked(path, report))
 	if lost := report.Lost(); err == nil && f.Strict && len(lost) > 0 {
-		for i := range lost {
-			lost[i] = safetext.Text(lost[i])
-		}
-		return fmt.Errorf("check: lost: %s", strings.Join(lost, "; "))
+		return fmt.Errorf("check: lost: %s", strings.Join(vector.Map(lost, safetext.Text), "; "))
 	}
 	return err
 }
@@ -223,11 +219,7 @@ func checked(path string, r *inspect.Report) string {
 	}
 	for _, c := range r.Columns {
 		for _, p := range c.Findings {
-			cells := "cells"
-			if p.Cells == 1 {
-				cells = "cell"
-			}
-			fmt.Fprintf(&b, "\n%s: %d %s: %s", safetext.Text(c.Name), p.Cells, cells, p.What)
+			fmt.Fprintf(&b, "\n%s: %s: %s", safetext.Text(c.Name), counted(int(p.Cells), "cell"), p.What)
 			for i, e := range p.Examples {
 				fmt.Fprintf(&b, "%s%q", map[bool]string{true: ": ", false: ", "}[i == 0], e)
 			}

@@ -38,8 +38,7 @@ func TestAnswersToTheLetter(t *testing.T) {
 		},
 		Curve: []curvePoint{{1.2345678, .0123456789, .0234567891}},
 	}
-	var out strings.Builder
-	if r.print(&out); out.String() != `sampling 0.0123 is within epsilon 1.75, delta 3e-07
+	if out := r.text(); out != `sampling 0.0123 is within epsilon 1.75, delta 3e-07
 epsilon at delta 2e-06 under replace-one
   pld   between 1.2345679 and 2.3456789    both
   rdp   at most 4.5678912                one
@@ -49,7 +48,7 @@ delta at epsilon 0.625 under replace-one
 delta under replace-one
   at epsilon 1.2346     between 0.012345679 and 0.023456789
 ` {
-		t.Errorf("%s", out.String())
+		t.Errorf("%s", out)
 	}
 }
 

@@ -179,13 +179,7 @@ func TestRecoveredToTheLetter(t *testing.T) {
 	b := budgetOf(t, 1.5)
 	r := &runfolder.Recovered{Files: true, Fit: 3, Budget: b, Folder: "out", ModelPath: "out/model.json", Step: 7, Steps: 19,
 		CertificatePath: "out/certificate.json", Releases: 8, Charged: .0625, Damaged: 12}
-	text := func() string {
-		var out strings.Builder
-		if err := describe(&out, r); err != nil {
-			t.Fatal(err)
-		}
-		return out.String()
-	}
+	text := func() string { return recovered(r) }
 	mu := gaussianBudget(1.5, 1e-6)
 	lineIs(t, text(), "incomplete", "fit 3 of out: the model is that of step 7 of 19")
 	lineIs(t, text(), "released", fmt.Sprintf("at least 0.0625 of %.6g (units of mu^2), in 8 noisy answers (releases) of the journal",

@@ -34,6 +34,7 @@ func first(i int, name string) string {
 // charges, predicted gradient norms, and the plans not chosen.
 func outline(p train.Planned, verbose bool) string {
 	var b facts
+	compare, ranks, base := shares(p)
 	b.rows(p)
 	b.add("protects", "%s", p.Unit.Protects(p.Filter, p.Budget.Relation()))
 	mu := ""
@@ -53,7 +54,7 @@ func outline(p train.Planned, verbose bool) string {
 	}
 	if p.Ranks != nil {
 		b.add("ranks", "%.2g%% of the budget places the knots of %s, closer together where there are many rows "+
-			"(train.ranks: off turns it off)", 100*ranking(p), safetext.Text(strings.Join(p.Ranks.Columns, ", ")))
+			"(train.ranks: off turns it off)", 100*ranks, safetext.Text(strings.Join(p.Ranks.Columns, ", ")))
 	}
 	if h := p.Hazards; h != nil {
 		b.add("hazard", "%.2g%% of the budget releases the baseline hazard, of which %.2g%% a pilot fit",
@@ -62,14 +63,14 @@ func outline(p train.Planned, verbose bool) string {
 	switch {
 	case p.Base != nil:
 		b.add("start", "%.2g%% of the budget releases the best constant, at which the fit begins. Steps and charges "+
-			"follow from it (train.base: off turns it off)", 100*p.Base.Charge/p.Budget.Charge())
+			"follow from it (train.base: off turns it off)", 100*base)
 	case p.Start != nil:
 		b.add("start", "the fit begins at the constant that model.start states")
 	}
 	switch {
 	case p.Compare != nil:
 		b.add("compare", "%.2g%% of the budget compares the fit with the best constant: %s (train.compare: off turns it "+
-			"off)", 100*comparing(p), p.Decides())
+			"off)", 100*compare, p.Decides())
 	case p.NotCompared != "":
 		b.add("compare", "the model will not be compared with the best constant: %s", p.NotCompared)
 	}
@@ -206,17 +207,10 @@ func (b *facts) details(p train.Planned) {
 }
 
 func planJSON(p train.Planned, tried []rehearsal.Checked) any {
+	compare, ranks, base := shares(p)
 	var considered []any
 	for _, c := range p.Candidates {
 		considered = append(considered, c.Summary)
-	}
-	var filter *account.Filter
-	if p.Filter != (account.Filter{}) {
-		filter = &p.Filter
-	}
-	var unit *account.Unit
-	if p.Unit != (account.Unit{}) {
-		unit = &p.Unit
 	}
 	return struct {
 		Records float64 `json:"records"`
@@ -224,13 +218,13 @@ func planJSON(p train.Planned, tried []rehearsal.Checked) any {
 		account.Guarantee
 		// Neighbour says in words how a neighbouring table differs, and Protects what the guarantee protects.
 		// Filter is the row filter; absent if no filter is set.
-		Neighbour string          `json:"neighbour"`
-		Protects  string          `json:"protects"`
-		Filter    *account.Filter `json:"filter,omitempty"`
+		Neighbour string         `json:"neighbour"`
+		Protects  string         `json:"protects"`
+		Filter    account.Filter `json:"filter,omitzero"`
 		// Unit is the unit of privacy, absent if each row is one record. Its JSON member replaces the member
 		// unit of Guarantee, which has only the column's name.
-		Unit *account.Unit `json:"unit,omitempty"`
-		Plan any           `json:"plan"`
+		Unit account.Unit `json:"unit,omitzero"`
+		Plan any          `json:"plan"`
 		// Curves are the numbers of knots of columns with curves.
 		Curves map[string]int `json:"curves,omitempty"`
 		// Compare is the share of the budget for comparing the model with the best constant; absent without
@@ -260,7 +254,7 @@ func planJSON(p train.Planned, tried []rehearsal.Checked) any {
 		// Simulated are the median results of the considered plans on generated rows.
 		Simulated []float64 `json:"simulated,omitempty"`
 	}{p.Records, p.Dim, p.Budget.Guarantee(""), p.Unit.Neighbour(p.Filter, p.Budget.Relation()),
-		p.Unit.Protects(p.Filter, p.Budget.Relation()), filter, unit, p.Summary, curvesOf(p), comparing(p), ranking(p), based(p), p.First, p.Outlook(),
+		p.Unit.Protects(p.Filter, p.Budget.Relation()), p.Filter, p.Unit, p.Summary, curvesOf(p), compare, ranks, base, p.First, p.Outlook(),
 		p.Family, p.Families, p.Intervals, p.Warnings(), p.LowerBound, considered,
 		p.Measured(context.Background()), p.Why, medians(tried)}
 }
@@ -279,29 +273,20 @@ func curvesOf(p train.Planned) map[string]int {
 	return knots
 }
 
-// comparing returns the share of the budget that the plan reserves for comparing the result with
-// the best constant.
-func comparing(p train.Planned) float64 {
-	if p.Compare == nil {
-		return 0
+// shares returns the shares of the budget that the plan reserves for comparing the result with the best constant, for
+// placing knots by released ranks, and for the base rate.
+func shares(p train.Planned) (compare, ranks, base float64) {
+	whole := p.Budget.Charge()
+	if p.Compare != nil {
+		compare = p.Compare.Charge / whole
 	}
-	return p.Compare.Charge / p.Budget.Charge()
-}
-
-// based returns the share of the budget that the plan reserves for the base rate.
-func based(p train.Planned) float64 {
-	if p.Base == nil {
-		return 0
+	if p.Ranks != nil {
+		ranks = p.Ranks.Charge / whole
 	}
-	return p.Base.Charge / p.Budget.Charge()
-}
-
-// ranking returns the share of the budget that the plan reserves for placing knots by released ranks.
-func ranking(p train.Planned) float64 {
-	if p.Ranks == nil {
-		return 0
+	if p.Base != nil {
+		base = p.Base.Charge / whole
 	}
-	return p.Ranks.Charge / p.Budget.Charge()
+	return compare, ranks, base
 }
 
 func printJSON(w io.Writer, v any) error {

@@ -50,18 +50,18 @@ func TestDetailsToTheLetter(t *testing.T) {
 	want("looked", "gradient norm 0.234 (noise 0.068) of the loss smoothed over radius 0.03, chosen by it among 8 averages")
 	want("dataset", "people: charged in its store before the first release, row 17")
 	const constant = "the model that gives every record the score 0"
-	const without = " (0.057 of the measured is the regularizer)"
-	between := "mean loss between 0.345 and 0.789 of " + constant + ", by the targets there may be: which, nothing that was " +
-		"released says" + without
+	const without = " (the measured loss includes the regularizer's 0.057)"
+	between := "mean loss between 0.345 and 0.789 of " + constant + ", depending on the targets, which are not " +
+		"released" + without
 	want("quality", between)
 	f.Measured.Loss = .789 + .0567 + 2*.0234 + 1e-6
 	want("quality", between+": the model is WORSE")
 	f.Measured.Loss = .0345 + .0567 - 2*.0234 - 1e-6
-	want("quality", between+": so little a loss is that of rows which contribute nothing, too; are the targets read? "+
+	want("quality", between+": so small a loss may mean that rows contribute nothing, so check how their targets are read "+
 		"(stillpoint check)")
 	f.Constant.Most = f.Constant.Least
 	f.Measured.Loss = .345 + .0567 - 2*.0234 + 1e-6
-	public := "mean loss 0.345 of " + constant + ", which is public; one that knows how frequent the classes are may have less"
+	public := "mean loss 0.345 of " + constant + ", which is public; a model that knows the shares of the classes may have less"
 	want("quality", public+without+": the model is not better by more than noise")
 	f.Measured.Loss -= 2e-6
 	want("quality", public+without)

@@ -12,12 +12,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Summary returns a text with the released results and the privacy cost, one fact on each line: warnings, the
-// protected records, the budget and its spent part, the quality of the model, and the paths of its files.
+// Summary returns the text that stillpoint.Result.Summary documents.
 func (r *Result) Summary() string { return r.summary(false) }
 
-// Details returns the text of Summary with further numbers of the optimizer: the charge in units of mu^2, the
-// bound at which differences of losses were clipped, the last gradients, and the expected gradient norm.
+// Details returns the text of Summary with further numbers of the optimizer.
 func (r *Result) Details() string { return r.summary(true) }
 
 // facts builds a text with one fact on each line. The line begins with the fact's name.
@@ -155,20 +153,20 @@ func besideConstant(c *train.Compared, details bool) string {
 func compared(f *train.Fitted) string {
 	m, k := f.Measured, f.Constant
 	const constant = "the model that gives every record the score 0"
-	text := fmt.Sprintf("mean loss %.4g of "+constant+", which is public; one that knows how frequent the classes are "+
+	text := fmt.Sprintf("mean loss %.4g of "+constant+", which is public; a model that knows the shares of the classes "+
 		"may have less", k.Least)
 	if k.Least < k.Most {
-		text = fmt.Sprintf("mean loss between %.4g and %.4g of "+constant+", by the targets there may be: which, nothing "+
-			"that was released says", k.Least, k.Most)
+		text = fmt.Sprintf("mean loss between %.4g and %.4g of "+constant+", depending on the targets, which are not "+
+			"released", k.Least, k.Most)
 	}
 	if k.Regularizer > 0 {
-		text += fmt.Sprintf(" (%.2g of the measured is the regularizer)", k.Regularizer)
+		text += fmt.Sprintf(" (the measured loss includes the regularizer's %.2g)", k.Regularizer)
 	}
 	switch own := m.Loss - k.Regularizer; {
 	case own-2*m.LossSigma > k.Most:
 		text += ": the model is WORSE"
 	case own+2*m.LossSigma < k.Least/10:
-		text += ": so little a loss is that of rows which contribute nothing, too; are the targets read? (stillpoint check)"
+		text += ": so small a loss may mean that rows contribute nothing, so check how their targets are read (stillpoint check)"
 	case own+2*m.LossSigma >= k.Least && k.Least == k.Most:
 		text += ": the model is not better by more than noise"
 	}

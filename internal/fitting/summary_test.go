@@ -93,7 +93,7 @@ func TestSummaryOfAShrunkModel(t *testing.T) {
 		{0, -.25,
 			"better than the best constant: its mean loss is 0.25 below the constant's, with noise of 0.05; no record's difference is clipped, as it must lie between -0.3 and 0.4", false},
 		{.25, .02,
-			"its mean loss is 0.02 above the constant's, with noise of 0.05; the model goes 75% of the way from the constant to it", true},
+			"its mean loss is 0.02 above the constant's, with noise of 0.05; the model goes 75% of the way from the constant to the fit", true},
 		{1, .3,
 			"the fit is WORSE than a constant: its mean loss is 0.3 above the constant's, with noise of 0.05; the model is the constant", true},
 	} {

@@ -142,14 +142,20 @@ func between(of *mat.SymDense, k int, expected func(of mat.Matrix) float64) *mat
 // dropped or absorbed, it says of each class but the first. The allowance is that of each class ([Estimate.Allowance]), at the
 // given mean margins of all classes; rows is the shape of a row.
 func (f *Fit) OfClasses(e *Estimate, rows *Shape, margins, ahead []float64, features int) {
-	dropped, absorbed := f.Dropped, f.Absorbed
-	f.Dropped, f.Absorbed = nil, nil
+	dropped, absorbed, gone, merged := f.Dropped, f.Absorbed, f.Gone, f.Merged
+	f.Dropped, f.Absorbed, f.Gone, f.Merged = nil, nil, nil, nil
 	for at := features; at < len(margins)*features; at += features {
 		for _, j := range dropped {
 			f.Dropped = append(f.Dropped, at+j)
 		}
 		for _, a := range absorbed {
 			f.Absorbed = append(f.Absorbed, Absorbed{at + a.Feature, at + a.By, a.Correlation, a.Noise})
+		}
+		for _, j := range merged {
+			f.Merged = append(f.Merged, at+j)
+		}
+		for _, g := range gone {
+			f.Gone = append(f.Gone, Gone{at + g.Feature, g.Share})
 		}
 	}
 	f.Allowances = make([]float64, len(margins)-1)

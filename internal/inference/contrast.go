@@ -114,7 +114,7 @@ func (f *Fit) remainder(c *mat.VecDense, metric *mat.SymDense) (of float64) {
 const WidenedAt, WithheldAt = .25, 1
 
 // reduce converts a contrast, a linear combination of the model's weights, to a linear combination of the columns'
-// coefficients. present is false if no column has a nonzero factor, or if a dropped feature has one.
+// coefficients. present is false if no column has a nonzero factor, or if a dropped or merged feature has one.
 func (f *Fit) reduce(weights []float64) (c *mat.VecDense, present bool) {
 	c = mat.NewVecDense(len(f.Columns), nil)
 	for i, column := range f.Columns {
@@ -126,7 +126,7 @@ func (f *Fit) reduce(weights []float64) (c *mat.VecDense, present bool) {
 			present = true
 		}
 	}
-	for _, j := range f.Dropped {
+	for _, j := range slices.Concat(f.Dropped, f.Merged) {
 		present = present && weights[j] == 0
 	}
 	return c, present

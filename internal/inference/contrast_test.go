@@ -41,7 +41,8 @@ func quadratic(c [3]float64, m [3][3]float64) (sum float64) {
 
 // TestContrastByHand tests estimate, error, interval and privacy share of random contrasts. They must agree
 // with numbers that the test adds up term by term from the fit's covariances. A weight for the feature that
-// was dropped makes the same contrast Absent, however small it is and on whichever side it stands.
+// was dropped, or for a reference level that others count as, makes the same contrast Absent, however small it is and on
+// whichever side it stands.
 func TestContrastByHand(t *testing.T) {
 	f := fitted()
 	covariance, sampling := entries(f.Covariance), entries(f.Sampling)
@@ -66,6 +67,11 @@ func TestContrastByHand(t *testing.T) {
 		}
 		for _, dropped := range []float64{1, -1, -w[0], 1e-9} {
 			w[2] = dropped
+			merged := *f
+			merged.Dropped, merged.Merged = nil, []int{2}
+			if v := merged.Contrast(w, constant); v.State != inference.Absent {
+				t.Errorf("weight %v for a reference level that others count as: %+v", dropped, v)
+			}
 			v := f.Contrast(w, constant)
 			if v.State != inference.Absent || v.Low != 0 || v.High != 0 || v.Error != 0 {
 				t.Errorf("weight %v for a dropped feature: %+v", dropped, v)

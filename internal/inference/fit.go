@@ -30,6 +30,10 @@ type Fit struct {
 	Dropped []int    `json:"dropped,omitempty"`
 	// Absorbed are the dropped features that a column of the formula also carries.
 	Absorbed []Absorbed `json:"absorbed,omitempty"`
+	// Gone are the dropped levels whose rows leave the estimate.
+	Gone []Gone `json:"gone,omitempty"`
+	// Merged are the features of reference levels with which dropped levels count. No combination with one has an interval.
+	Merged []int `json:"merged,omitempty"`
 	// Beta are the estimated coefficients of the columns. Covariance is the covariance matrix of their
 	// errors, and Sampling the part of Covariance that is due to sampling alone. Only the entries on and
 	// above the diagonal of a symmetric matrix are stored, row after row.
@@ -80,6 +84,9 @@ func NewFit(s *Shape, dropped []int, e *Estimate, r Released, allowance float64)
 	}
 	if s.Whole {
 		f.Weighted = "every row that the schema allows has the weight 1"
+	}
+	if f.Gone, f.Merged = s.gone, s.merged; len(f.Gone) > 0 {
+		f.Weighted += "; rows of dropped levels that are listed as gone have almost the weight 0"
 	}
 	f.LeastDirection = direction(s.Metric, h)
 	beta := mat.NewVecDense(k, nil)
@@ -178,7 +185,7 @@ func (f *Fit) Check(features int) error {
 		return errors.New("inference: allowance, records and reach must be numbers >= 0")
 	}
 	used := make([]bool, features)
-	places := append([]int(nil), f.Dropped...)
+	places := slices.Concat(f.Dropped, f.Merged)
 	for _, c := range f.Columns {
 		places = append(places, c.Feature)
 	}
@@ -191,6 +198,11 @@ func (f *Fit) Check(features int) error {
 	for _, a := range f.Absorbed {
 		if !slices.Contains(f.Dropped, a.Feature) || !f.Has(a.By) || !(math.Abs(a.Correlation) <= 1) || !(a.Noise >= 0) || math.IsInf(a.Noise, 0) {
 			return errors.New("inference: an absorbed feature must be a dropped one, and a column must carry it")
+		}
+	}
+	for _, g := range f.Gone {
+		if !slices.Contains(f.Dropped, g.Feature) || !(g.Share >= 0) || math.IsInf(g.Share, 0) {
+			return errors.New("inference: a level that leaves with its rows must be dropped, and their share must be a number >= 0")
 		}
 	}
 	for _, list := range [][]float64{f.Beta, f.Covariance, f.Sampling, f.Metric, f.LeastDirection, f.Remainders, f.Left, f.Allowances} {

@@ -72,18 +72,19 @@ func TestEveryFaultOfAFit(t *testing.T) {
 		f := fitted()
 		f.LeastDirection, f.Remainders, f.Left = []float64{1, 0, .5}, []float64{.1, .2, .3}, []float64{1, 2, 3, 4, 5, 6}
 		f.Absorbed = []inference.Absorbed{{Feature: 2, By: 1, Correlation: -1}}
+		f.Gone, f.Merged = []inference.Gone{{Feature: 2, Share: .1}}, []int{4}
 		return f
 	}
-	if err := whole().Check(4); err != nil {
+	if err := whole().Check(5); err != nil {
 		t.Fatal(err)
 	}
 	region := whole()
-	if region.Method = inference.Region; region.Check(4) != nil {
-		t.Error(region.Check(4))
+	if region.Method = inference.Region; region.Check(5) != nil {
+		t.Error(region.Check(5))
 	}
 	region.Method, region.Covariance, region.Sampling = inference.NotIdentified, nil, nil
-	if region.Check(4) != nil {
-		t.Error(region.Check(4))
+	if region.Check(5) != nil {
+		t.Error(region.Check(5))
 	}
 	nan, inf := math.NaN(), math.Inf(1)
 	const formula, entry, absorbed, once, finite = "must be of the columns of the formula", "must have an entry for each",
@@ -105,13 +106,19 @@ func TestEveryFaultOfAFit(t *testing.T) {
 		{func(f *inference.Fit) { f.Allowance = nan }, "must be numbers >= 0"},
 		{func(f *inference.Fit) { f.Records = 0 }, "must be numbers >= 0"},
 		{func(f *inference.Fit) { f.Reach = 0 }, "must be numbers >= 0"},
-		{func(f *inference.Fit) { f.Dropped = []int{4} }, once},
+		{func(f *inference.Fit) { f.Dropped = []int{5} }, once},
 		{func(f *inference.Fit) { f.Dropped = []int{-1} }, once},
 		{func(f *inference.Fit) { f.Dropped = []int{3} }, once},
 		{func(f *inference.Fit) { f.Columns[0].Feature = 3 }, once},
 		{func(f *inference.Fit) { f.Absorbed[0].Feature = 0 }, absorbed},
 		{func(f *inference.Fit) { f.Absorbed[0].By = 2 }, absorbed},
 		{func(f *inference.Fit) { f.Absorbed[0].Correlation = 1.01 }, absorbed},
+		{func(f *inference.Fit) { f.Gone[0].Feature = 0 }, "with its rows must be dropped"},
+		{func(f *inference.Fit) { f.Gone[0].Share = -1e-9 }, "with its rows must be dropped"},
+		{func(f *inference.Fit) { f.Gone[0].Share = inf }, "with its rows must be dropped"},
+		{func(f *inference.Fit) { f.Merged[0] = 5 }, once},
+		{func(f *inference.Fit) { f.Merged[0] = -1 }, once},
+		{func(f *inference.Fit) { f.Merged[0] = 3 }, once},
 		{func(f *inference.Fit) { f.Level = .4 }, "level"},
 		{func(f *inference.Fit) { f.Level = .9991 }, "level"},
 		{func(f *inference.Fit) { f.Beta[2] = nan }, finite},
@@ -125,7 +132,7 @@ func TestEveryFaultOfAFit(t *testing.T) {
 	} {
 		f := whole()
 		c.change(f)
-		if err := f.Check(4); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := f.Check(5); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v: must be %q", f, err, c.want)
 		}
 	}

@@ -1,13 +1,15 @@
 package inference
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
 
 // Column is a column of the regression formula: a feature that has a coefficient. A category has one
-// feature for each level. A level without a column counts as the reference level.
+// feature for each level. A level without a column counts as the reference level, unless its rows leave ([Gone]).
 type Column struct {
 	// Feature is the index of the feature among the model's weights.
 	Feature int `json:"feature"`
@@ -16,6 +18,16 @@ type Column struct {
 	// Level reports that the feature is an indicator of a level of a category or of a missing number. It
 	// may be 0 in every row.
 	Level bool `json:"-"`
+	// Reference is 1 plus the feature of the reference level, or of the number whose missing values the column has, and 0 for
+	// others. Dropped levels with one reference leave together.
+	Reference int `json:"-"`
+}
+
+// Gone is a dropped level whose rows, of the released share Share, have almost the weight 0: the other levels of its column
+// are compared with the reference level alone.
+type Gone struct {
+	Feature int     `json:"feature"`
+	Share   float64 `json:"share"`
 }
 
 // Bounds are the public numbers that determine which columns are dropped and how rows are weighted.
@@ -36,6 +48,8 @@ type Bounds struct {
 	// that the last releases have this bound as their reach, so that every row has the weight 1.
 	Rows  []Corners
 	Whole bool
+	// Intercept is the value of the intercept's feature and of the feature of a row's level; 0 if no rows leave.
+	Intercept float64
 }
 
 // Corners are the extreme values of a group of features that depend on no other group: every row's values are a mean of
@@ -70,6 +84,97 @@ type Shape struct {
 	Seen *mat.SymDense
 
 	classes, features int // of several classes; 0 for others
+	gone              []Gone
+	merged            []int
+	intercept         float64
+}
+
+// Limits for the share of the rows that leave, for the smallest eigenvalue of the second moment of the others, in standard
+// deviations of its noise, and for the share of a reference level's rows that count as it without notice
+// (lab/coverage/design_levels.go).
+const mostGone, leastLeft, mostMerged = .5, 1, .05
+
+// leave decides for each column of the table, the one with the fewest rows of dropped levels first, whether these rows leave.
+// They do if the formula's columns stay visible without them. Otherwise they count as the reference level, which is Merged.
+func (s *Shape) leave(moment mat.Symmetric, asked []Column, dropped []int, b Bounds) error {
+	if !(b.Intercept > 0) {
+		return nil
+	}
+	kept, share, levels, groups := map[int]bool{}, map[int]float64{}, map[int][]Gone{}, map[int]int{}
+	for _, c := range s.Columns {
+		kept[c.Reference] = c.Reference > 0
+	}
+	var list []int
+	for _, c := range asked {
+		groups[c.Feature] = c.Reference
+		if at := c.Reference; kept[at] && c.Level && slices.Contains(dropped, c.Feature) {
+			if levels[at] == nil {
+				list = append(list, at)
+			}
+			v := max(moment.At(c.Feature, c.Feature), 0) / (b.Intercept * b.Intercept)
+			levels[at], share[at] = append(levels[at], Gone{c.Feature, v}), share[at]+v
+		}
+	}
+	slices.SortStableFunc(list, func(i, j int) int { return cmp.Compare(share[i], share[j]) })
+	sum := 0.
+	for _, at := range list {
+		all := append(slices.Clone(s.gone), levels[at]...)
+		sees, err := s.sees(moment, all, groups, b)
+		if err != nil {
+			return err
+		}
+		_, number := groups[at-1] // its missing values count as the midpoint
+		reference := moment.At(at-1, at-1) / (b.Intercept * b.Intercept)
+		switch {
+		case sees && sum+share[at] <= mostGone:
+			s.gone, sum = all, sum+share[at]
+		case share[at] > mostMerged*(reference+share[at]) && !number:
+			s.merged = append(s.merged, at-1)
+		}
+	}
+	return nil
+}
+
+// sees reports whether the formula's columns stay visible without the rows of the levels gone, by the rules of hidden.
+func (s *Shape) sees(moment mat.Symmetric, gone []Gone, groups map[int]int, b Bounds) (bool, error) {
+	m := s.without(moment, gone, groups, b.Intercept)
+	e, err := decompose(m)
+	if err != nil {
+		return false, err
+	}
+	if e.values[e.free(s.Columns)] <= leastLeft*b.MomentSigma {
+		return false, nil
+	}
+	if e, err = decompose(Between(s.Metric, m)); err != nil {
+		return false, err
+	}
+	return b.Usual*e.values[e.free(s.Columns)] >= shortest*b.Unit*math.Sqrt(2*float64(len(s.Columns)))*s.Last*s.Last, nil
+}
+
+// without estimates the second moment of the formula's columns over the rows that stay. groups has the Reference of each
+// feature. The released moment has the means of the rows that leave and their shares of levels; other moments are taken as
+// those of all rows.
+func (s *Shape) without(moment mat.Symmetric, gone []Gone, groups map[int]int, intercept float64) *mat.SymDense {
+	k := len(s.Columns)
+	m := mat.NewSymDense(k, nil)
+	for i, c := range s.Columns {
+		for j := i; j < k; j++ {
+			d, known := s.Columns[j], j == k-1 || j == i && c.Level && !c.Kept
+			v, share := s.Moment.At(i, j), 0.
+			for _, g := range gone {
+				most := g.Share * intercept * intercept
+				switch group := groups[g.Feature]; {
+				case group == c.Reference || group == d.Reference:
+				case known:
+					v -= min(max(moment.At(g.Feature, c.Feature), -most), most)
+				default:
+					share += g.Share
+				}
+			}
+			m.SetSym(i, j, v*(1-share))
+		}
+	}
+	return m
 }
 
 // shortest is the smallest acceptable ratio of signal to noise of the curvature (the Hessian). A column is
@@ -92,12 +197,12 @@ const (
 // the smallest eigenvalue predicted for the curvature exceeds the noise of the curvature (the function hidden). In each
 // round it drops one column: the column with the largest entry, in absolute value, in the eigenvector of the second
 // moment's smallest eigenvalue. A column that is Kept is never dropped. A dropped level counts as the reference level,
-// which does not change the moments of the other columns. (Merging the level with a second level would be worse: the
-// merged column has the mean of both moments and the same noise, so a rare level would hide the second level.)
+// which does not change the moments of the other columns, or leaves with its rows (the function leave).
 //
 // moment is the released second moment of all features. Shorten returns the shape of the short formula and
 // the dropped features in the order in which they were dropped.
 func Shorten(moment mat.Symmetric, columns []Column, b Bounds) (*Shape, []int, error) {
+	asked := columns
 	columns = append([]Column(nil), columns...)
 	var dropped []int
 	for {
@@ -113,7 +218,7 @@ func Shorten(moment mat.Symmetric, columns []Column, b Bounds) (*Shape, []int, e
 			}
 		}
 		if worst < 0 || !hidden(e.values[at], s, columns[worst], b) {
-			return s, dropped, nil
+			return s, dropped, s.leave(moment, asked, dropped, b)
 		}
 		dropped = append(dropped, columns[worst].Feature)
 		columns = append(append([]Column(nil), columns[:worst]...), columns[worst+1:]...)
@@ -167,7 +272,7 @@ func shapeOf(moment mat.Symmetric, columns []Column, b Bounds) (*Shape, *spectru
 		return nil, nil, err
 	}
 	ridge := Edge(b.MomentSigma, k)
-	s := &Shape{Columns: columns, Moment: m, Ridge: ridge}
+	s := &Shape{Columns: columns, Moment: m, Ridge: ridge, intercept: b.Intercept}
 	for _, v := range e.values {
 		s.Effective += max(v, 0) / (max(v, 0) + ridge)
 	}
@@ -274,14 +379,21 @@ func (s *Shape) Weights(b []float64, features int) []float64 {
 	return w
 }
 
+// far is the length of a row of a level that leaves over the reach, at least: the row's weight is at most 1/far^2.
+const far = 10
+
 // Full returns the metric as a square matrix over all features, row after row. The entries of features
-// without a column are zero.
+// without a column are zero, but for levels whose rows leave: their entry makes these rows so long that their weight is
+// almost 0.
 func (s *Shape) Full(features int) []float64 {
 	out := make([]float64, features*features)
 	for i, a := range s.Columns {
 		for j, c := range s.Columns {
 			out[a.Feature*features+c.Feature] = s.Metric.At(i, j)
 		}
+	}
+	for _, g := range s.gone {
+		out[g.Feature*features+g.Feature] = far * max(s.Reach, s.Last) / s.intercept
 	}
 	return out
 }

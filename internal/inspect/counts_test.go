@@ -25,12 +25,12 @@ func TestWholeTablesToTheLetter(t *testing.T) {
 		{tally{report: Report{Rows: 9, Silent: 9, LeftOut: 7}}, "9 true no row counts: a fit would release noise alone"},
 		{tally{report: Report{Rows: 9, Silent: 5}}, "5 true half of the rows or more count and contribute nothing"},
 		{tally{report: Report{Rows: 10, Silent: 5}}, "5 true half of the rows or more count and contribute nothing"},
-		{tally{report: Report{Rows: 9}, open: 2}, "2 true a quote is still open at the end of a file, or for 16 MiB: the record in which it " +
-			"opens takes the lines after it"},
+		{tally{report: Report{Rows: 9}, open: 2}, "2 true a quote that is not closed at the end of the file or within 16 MiB: its record takes " +
+			"all lines after it"},
 		{tally{report: Report{Rows: 300}, ended: 2}, ""},
-		{tally{report: Report{Rows: 300}, ended: 3}, "3 false one empty cell more than the header: they end in a delimiter, and contribute nothing"},
-		{tally{report: Report{Rows: 7}, ended: 3}, "3 false one empty cell more than the header: they end in a delimiter, and contribute nothing"},
-		{tally{report: Report{Rows: 6}, ended: 3}, "3 true one empty cell more than the header: they end in a delimiter, and contribute nothing"},
+		{tally{report: Report{Rows: 300}, ended: 3}, "3 false rows with one empty cell more than the header: they end in a delimiter, and contribute nothing"},
+		{tally{report: Report{Rows: 7}, ended: 3}, "3 false rows with one empty cell more than the header: they end in a delimiter, and contribute nothing"},
+		{tally{report: Report{Rows: 6}, ended: 3}, "3 true rows with one empty cell more than the header: they end in a delimiter, and contribute nothing"},
 	} {
 		var got []string
 		for _, f := range c.t.whole() {
@@ -69,7 +69,7 @@ func TestLostToTheLetter(t *testing.T) {
 	for cells, lost := range map[string]bool{"1,1,\n2,1,\n3,1\n4,1\n": true, "1,1,\n2,1\n3,1\n": false} {
 		found := false
 		for _, f := range check("x,y\n" + cells).Table {
-			if strings.HasPrefix(f.What, "one empty cell more") {
+			if strings.HasPrefix(f.What, "rows with one empty cell more") {
 				found = true
 				if f.Lost != lost || f.Cells != strings.Count(cells, ",\n") {
 					t.Errorf("%q: %+v: lost must be %v", cells, f, lost)

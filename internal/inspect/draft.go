@@ -137,7 +137,7 @@ func (s *seenCells) drafted(from string) (d Drafted, ok bool) {
 		text := note("%s to %s, rounded to years", dataset.ShowDay(math.Floor(s.days[layout].low)),
 			dataset.ShowDay(math.Floor(s.days[layout].high)))
 		if len(others) > 0 {
-			text += "; its cells do not say whether they are laid out so or " + strings.Join(others, " or ")
+			text += "; the cells also fit the layout " + strings.Join(others, " or ")
 		}
 		return Drafted{Column: c, Note: text}, true
 	case s.numbers == known:
@@ -151,10 +151,10 @@ func (s *seenCells) drafted(from string) (d Drafted, ok bool) {
 	switch {
 	case len(values) == min(known, mostSpellings) && known > mostListed:
 		c.Kind = dataset.Ignore
-		return Drafted{Column: c, Note: note("each another: a name of the row?")}, true
+		return Drafted{Column: c, Note: note("all different, as the names of rows are")}, true
 	case len(values) > mostListed:
 		c.Kind, c.Buckets = dataset.Hash, hashBuckets
-		return Drafted{Column: c, Note: note("of more than %d values", mostListed)}, true
+		return Drafted{Column: c, Note: note("more than %d values", mostListed)}, true
 	case len(values) == 0:
 		return d, false
 	}

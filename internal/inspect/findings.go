@@ -82,7 +82,7 @@ func (t *tally) problems(k *counted) (list []Finding) {
 			target.Classes = classes
 			return target.Line()
 		})...)
-		add(k.odd, "no class: such rows count and contribute nothing",
+		add(k.odd, "not a class: such a row counts and contributes nothing",
 			"list the class in "+t.schema.Target().Line()+", or leave such rows out of the table")
 	case k.Kind == "category":
 		c := *k.column
@@ -95,11 +95,11 @@ func (t *tally) problems(k *counted) (list []Finding) {
 			add(k.odd, "no cell is a listed value", "list the values as the table spells them: "+k.column.Line())
 		}
 	case k.Kind == "public":
-		add(k.odd, "not among the public values: such rows pass no filter", "list all values: "+k.column.Line())
+		add(k.odd, "not a listed value: every row filter leaves such a row out", "list all values: "+k.column.Line())
 	case k.Kind == "date":
 		list = append(list, undated(k.odd, *k.column, t.schema.Missing())...)
 	case k.Kind == "event":
-		add(k.odd, "neither 0 nor 1: such rows count and contribute nothing", "state the value of an event, as in event: status=2, or mend the cells")
+		add(k.odd, "neither 0 nor 1: such a row counts and contributes nothing", "state the value of an event, as in event: status=2, or mend the cells")
 	case target.Event != "" && (k.Kind == "target" || k.Kind == "entry"):
 		below, others := spellings{}, spellings{}
 		for text, n := range k.odd {
@@ -108,11 +108,11 @@ func (t *tally) problems(k *counted) (list []Finding) {
 				delete(others, text)
 			}
 		}
-		add(below, "negative times: such rows count and contribute nothing", "mend the cells: times begin at 0")
+		add(below, "negative times: such a row counts and contributes nothing", "mend the cells: times begin at 0")
 		list = append(list, numberless(others, k, t.schema.Missing())...)
 		if k.Kind == "entry" && t.late > 0 {
-			list = append(list, Finding{What: "not before the time, or not before the end: such rows count and contribute nothing",
-				Cells: t.late, Do: "mend the cells, or leave such rows out of the table: entries are times of the clock of " + target.Column})
+			list = append(list, Finding{What: "entry times that are not before the row's time or the last cut: such a row counts and contributes nothing",
+				Cells: t.late, Do: "mend the cells, or leave such rows out of the table: entry times must be measured from the same start as " + target.Column})
 		}
 	default:
 		list = append(list, numberless(k.odd, k, t.schema.Missing())...)
@@ -182,7 +182,7 @@ func nearly(k *counted, listed []string, as func([]string) string) []Finding {
 		if i := known[folded(s)]; values[i] == listed[i] && !k.used[listed[i]] {
 			values[i] = s
 		} else {
-			do = "spell them in the table as they are listed: it has more than one spelling of a value"
+			do = "the table has more than one spelling of a value: spell the values as they are listed"
 		}
 	}
 	do = cmp.Or(do, "list them as the table spells them: "+as(values))
@@ -221,10 +221,10 @@ func numberless(odd spellings, k *counted, missing []string) (list []Finding) {
 	}
 	add(odd.take(united.MatchString), "numbers with a unit or a sign", "write the number alone in the table")
 	if len(odd) > 0 && len(odd) <= 3 {
-		add(odd, "words; they count as missing already",
+		add(odd, "words, which count as missing",
 			"if they mean missing, say so: "+missingLine(append(slices.Clone(missing), odd.frequent()...)))
 	} else {
-		add(odd, "no numbers", "make it a category or ignore it, if it is none: "+ignored(k.Name))
+		add(odd, "not a number", "if the column is no number, make it a category or ignore it: "+ignored(k.Name))
 	}
 	return list
 }
@@ -281,12 +281,12 @@ func undated(odd spellings, c dataset.Column, missing []string) (list []Finding)
 		c.Layout = fitting[0]
 		do := "if all cells are laid out like this: " + c.Line()
 		if len(fitting) > 1 {
-			do = "say which of " + strings.Join(fitting, " and ") + " it is, which their cells do not: " + c.Line()
+			do = "the cells fit the layouts " + strings.Join(fitting, " and ") + ": state the right one: " + c.Line()
 		}
 		add(dates, "dates of another layout", do)
 	}
 	if len(odd) > 0 {
-		list = append(list, odd.problem("no dates of the layout; they count as missing", "if they mean missing, say so: "+
+		list = append(list, odd.problem("not a date of the layout, and counted as missing", "if they mean missing, say so: "+
 			missingLine(append(slices.Clone(missing), odd.frequent()[:min(3, len(odd))]...))))
 	}
 	return list

@@ -79,18 +79,18 @@ unknown,5%,31.12.2021,Chur,x,,train,no,2
 	says := said(r)
 	for _, line := range []string{
 		`table: 4 half of the rows or more count and contribute nothing`,
-		`age: 1 words; they count as missing already ["unknown"]: if they mean missing, say so: missing: ["", unknown]`,
+		`age: 1 words, which count as missing ["unknown"]: if they mean missing, say so: missing: ["", unknown]`,
 		`income: 1 numbers with a percent sign ["5%"]: write 5% as 5`,
 		`income: 2 numbers with marks between thousands ["1,234" "2,500.50"]: if all are, say so: csv: {thousands: ","}`,
 		`income: 1 dates ["2020-05-05"]: if all cells are: income: {date: [FIRST, LAST]}`,
 		`income: 1 numbers with a unit or a sign ["€12"]: write`,
 		`seen: 3 dates of another layout ["05.01.2020" "13.4.2021" "31.12.2021"]: if all cells are laid out like this: seen: {date: [2019-01-01, 2022-12-31], layout: "%d.%m.%Y"}`,
-		`seen: 1 no dates of the layout; they count as missing ["2020-02-30"]`,
+		`seen: 1 not a date of the layout, and counted as missing ["2020-02-30"]`,
 		`town: 2 differs from a listed value only in case, blanks, marks or zeros ["7.0" "aarau"]: list them as the table spells them: town: {category: [aarau, Bern, "7.0"]}`,
-		`split: 1 not among the public values: such rows pass no filter ["dev"]: list all values: split: {public: [train, test]}`,
-		`sick: 2 differs from a listed value only in case, blanks, marks or zeros ["NO" "Yes"]: spell them in the table as they are listed`,
-		`sick: 1 no class: such rows count and contribute nothing ["maybe"]: list the class`,
-		`w: 1 words; they count as missing already ["x"]`,
+		`split: 1 not a listed value: every row filter leaves such a row out ["dev"]: list all values: split: {public: [train, test]}`,
+		`sick: 2 differs from a listed value only in case, blanks, marks or zeros ["NO" "Yes"]: the table has more than one spelling of a value`,
+		`sick: 1 not a class: such a row counts and contributes nothing ["maybe"]: list the class`,
+		`w: 1 words, which count as missing ["x"]`,
 	} {
 		if !strings.Contains(says, line) {
 			t.Errorf("does not say %s", line)
@@ -121,10 +121,10 @@ func TestCheckOfOneFault(t *testing.T) {
 			`x: 2 numbers with a decimal comma ["1,5" "2,125"]: if all are, say so: csv: {decimal: ","}`},
 		{"x: {number: [0, 9]}", "10\n11\n5\n", "x: 2 most cells that are read lie beyond the bounds (0 below, 2 above)"},
 		{"x: {number: [0, 9]}", "a\nb\nc\nd\n",
-			`x: 4 no numbers ["a" "b" "c"]: make it a category or ignore it, if it is none: x: ignore`},
+			`x: 4 not a number ["a" "b" "c"]: if the column is no number, make it a category or ignore it: x: ignore`},
 		{"x: {category: [a, b]}", "c\nc\nd\n", `x: 3 no cell is a listed value ["c" "d"]: list the values`},
 		{"x: {date: [2020-01-01, 2020-12-31]}", "03/04/2020\n05/06/2020\n",
-			`x: 2 dates of another layout ["03/04/2020" "05/06/2020"]: say which of %d/%m/%Y and %m/%d/%Y it is`},
+			`x: 2 dates of another layout ["03/04/2020" "05/06/2020"]: the cells fit the layouts %d/%m/%Y and %m/%d/%Y: state the right one`},
 		{"x: {date: [2020-01-01, 2020-12-31], layout: '%d.%m.%Y'}", "2020-02-02\n",
 			`layout like this: x: {date: [2020-01-01, 2020-12-31]}`},
 		{"x: {date: [2020-01-01, 2020-12-31]}", "2020-05-05\n", ""},
@@ -193,7 +193,7 @@ func TestCheckOfAnOpenQuote(t *testing.T) {
 	text := "x,y\n" + strings.Repeat("1,1\n2,0\n", 125) + "\"3,1\n" + strings.Repeat("1,1\n2,0\n", 125)
 	r, err := Check(context.Background(), []string{write(t, text)}, dataset.CSV{}, s)
 	if err != nil || r.Rows != 251 || r.Findings() != 1 || len(r.Lost()) != 1 ||
-		!strings.HasPrefix(r.Table[0].What, "a quote is still open at the end") {
+		!strings.HasPrefix(r.Table[0].What, "a quote that is not closed at the end") {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -228,8 +228,8 @@ func TestDraft(t *testing.T) {
 		"seen":  "seen: {date: [2010-01-01, 2013-12-31]} # from s.csv: 40 cells, 2010-03-01 to 2013-03-28, rounded to years",
 		"day":   `day: {date: [2020-01-01, 2020-12-31], layout: "%d/%m/%Y"} # from s.csv: 40 cells, 2020-01-13 to 2020-09-16, rounded to years`,
 		"kind":  "kind: {category: [a, b]} # from s.csv: 40 cells, of 2 values, 1 missing",
-		"code":  "code: {hash: 256} # from s.csv: 40 cells, of more than 30 values",
-		"id":    "id: ignore # from s.csv: 40 cells, each another: a name of the row?",
+		"code":  "code: {hash: 256} # from s.csv: 40 cells, more than 30 values",
+		"id":    "id: ignore # from s.csv: 40 cells, all different, as the names of rows are",
 		"y":     `"y": {number: [0, 1]} # from s.csv: 40 cells, 0 to 1, rounded outwards`,
 		"stamp": `stamp: {date: [2020-01-01, 2020-12-31], layout: "%Y%m%d"} # from s.csv: 40 cells, 2020-01-01 to 2020-01-25, rounded to years`,
 	}

@@ -160,11 +160,11 @@ func (t *tally) suspicions(k *counted) (list []Finding) {
 			"leave it out: "+ignored(k.Name))
 	case k.Kind == "number" && s.numbers >= enough && s.rising &&
 		(identifier.MatchString(k.Name) || s.last-s.start < 2*float64(s.numbers)):
-		add(s.numbers, []string{s.first}, false, "whole numbers that rise from row to row, as those of an identifier",
+		add(s.numbers, []string{s.first}, false, "whole numbers that rise from row to row, like those of an identifier",
 			"if it names rows or people, leave it out: "+ignored(k.Name))
 	case k.Kind == "number" && s.numbers >= enough && identifier.MatchString(k.Name) &&
 		!strings.EqualFold(k.Name, "number"):
-		add(s.numbers, []string{s.first}, false, "by its name an identifier, read as a number",
+		add(s.numbers, []string{s.first}, false, "the name is that of an identifier, and the column is read as a number",
 			"if it names rows or people, leave it out: "+ignored(k.Name))
 	}
 	if s.pointed >= 3 && s.grouped == s.pointed && k.bounds.high > 20*s.largest && t.csv.Thousands == "" {
@@ -198,8 +198,8 @@ func (t *tally) otherwiseWritten(k *counted, listed []string) []Finding {
 	})
 	var list []Finding
 	add := adder(&list)
-	add(latin, "a listed value, written in Latin-1 or Windows-1252", "say so: csv: {encoding: windows-1252}")
-	add(unicode, "a listed value, written in UTF-8 and read as another encoding", "say so: csv: {encoding: utf-8}")
+	add(latin, "listed values that are written in Latin-1 or Windows-1252", "say so: csv: {encoding: windows-1252}")
+	add(unicode, "listed values that are written in UTF-8 and read as another encoding", "say so: csv: {encoding: utf-8}")
 	return list
 }
 
@@ -216,8 +216,8 @@ func serial(name string) string {
 }
 
 // trailing is the advice to the user for rows that end in a delimiter while the header does not.
-const trailing = "end every line alike: delete the delimiter at the end of these rows, or name in the header " +
-	"the column that it begins"
+const trailing = "end every line alike: delete the delimiter at the end of these rows, or give the header " +
+	"one more column"
 
 // whole returns the problems that concern the whole table: no rows, too many rows that contribute nothing,
 // and rows that end in a delimiter.
@@ -239,11 +239,11 @@ func (t *tally) whole() (list []Finding) {
 			"correct the description of the target (see below), or the form of the rows")
 	}
 	if t.open > 0 {
-		add(t.open, "a quote is still open at the end of a file, or for 16 MiB: the record in which it opens takes the lines after it",
+		add(t.open, "a quote that is not closed at the end of the file or within 16 MiB: its record takes all lines after it",
 			"close the quote; a quote within a cell is written twice, and csv: {quote: none} reads quotes as any other character")
 	}
 	if t.ended > 0 && 100*t.ended >= r.Rows {
-		add(t.ended, "one empty cell more than the header: they end in a delimiter, and contribute nothing", trailing)
+		add(t.ended, "rows with one empty cell more than the header: they end in a delimiter, and contribute nothing", trailing)
 		list[len(list)-1].Lost = 2*t.ended >= r.Rows
 	}
 	return list

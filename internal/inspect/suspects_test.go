@@ -37,7 +37,7 @@ func TestSuspicions(t *testing.T) {
 				return fmt.Sprintf("%d,%s%s", i*7%40, yes(i/2), strings.Repeat(",", i%2))
 			}),
 			"x,y\n" + lines(40, func(i int) string { return fmt.Sprintf("%d,%s", i*7%40, yes(i)) }),
-			"table: 20 one empty cell more than the header: they end in a delimiter",
+			"table: 20 rows with one empty cell more than the header: they end in a delimiter",
 			"half of the rows or more count and contribute nothing",
 		},
 		"no rows": {"x: {number: [0, 99]}", "x,y\n", "x,y\n1,no\n", "table: 0 the table has no rows",
@@ -52,12 +52,12 @@ func TestSuspicions(t *testing.T) {
 			"x: {category: [Zürich, Bern]}",
 			"x,y\n" + lines(6, func(i int) string { return []string{"Z\xfcrich", "Bern"}[i%2] + "," + yes(i/2) }),
 			"x,y\n" + lines(6, func(i int) string { return []string{"Zürich", "Bern"}[i%2] + "," + yes(i/2) }),
-			"x: 3 a listed value, written in Latin-1 or Windows-1252", "",
+			"x: 3 listed values that are written in Latin-1 or Windows-1252", "",
 		},
 		"UTF-8 taken for Latin-1": {
 			"x: {category: [Zürich, Bern]}",
 			"x,y\n" + lines(6, func(i int) string { return []string{"ZÃ¼rich", "Bern"}[i%2] + "," + yes(i/2) }), "",
-			"x: 3 a listed value, written in UTF-8 and read as another encoding", "",
+			"x: 3 listed values that are written in UTF-8 and read as another encoding", "",
 		},
 		"-999": {
 			"x: {number: [0, 99]}",
@@ -103,7 +103,7 @@ func TestSuspicions(t *testing.T) {
 			"customer_id: {number: [0, 999]}",
 			"customer_id,y\n" + lines(20, func(i int) string { return fmt.Sprintf("%d,%s", 100+i*7%20, yes(i/3)) }),
 			"customer_id,y\n" + lines(19, func(i int) string { return fmt.Sprintf("%d,%s", 100+i*7%19, yes(i/3)) }),
-			"customer_id: 20 by its name an identifier, read as a number", "",
+			"customer_id: 20 the name is that of an identifier, and the column is read as a number", "",
 		},
 		"a number that rises by nearly 2": { // 40 numbers from 100 to 179 are within twice their number, and to 180 not
 			"x: {number: [0, 999]}",

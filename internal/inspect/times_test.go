@@ -35,7 +35,7 @@ func TestTimesAreChecked(t *testing.T) {
 	for _, want := range []struct {
 		column, what string
 		cells        int
-	}{{"days", "negative times", 1}, {"died", "neither 0 nor 1", 1}, {"came", "negative times", 1}, {"came", "not before the time", 3}} {
+	}{{"days", "negative times", 1}, {"died", "neither 0 nor 1", 1}, {"came", "negative times", 1}, {"came", "entry times that are not before", 3}} {
 		if !slices.ContainsFunc(r.Columns, func(c Column) bool {
 			return c.Name == want.column && slices.ContainsFunc(c.Findings, func(f Finding) bool {
 				return strings.HasPrefix(f.What, want.what) && f.Cells == want.cells

@@ -8,6 +8,7 @@
 package means
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -288,12 +289,12 @@ func (a *asker) mean(ctx context.Context, change func(cells []string) bool) (out
 	return out, rows, nil
 }
 
-// unknown reports whether a row has a feature that the fit's formula lacks, and a level that no column of the formula carries.
+// unknown reports whether a row has a feature that the fit's formula lacks or a reference level that others count as, and a level that no column of the formula carries.
 func (a *asker) unknown(x []float32) (lacks, hides bool) {
 	if a.fit == nil {
 		return false, false
 	}
-	for _, j := range a.fit.Dropped {
+	for _, j := range slices.Concat(a.fit.Dropped, a.fit.Merged) {
 		if x[j] != 0 {
 			lacks = true
 			hides = hides || a.rare[j]
@@ -407,6 +408,11 @@ func (a *asker) answer(out Answer, m mean, link bool, feature string) Answer {
 		out.Reason = a.reason(inference.Absent, feature)
 		return out
 	}
+	reference := out.Column + "=" + cmp.Or(out.Against, out.Level)
+	if a.fit != nil && slices.ContainsFunc(a.fit.Merged, func(j int) bool { return a.m.Schema().Features()[j] == reference }) {
+		out.Reason = "levels that noise hides count as " + reference
+		return out
+	}
 	out.Estimate = &m.value
 	if a.fit == nil {
 		out.Reason = "the fit has no intervals (inference: {level: 0.95} asks for them)"
@@ -433,7 +439,7 @@ func (a *asker) answer(out Answer, m mean, link bool, feature string) Answer {
 		return out
 	}
 	gradient := slices.Clone(m.gradient)
-	for _, j := range a.fit.Dropped { // the weights of these features are 0 in the fit's formula
+	for _, j := range slices.Concat(a.fit.Dropped, a.fit.Merged) { // the weights of these features are 0 in the fit's formula
 		gradient[j] = 0
 	}
 	i := a.along(gradient, 0)

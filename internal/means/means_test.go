@@ -75,7 +75,7 @@ var classes = dataset.Target{Column: "ill", Kind: dataset.Category, Classes: []s
 
 // hiddenWest says why the level west and the number age have no interval where the formula lacks them.
 const hiddenWest = "not in the formula: a column or a level of it is not in the formula. The noise of the second moment or of the curvature hides its rows, so that it was " +
-	"left out before the fit or counts as the reference level. Nothing is known of its coefficient"
+	"left out before the fit, with its rows or without, or counts as the reference level. Nothing is known of its coefficient"
 
 // byHand is the mean prediction over rows of an age and a region, from the coefficients b. The divisor of rows is the
 // root of 3: a number, a category and the intercept.
@@ -468,6 +468,35 @@ func TestDroppedNumbersShorten(t *testing.T) {
 	} {
 		if text, err := json.Marshal(got.List[i]); err != nil || string(text) != want {
 			t.Errorf("%s, %v: must be %s", text, err, want)
+		}
+	}
+}
+
+// TestMergedReference: where levels that noise hides count as the reference level, its mean and the differences from it have no
+// answer and say why. Means of other levels and the effects of other columns have the answers that they have without.
+func TestMergedReference(t *testing.T) {
+	people := means.Population{Header: []string{"age", "region"}, Rows: [][]string{{"2", "north"}, {"3", "south"}}}
+	whole, err := means.Of(t.Context(), withIntervals(t, classes, loss.Logistic()), people, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := means.Of(t.Context(), withIntervals(t, classes, loss.Logistic(), func(f *inference.Fit) { f.Merged = []int{1} }), people, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Mean.Low != nil || !strings.HasPrefix(got.Mean.Reason, "more than a tenth") || *got.Mean.Estimate != *whole.Mean.Estimate {
+		t.Errorf("%+v, whole %+v", got.Mean, whole.Mean)
+	}
+	for i, a := range got.List {
+		b := whole.List[i]
+		switch {
+		case a.Level == "west":
+		case a.Level == "north" || a.Against != "":
+			if a.Estimate != nil || a.Low != nil || a.Reason != "levels that noise hides count as region=north" {
+				t.Errorf("%+v", a)
+			}
+		case a.Estimate == nil || a.Low == nil || *a.Estimate != *b.Estimate:
+			t.Errorf("%+v, whole %+v", a, b)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
 // TestShareIsWhatReaches compares the stated share of a number with the change of a simulated run, almost without
@@ -155,6 +157,85 @@ func TestPossibleMoments(t *testing.T) {
 		values := e.Values(nil)
 		if off := max(.5-values[0], values[d-1]-.5); (off < edge/2) != (n%2 == 0) {
 			t.Errorf("moment %d: an eigenvalue is %v off, the edge of the noise is %v", n, off, edge)
+		}
+	}
+}
+
+// arrivedAt returns what the steps of a run with one margin covered, of the given shares of independent ways.
+func arrivedAt(seen ...arrival) *covariance {
+	d := len(seen[0].shares)
+	unit := mat.NewDense(d, d, nil)
+	for i := range d {
+		unit.Set(i, i, 1)
+	}
+	for i := range seen {
+		seen[i].back, seen[i].half = unit, unit
+	}
+	return &covariance{mix: mat.NewDense(1, 1, []float64{1}), ways: []way{{noise: make([]float64, d), seen: seen, displaced: mat.NewDense(1, d, nil)}}}
+}
+
+// TestLikelyMomentsByHand tests how probable two possible moments are: by their likelihoods, and of at most 20 columns by the
+// roots of these.
+func TestLikelyMomentsByHand(t *testing.T) {
+	for d, power := range map[int]float64{2: .5, 20: .5, 21: 1} {
+		of := func(share, went float64) (a arrival, logs float64) {
+			for i := range d {
+				f, w, noise, prior := share+.01*float64(i), went*float64(i+1)/float64(d), .02, 1.5
+				a.shares, a.went, a.noise, a.prior = append(a.shares, f), append(a.went, w), append(a.noise, noise), append(a.prior, prior)
+				logs -= (w*w/(f*f*prior+noise) + math.Log(f*f*prior+noise)) / 2
+			}
+			return a, logs
+		}
+		first, one := of(.3, .5)
+		second, two := of(.35, .55)
+		got := arrivedAt(first, second).likely(1)
+		if want := 1 / (1 + math.Exp(power*(two-one))); math.Abs(got[0]-want) > 1e-9 || math.Abs(got[1]-(1-want)) > 1e-9 {
+			t.Errorf("%d columns: %v: must be %v", d, got, want)
+		}
+	}
+}
+
+// TestLimitsOfArrival: a coefficient has arrived from a share of .05 of its way on, that of the side of a difference of which
+// less did. A level also needs a mean of two deviations of its noise. The share is stated where the rest is above .6
+// deviations of the noise.
+func TestLimitsOfArrival(t *testing.T) {
+	for _, c := range []struct {
+		shares  []float64
+		parts   []dataset.Part
+		against string
+		mean    float64 // over the deviation of its noise
+		share   float64
+		late    bool
+	}{
+		{[]float64{.049, 1}, []dataset.Part{{Feature: 0, Factor: 2}}, "", 1, .049, true},
+		{[]float64{.051, 1}, []dataset.Part{{Feature: 0, Factor: 2}}, "", 1, .051, false},
+		{[]float64{.5, .04}, []dataset.Part{{Feature: 0, Factor: 2}, {Feature: 1, Factor: -2}}, "b", 9, .04, true},
+		{[]float64{.5, .3}, []dataset.Part{{Feature: 0, Factor: 2}, {Feature: 1, Factor: -2}}, "b", 9, .3, false},
+		{[]float64{.5, .3}, []dataset.Part{{Feature: 0, Factor: 2}, {Feature: 1, Factor: .5}}, "", 9, .5, false},
+		{[]float64{.5, .3}, []dataset.Part{{Feature: 0, Factor: 2}}, "b", 1.95, .5, true},
+		{[]float64{.5, .3}, []dataset.Part{{Feature: 0, Factor: 2}}, "b", 2.05, .5, false},
+	} {
+		const sigma = .03
+		of := arrivedAt(arrival{shares: c.shares, went: []float64{.2, .3}, noise: []float64{.01, .02}, prior: []float64{1, 1}})
+		e := explanation{how: estimated, list: []coefficient{{parts: c.parts, against: c.against, units: 3}},
+			covariance: mat.NewSymDense(1, []float64{.04}), noise: carried{covariance: of, kept: 1}}
+		e.arrive([]float64{c.mean * sigma, c.mean * sigma}, sigma)
+		k := e.list[0]
+		rest := 0.
+		for _, p := range c.parts {
+			i, f := p.Feature, c.shares[p.Feature]
+			went, noise := []float64{.2, .3}[i], []float64{.01, .02}[i]
+			seen := f*f + noise
+			rest += math.Pow(p.Factor*(1-f), 2) * (math.Pow(f*went/seen, 2) + noise/seen)
+		}
+		if math.Abs(*k.share-c.share) > 1e-9 || k.late != c.late || math.Abs(k.bias-math.Sqrt(rest)) > 1e-9 ||
+			math.Abs(k.effectSD-math.Sqrt(.04+rest)) > 1e-9 || math.Abs(k.spanSD-3*k.effectSD) > 1e-9 {
+			t.Errorf("%+v: share %v, late %v, bias %v, deviation %v: the rest must be %v", c, *k.share, k.late, k.bias, k.effectSD, math.Sqrt(rest))
+		}
+	}
+	for bias, want := range map[float64]bool{.59: false, .61: true} {
+		if (coefficient{bias: 2 * bias, noiseSD: 2}).part() != want {
+			t.Errorf("a rest of %v deviations: stated %v", bias, !want)
 		}
 	}
 }

@@ -201,10 +201,7 @@ const mostPoints = 600
 func thin(s Series) []int {
 	n := len(s.Y)
 	if n <= mostPoints {
-		keep := make([]int, n)
-		for i := range keep {
-			keep[i] = i
-		}
+		keep := vector.Make(n, func(i int) int { return i })
 		return keep
 	}
 	keep := []int{0}

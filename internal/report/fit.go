@@ -156,7 +156,7 @@ func (f *Fit) Files() []string { return slices.Clone(f.files) }
 // Page makes the report on a fit. It returns an error if f was not made by ReadFit or NewFit.
 func (f *Fit) Page(ctx context.Context) (Page, error) {
 	if f.verified == nil {
-		return Page{}, errors.New("report: fit: must be made by ReadFit")
+		return Page{}, errors.New("report: fit: must come from ReadFit")
 	}
 	attack, err := f.attack(ctx)
 	if err != nil {

@@ -313,7 +313,7 @@ func TestResultsComeFirst(t *testing.T) {
 	f.algorithm.Plan = json.RawMessage(`{"compared":{"difference":0.2,"sigma":0.004,"least":-2,"most":2,"constant":0.5,` +
 		`"constant_sigma":0.003,"shrunk":1}}`)
 	text, _ = fitPage(t, f.write(t))
-	has(t, text, "The fit is WORSE than a constant, and the model is the constant. Trained on")
+	has(t, text, "The fit is WORSE than a constant. The published model is the constant. Trained on")
 	if strings.Contains(text, "The model beside the best constant") {
 		t.Error("a model that is the constant is drawn beside it")
 	}

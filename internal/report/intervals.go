@@ -23,7 +23,7 @@ func CoefficientText(c *model.Coefficients) string {
 	if c.Short {
 		fmt.Fprintf(&b, "Formula asked for:  %s\n", oneLine(c.Asked))
 		fmt.Fprintf(&b, "SHORT formula:      %s\n", oneLine(c.Formula))
-		b.WriteString("The intervals belong to the SHORT formula, not to the one that was asked for:\n")
+		b.WriteString("The intervals belong to the SHORT formula. They do not cover terms that are left out or count as another level:\n")
 		for _, line := range c.Changes {
 			fmt.Fprintf(&b, "  %s\n", oneLine(line))
 		}
@@ -154,7 +154,7 @@ func (f *Fit) intervals() (Section, bool) {
 	formula := Fact{Name: "Formula that was fitted", Value: c.Formula, Note: "as asked for"}
 	if c.Short {
 		formula.Name, formula.Note = "SHORT formula that was fitted",
-			"asked for: "+c.Asked+". Intervals are for the short formula, and do not cover the coefficients of the longer one"
+			"asked for: "+c.Asked+". Intervals are for the short formula, of which the list below says how it differs"
 	}
 	facts := Facts{formula, {Name: "Reported", Value: fmt.Sprintf("%d of %d", c.Reported, c.Counted),
 		Note: "others are hidden by noise or left out of the formula"}}

@@ -25,9 +25,10 @@ func (f *Fit) lead() string {
 	text := "The fit is " + c.Conclusion()
 	switch {
 	case c.Shrunk >= 1:
-		text += ", and the model is the constant"
+		text += ". The published model is the constant"
 	case c.Shrunk > 0:
-		text += fmt.Sprintf(", and the model goes %s %% of the way from the constant to it", Number(100*(1-c.Shrunk)))
+		text += fmt.Sprintf(". The published model goes %s %% of the way from the constant to the fit",
+			Number(100*(1-c.Shrunk)))
 	}
 	return text + ". "
 }

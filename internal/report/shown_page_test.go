@@ -62,8 +62,8 @@ func TestSignalToTheLetter(t *testing.T) {
 		"longer ones are shortened to it, so that the mean gradient is never longer")
 	factIs(t, s, "Effective size N", "321", "rows × μ / √weights; below 30 the table is too small for this budget")
 
-	if got := f.lead(); got != "The fit is better than the best constant, and the model goes 75 % of the way from the constant "+
-		"to it. " {
+	if got := f.lead(); got != "The fit is better than the best constant. The published model goes 75 % of the way from the "+
+		"constant to the fit. " {
 		t.Error(got)
 	}
 	const mean = " The model is a weighted mean of the fit and the best constant, and has the weighted noise of the fit and, in " +

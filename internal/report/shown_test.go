@@ -167,7 +167,7 @@ func TestArrivalIsSaid(t *testing.T) {
 		shows(t, "gradient at the end", fact.Value, c.gradient, 3)
 		want := "noise alone has 0.25"
 		if c.arrived != "" {
-			want += ": " + c.arrived
+			want += "; " + c.arrived
 		}
 		if !strings.Contains(fact.Note, "last 3 steps") || !strings.HasSuffix(fact.Note, want) {
 			t.Errorf("a gradient of %v beside noise of 0.25: %q", c.gradient, fact.Note)

@@ -57,7 +57,7 @@ func (f *Fit) signal(n runNoise) Section {
 	if l := f.plan.Late; l != nil && l.Noise > 0 {
 		note := fmt.Sprintf("of the last %d steps on average; noise alone has %s", l.Steps, Number(l.Noise))
 		if f.plan.Arrived != "" {
-			note += ": " + f.plan.Arrived
+			note += "; " + f.plan.Arrived
 		}
 		facts.positive("Gradient at the end", l.Gradient, note)
 	}

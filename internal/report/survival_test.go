@@ -164,6 +164,12 @@ func TestHazardRatiosInNumbers(t *testing.T) {
 		"g=c   g=a      0 to 50    0.819         not stated: inference asks for it\n"+ofChanging+"\n"; got != want {
 		t.Errorf("%q: want %q", got, want)
 	}
+	// Of a fit with intervals the errors are those of the intervals, at their level.
+	reported := model.Coefficient{Interval: inference.Interval{State: inference.Reported, Error: .07}}
+	c.Intervals = &model.Coefficients{Level: .9, List: []model.Coefficient{reported, reported, reported, reported}}
+	if r := (&Fit{Model: m}).changing(c)[0]; math.Abs(math.Log(*r.High/r.Ratio)-1.644854*math.Sqrt(.07*.07+.3*.3+.1*.1)) > 1e-6 {
+		t.Errorf("at 90%%: %v to %v", *r.Low, *r.High)
+	}
 	c.Intervals = &model.Coefficients{Level: .95, List: []model.Coefficient{{}, {}, {}, {}}}
 	for i := range c.Intervals.List {
 		c.Intervals.List[i].State = inference.Withheld

@@ -89,7 +89,7 @@ func TestWaldByHand(t *testing.T) {
 		t.Errorf("%+v: adjusted p-values must be %v and %v", list, max(pAge, 2*pRegion), 2*pRegion)
 	}
 	const hides = "a column or a level of it is not in the formula. The noise of the second moment or of the curvature hides its rows, so " +
-		"that it was left out before the fit or counts as the reference level. Nothing is known of its coefficient"
+		"that it was left out before the fit, with its rows or without, or counts as the reference level. Nothing is known of its coefficient"
 	if list[2].Column != "dose" || list[2].P != nil || list[2].Reason != "not in the formula: "+hides {
 		t.Errorf("%+v: a column without a coefficient has no test", list[2])
 	}
@@ -149,6 +149,30 @@ func TestHolm(t *testing.T) {
 	for i, want := range []float64{.09, .04, .6, .09} {
 		if got := *list[i].Holm; math.Abs(got-want) > 1e-12 {
 			t.Errorf("%v: adjusted to %v: must be %v", p[i], got, want)
+		}
+	}
+}
+
+// TestManyLackingLevelsAreCounted: a test names at most five levels that it lacks; of more it names four and counts the others.
+func TestManyLackingLevelsAreCounted(t *testing.T) {
+	for n, want := range map[int]string{5: "tested without g=d, g=e, g=f, g=g, g=h: a column",
+		6: "tested without g=d, g=e, g=f, g=g, 2 others: a column", 8: "tested without g=d, g=e, g=f, g=g, 4 others: a column"} {
+		c := dataset.Column{Name: "g", Kind: dataset.Category}
+		var dropped []int
+		for i := range n + 3 { // the reference, two levels with a coefficient, and those that the formula lacks
+			c.Categories = append(c.Categories, string(rune('a'+i)))
+			if i > 2 {
+				dropped = append(dropped, 1+i)
+			}
+		}
+		schema, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, High: 10}, c},
+			Target: dataset.Target{Column: "ill", Kind: dataset.Category, Classes: []string{"no", "yes"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := Tests(fitted(t, schema, inference.Wald, dropped, 0, 2, 3))
+		if err != nil || len(list) != 2 || !strings.HasPrefix(list[1].Reason, want) {
+			t.Errorf("%d levels: %+v, %v: must begin with %q", n, list, err, want)
 		}
 	}
 }

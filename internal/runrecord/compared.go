@@ -227,7 +227,7 @@ func (c Compared) Sentence() string {
 	case c.Shrunk >= 1:
 		text = "the fit is " + text + "; the model is the constant"
 	case c.Shrunk > 0:
-		text = fmt.Sprintf("the fit is %s; the model goes %.0f%% of the way from the constant to it", text, 100*(1-c.Shrunk))
+		text = fmt.Sprintf("the fit is %s; the model goes %.0f%% of the way from the constant to the fit", text, 100*(1-c.Shrunk))
 	}
 	if share, low, high, ok := c.Explained(); ok {
 		of := fmt.Sprintf("saves %.0f%% of the constant's loss, %.3g", 100*share, c.Constant)

@@ -27,7 +27,7 @@ func TestSentencesToTheLetter(t *testing.T) {
 			"no record's difference is clipped, as it must lie between -1.5 and 2.5"},
 		{Compared{Difference: -.07, Sigma: .04, Least: -1.5, Most: 2.5, Constant: 9, Shrunk: .35},
 			"the fit is not better than a constant by more than noise: its mean loss is 0.07 below the constant's, with noise " +
-				"of 0.04; the model goes 65% of the way from the constant to it",
+				"of 0.04; the model goes 65% of the way from the constant to the fit",
 			"no record's difference is clipped, as it must lie between -1.5 and 2.5"},
 		{Compared{Difference: -.07, Sigma: .04, Least: -1.5, Most: 2.5, Constant: 1.2},
 			"not known to be better than a constant (the noise of the comparison hides differences below 0.08): its mean " +

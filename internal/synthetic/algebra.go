@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/internal/repromath"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // quantile returns the quantile of the standard normal distribution for q in (0, 1), within 1e-9 of its size
@@ -38,10 +39,7 @@ const leastEigenvalue = 1e-3 // of correlations
 // divided such that its diagonal is 1 again.
 func positive(c []float64, p int) []float64 {
 	out := raised(c, p, leastEigenvalue)
-	size := make([]float64, p)
-	for i := range size {
-		size[i] = math.Sqrt(out[i*p+i])
-	}
+	size := vector.Make(p, func(i int) float64 { return math.Sqrt(out[i*p+i]) })
 	for i := range p {
 		for j := range p {
 			out[i*p+j] /= float64(size[i] * size[j])

@@ -53,7 +53,7 @@ func (p *Population) byLevel(cell int, c dataset.Column) (b Bins) {
 		less[int(v)] -= p.Mass[i]
 	}
 	to := make([]int, width)
-	for k, level := range ordered(less) {
+	for k, level := range vector.Order(less) {
 		if k >= mostLevels && width > mostLevels+1 {
 			to[level] = mostLevels
 			continue
@@ -156,10 +156,7 @@ const (
 // Explain decomposes the variance of a score, a number of each row.
 func (p *Population) Explain(score []float64, bins []Bins) (e Explained) {
 	mean := vector.Dot(score, p.Mass)
-	rest := make([]float64, len(score))
-	for i, v := range score {
-		rest[i] = v - mean
-	}
+	rest := vector.Map(score, func(v float64) float64 { return v - mean })
 	variance := func() (sum float64) {
 		for i, v := range rest {
 			sum += float64(p.Mass[i] * float64(v*v))
@@ -199,7 +196,7 @@ func (p *Population) Explain(score []float64, bins []Bins) (e Explained) {
 	}
 	left := variance()
 	e.Sum = 1 - left/whole
-	order := ordered(vector.Map(e.Alone, func(share float64) float64 { return -share }))
+	order := vector.Order(vector.Map(e.Alone, func(share float64) float64 { return -share }))
 	order = order[:min(len(order), mostColumns)]
 	for x, j := range order {
 		for _, k := range order[:x] {

@@ -8,7 +8,6 @@
 package synthetic
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -151,18 +150,8 @@ func shares(masses []float64) []float64 {
 	return out
 }
 
-// ordered returns the indices of values from the smallest value to the largest, and of equal values in their order.
-func ordered(values []float64) []int {
-	order := make([]int, len(values))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
-	return order
-}
-
 func levels(cell, first int, means, weights []float64) column {
-	v := column{cell: cell, first: first, mass: shares(means), order: ordered(weights)}
+	v := column{cell: cell, first: first, mass: shares(means), order: vector.Order(weights)}
 	before := 0.
 	for _, i := range v.order {
 		v.scores = append(v.scores, part{first + i, quantile(min(max(before+v.mass[i]/2, 1e-3), 1-1e-3))})
@@ -237,7 +226,7 @@ func (p *Population) draw(columns []column, moment []float64, random *rand.PCG) 
 	}
 	for a := range columns {
 		along := normal[a*n : (a+1)*n]
-		order := ordered(along)
+		order := vector.Order(along)
 		values := columns[a].values(n, along, order, random)
 		out := p.readings[columns[a].cell]
 		for r, i := range order {

@@ -107,11 +107,11 @@ type Model struct {
 	Family string `yaml:"family"`
 	// Features, if it is effects, adds features by which a linear model can express interactions of all columns,
 	// without a list of pairs. The fit has two stages. The first spends 30% of the budget on the model without these
-	// features. The second continues from the first with 700 added features, which are computed from the columns'
-	// released effects on the score. The number is 200 for counts, for small fits of classes, and if the model has
-	// more than 300 features of its own. effects(5) gives the added features the norm 5 in place of 3 (2 for 200
-	// features); effects(5,400) also sets their number. The key requires a linear model of a number, a count or two
-	// classes.
+	// features. The second continues from the first with added features, which are computed from the columns' released
+	// effects on the score. Their number is 700 for classes and 200 to 1400 for numbers, by the numbers of records and
+	// the budget. It is 200 for counts, for small fits of classes, and if the model has more than 300 features of its
+	// own. effects(5) gives the added features the norm 5 in place of 3 (2 for counts and such fits); effects(5,400) also
+	// sets their number. The key requires a linear model of a number, a count or two classes.
 	Features string `yaml:"features"`
 	// KL states how fast the objective F rises from its minimum as a function of the weights w: F(w) - min F <= (gamma
 	// ||grad F(w)||)^kappa. Kappa and gamma must be public knowledge that does not come from the table. Without this
@@ -451,8 +451,8 @@ func (c *Config) checkMonotone(l loss.Loss) error {
 	case c.Model.Reduce != "":
 		return errors.New("model.reduce: must be left out where a column is monotone")
 	case c.Inference != nil:
-		return errors.New("inference: must be left out where a column is monotone: intervals are of the weights before " +
-			"they are made so")
+		return errors.New("inference: must be left out where a column is monotone: intervals are for the weights " +
+			"before they are made monotone")
 	}
 	return nil
 }

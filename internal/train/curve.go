@@ -72,7 +72,7 @@ func (c *Config) countable() error {
 		return nil
 	case c.Shards != nil:
 		return errors.New("privacy.records: must be given: the knots of curves and jl(auto) follow from it, and the " +
-			"shards that hold the table are not counted")
+			"rows of shards are not counted beforehand")
 	case c.Reader != nil || slices.Contains(c.Data, table.Standard):
 		return errors.New("privacy.records: must be given: the knots of curves and jl(auto) follow from it, and a stream " +
 			"is read only once")

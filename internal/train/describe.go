@@ -65,7 +65,7 @@ func ReadDescription(path string) (*Config, error) { return readInto(path, &Conf
 // before the first release.
 func (c *Config) Describe(ctx context.Context, o DescribeOptions) (*Described, error) {
 	if c.Shards != nil {
-		return nil, errors.New("shards: must be left out: a table is described where one process reads it")
+		return nil, errors.New("shards: must be left out: only one process can describe a table")
 	}
 	if err := inference.CheckLevel(o.Level); err != nil {
 		return nil, fmt.Errorf("describe: %w", err)

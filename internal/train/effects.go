@@ -26,8 +26,8 @@ const (
 	// With less, effects are mostly noise, and with more, their combinations are (lab/results/accuracy.md).
 	firstShare = .3
 	// effectsWeight and effectsFeatures are the default norm of the features of effects, before a row is divided,
-	// and their default number. boughtWeight and boughtFeatures are those of fits whose second stage releases a
-	// second moment of its own (see transfers).
+	// and their default number; of numbers it follows from the size (see usual). boughtWeight and boughtFeatures are those
+	// of fits whose second stage releases a second moment of its own (see transfers).
 	effectsWeight   = 3
 	effectsFeatures = 700
 	boughtWeight    = 2
@@ -99,10 +99,11 @@ func (e *FeatureEffects) placeholder(s *dataset.Schema) (*dataset.Schema, error)
 
 // finds returns the effects that a configuration is to find, or nil if it has no model.features. It returns an error
 // for a configuration whose fit cannot have them.
-func (c *Config) finds() (*FeatureEffects, error) { return c.findsAt(math.Inf(1)) }
+func (c *Config) finds() (*FeatureEffects, error) { return c.findsAt(math.Inf(1), 1) }
 
-// findsAt is finds for a fit of a given size (sizeOf), on which the numbers that model.features leaves out depend.
-func (c *Config) findsAt(size float64) (*FeatureEffects, error) {
+// findsAt is finds for a fit of a given size (sizeOf) and number of records, on which the numbers that model.features
+// leaves out depend.
+func (c *Config) findsAt(size, records float64) (*FeatureEffects, error) {
 	e, err := ParseFeatures(c.Model.Features, bought)
 	if e == nil || err != nil {
 		return nil, err
@@ -112,7 +113,7 @@ func (c *Config) findsAt(size float64) (*FeatureEffects, error) {
 		return nil, err
 	}
 	if transfers(c.Schema, l, size) {
-		if e, err = ParseFeatures(c.Model.Features, FeatureEffects{effectsWeight, effectsFeatures}); err != nil {
+		if e, err = ParseFeatures(c.Model.Features, usual(l, size, records)); err != nil {
 			return nil, err
 		}
 	}
@@ -133,7 +134,7 @@ func (c *Config) findsAt(size float64) (*FeatureEffects, error) {
 	case c.Model.Reduce != "":
 		return nil, errors.New("model.reduce: must be left out where model.features is given: projected rows have no columns")
 	case c.Schema.Monotonic():
-		return nil, errors.New("model.features: must be left out where a column is monotone: features of effects are not")
+		return nil, errors.New("model.features: must be left out where a column is monotone, since features of effects are not monotone")
 	case selects || c.Train.Algorithm != "" && c.Train.Algorithm != "auto" && c.Train.Algorithm != "preconditioned":
 		return nil, errors.New("train.algorithm: must be preconditioned where model.features is given, without output: " +
 			"selected, or be left out: the scale of effects comes from the second moment that it releases")
@@ -144,6 +145,18 @@ func (c *Config) findsAt(size float64) (*FeatureEffects, error) {
 // bought are the features of effects that a text without numbers means where the second stage releases a second moment,
 // and in journals of versions that knew no other.
 var bought = FeatureEffects{boughtWeight, boughtFeatures}
+
+// usual returns the features of effects that a text without numbers means where the metric costs nothing. For numbers
+// more features gain as the size grows (lab/results/families.md). The time of a fit grows with the records and the
+// square of the features, so beyond 250,000 records they are fewer, but at least 700.
+func usual(l loss.Loss, size, records float64) FeatureEffects {
+	e := FeatureEffects{effectsWeight, effectsFeatures}
+	if kindOf(l) == "numbers" {
+		most := max(effectsFeatures, 700_000/math.Sqrt(records))
+		e.Features = 2 * int(min(max(11*math.Pow(size, .4), 100), 700, most/2))
+	}
+	return e
+}
 
 // transfers reports whether the metric of the second stage is computed from the releases of the first, through a
 // synthetic table, so that it costs no budget. It is public. s is the schema without features of effects, and l the

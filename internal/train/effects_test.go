@@ -303,6 +303,28 @@ func TestParseFeatures(t *testing.T) {
 	}
 }
 
+// TestUsualFeatures: the features of numbers grow with the size of the fit, up to a limit of time, and have the norm 3.
+// Those of classes number 700.
+func TestUsualFeatures(t *testing.T) {
+	huber, err := loss.Huber(.1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		loss          loss.Loss
+		size, records float64
+		want          int
+	}{
+		{huber, 100, 3000, 200}, {huber, 1024, 3000, 352}, {huber, 7776, 30_000, 792}, {huber, 16_807, 60_000, 1078},
+		{huber, 1e5, 60_000, 1400}, {huber, 1e5, 490_000, 1000}, {huber, 1e6, 4e6, 700}, {huber, math.Inf(1), 1, 1400},
+		{loss.Logistic(), 1e5, 30_000, 700},
+	} {
+		if got := usual(c.loss, c.size, c.records); got != (FeatureEffects{3, c.want}) {
+			t.Errorf("%s of size %v with %v records: %v, want %d features of norm 3", c.loss.Name(), c.size, c.records, got, c.want)
+		}
+	}
+}
+
 // TestEffectsOfAnInterruptedFit: a fit that is interrupted in its first stage gives the model without features of
 // effects, and one that is interrupted in its second the model with them. Both are incomplete and charged.
 func TestEffectsOfAnInterruptedFit(t *testing.T) {

@@ -111,13 +111,13 @@ func (c *Config) straight() string {
 	case err != nil:
 		return "the loss does not suit the target" // the error is reported by the plan
 	case found:
-		return "the schema is that of a model with effects"
+		return "the schema already has features of effects"
 	case loss.Count(loss.RowLoss(l)) == 0:
 		return "a network finds curves and interactions itself"
 	case c.Schema.Unit() != (dataset.Unit{}):
-		return "the rule was measured with records of one row"
+		return "the rule of auto was measured for records of one row alone"
 	case c.Inference != nil:
-		return "intervals are of the slopes of lines (family: curves states them for curves)"
+		return "intervals are for the slopes of lines (family: curves has intervals of curves)"
 	case c.Model.Reduce != "":
 		return "projected rows have no columns (model.reduce)"
 	case c.Schema.Norm() != 0:
@@ -170,30 +170,27 @@ func definition(s *dataset.Schema, columns []dataset.Column, t dataset.Target) d
 }
 
 // leastSizes are the least effective sizes M (see Outlook.Size) of a plan from which on FamilyAuto takes a family, by
-// the kind of target. They were chosen on half of the tables of lab/results/families.md and confirmed on the others. Numbers
-// take the richest family that is not refused for its size.
+// the kind of target. They were chosen on half of the tables of lab/results/families.md and confirmed on the others. Curves
+// of numbers begin at the size below which fits are refused.
 var leastSizes = map[string]map[string]float64{
 	Curves:       {"numbers": optimize.SmallSize, "classes": 40, "counts": 175},
-	Interactions: {"numbers": optimize.SmallSize, "classes": 230, "counts": 470},
+	Interactions: {"numbers": 36, "classes": 230, "counts": 470},
 }
 
-// rareGrowth and rareEffects are for two classes of which one is rare: for the ratio r of the size M to N, the least size
-// of curves grows as r^-rareGrowth, and effects have at least the size rareEffects, whatever the ratio.
-const rareGrowth, rareEffects = .5, 160
+// rareEffects is the least size M of effects of two classes, however rare one of them is.
+const rareEffects = 160
 
 // leastCurvesOfMany is the least size of curves of three or more classes: below it lines were better on the one such
 // table.
 const leastCurvesOfMany = 100
 
 // leastSize returns the least effective size M of a plan from which on FamilyAuto takes a family for a loss. ratio is that
-// of M to the effective size N. It returns 0 for Lines. Curves of two classes need more where a class is rare, and
-// effects less, but always as large an N.
+// of M to the effective size N. It returns 0 for Lines. Effects of two classes need a smaller M where a class is rare,
+// but as large an N.
 func leastSize(family string, l loss.Loss, ratio float64) float64 {
 	switch least := leastSizes[family][kindOf(l)]; {
 	case family == Curves && loss.RowLoss(l).Target() == loss.Classes:
 		return leastCurvesOfMany
-	case family == Curves && twoClasses(l):
-		return least * math.Pow(ratio, -rareGrowth)
 	case family == Interactions && twoClasses(l):
 		return max(rareEffects, least*ratio)
 	default:
@@ -318,9 +315,7 @@ func (c *Config) conditions(name string, p Planned, l loss.Loss, of func(family 
 		}
 		return fmt.Sprintf("; %s if a class has a released share below %.2g%%", family, 50*(1-math.Sqrt(1-ratio)))
 	}
-	curved := func(p Planned) float64 {
-		return math.Pow(leastSize(Curves, l, 1)/p.Summary.Effective, 1/(1+rareGrowth))
-	}
+	curved := func(p Planned) float64 { return leastSize(Curves, l, 1) / p.Summary.Effective }
 	if name == Curves {
 		return below(Lines, curved(p))
 	}
@@ -328,11 +323,7 @@ func (c *Config) conditions(name string, p Planned, l loss.Loss, of func(family 
 	if len(c.curves) == 0 {
 		return below(Lines, effects)
 	}
-	// Effects give way first. Where curves would have to do so at a larger share, they are never taken.
-	if lines := curved(of(Curves)); lines < effects {
-		return below(Curves, effects) + below(Lines, lines)
-	}
-	return below(Lines, effects)
+	return below(Curves, effects) + below(Lines, curved(of(Curves)))
 }
 
 // try returns the configuration and the plan of a family for a number of records, or why its plan is refused. An

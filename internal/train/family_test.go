@@ -2,12 +2,16 @@ package train
 
 import (
 	"context"
+	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
 // planOf returns the plan of a configuration for a public number of records, whose table does not exist: a family must
@@ -174,4 +178,55 @@ func TestEmptyTable(t *testing.T) {
 		_, err := c.Plan(context.Background())
 		wantError(t, err, "people.csv: "+want)
 	}
+}
+
+// TestRecordsOfFamiliesByHand: at a stated share of .1 the size is 4 .1 .9 of that of even classes, and effects need a size of
+// 160. The number of records that has the size that a family needs at this share is rounded up to two digits.
+func TestRecordsOfFamiliesByHand(t *testing.T) {
+	p, err := config(t, 30_000, "model: {loss: logistic}", "model: {loss: logistic, family: auto}", `classes: ["0", "1"]`,
+		`classes: ["0", "1"], share: 0.1`).Plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, f := range p.Families {
+		if f.Family == Lines || f.Refused != "" {
+			continue
+		}
+		least := 160.
+		if f.Family == Curves {
+			least = leastSize(Curves, loss.Logistic(), .36)
+		}
+		seen++
+		exact := 30_000 * least / f.Size
+		unit := math.Pow(10, math.Floor(math.Log10(exact))-1)
+		if want := math.Ceil(exact/unit) * unit; math.Abs(f.Records-want) > 1e-6*want {
+			t.Errorf("%+v: must need %v records", f, want)
+		}
+	}
+	if seen != 2 {
+		t.Errorf("%+v", p.Families)
+	}
+}
+
+// TestReasonsOfLinesAreBoth: where a table is too small for curves, the reason names both richer families.
+func TestReasonsOfLinesAreBoth(t *testing.T) {
+	c, err := config(t, 30_000, "model: {loss: logistic}", "model: {loss: logistic, family: auto}", "epsilon: 1,", "epsilon: 0.1,",
+		`classes: ["0", "1"]`, `classes: ["0", "1"], share: 0.01`).choose(mustBudget(t, .1), 30_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "^not effects: effective size ([0-9.]+) is below 160; not curves: effective size ([0-9.]+) is below [0-9.]+$"
+	if !regexp.MustCompile(want).MatchString(c.chosen.Why) || c.chosen.Name != Lines {
+		t.Errorf("%s: %q", c.chosen.Name, c.chosen.Why)
+	}
+}
+
+func mustBudget(t *testing.T, epsilon float64) account.Budget {
+	t.Helper()
+	b, err := account.NewBudget(epsilon, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }

@@ -103,7 +103,7 @@ func (c *Config) head(software string, fit int, p Planned, l loss.Loss, s *accou
 		h.Ranks = p.Ranks.Columns
 	}
 	h.Start, h.Described = p.Start, c.described
-	if e, err := c.findsAt(sizeOf(p.Budget, p.Records)); err == nil && e != nil {
+	if e, err := c.findsAt(sizeOf(p.Budget, p.Records), p.Records); err == nil && e != nil {
 		h.Features = e.String() // another version may know other defaults
 	}
 	h.CSV.Header = nil // left out: another file with the same columns may or may not have a header row

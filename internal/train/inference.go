@@ -179,13 +179,20 @@ func formula(s *dataset.Schema) ([]inference.Column, error) {
 	}
 	for _, c := range s.Columns() {
 		if c.Kind == dataset.Hash {
-			return nil, fmt.Errorf("inference: column %q: is hashed: must have a public list of values, since the "+
-				"coefficient of a bucket is that of no value", c.Name)
+			return nil, fmt.Errorf("inference: column %q: is hashed: must have a public list of values, since a "+
+				"bucket stands for no value", c.Name)
 		}
 	}
 	terms := s.Terms(false)
+	references := map[string]int{} // 1 plus the first feature of a column
+	for _, r := range s.Ranges() {
+		references[strings.Join(r.Columns, "\n")] = r.First + 1
+	}
+	for _, h := range s.Hats() {
+		delete(references, h.Axes[0].Column)
+	}
 	list := vector.Map(terms[:len(terms)-1], func(t dataset.Term) inference.Column {
-		return inference.Column{Feature: t.Parts[0].Feature, Level: t.Reference != ""}
+		return inference.Column{Feature: t.Parts[0].Feature, Level: t.Reference != "", Reference: references[t.Column]}
 	})
 	return append(list, inference.Column{Feature: s.Dim() - 1, Kept: true}), nil
 }
@@ -407,18 +414,28 @@ func inferenceWarnings(s *dataset.Schema, f *inference.Fit, base *Base) (list []
 				"epsilon or fewer columns help" + few})
 	}
 	var dropped []int
+	share := 0.
 	for _, j := range f.Dropped {
+		at := slices.IndexFunc(f.Gone, func(g inference.Gone) bool { return g.Feature == j })
 		if j %= s.Dim(); !s.IsOther(j) && !slices.Contains(dropped, j) { // once for all classes
-			dropped = append(dropped, j)
+			if dropped = append(dropped, j); at >= 0 {
+				share += f.Gone[at].Share
+			}
 		}
 	}
 	if len(dropped) > 0 {
-		hides, first := "columns that the noise hides are left out, or are levels that count", "first "
+		hides, first, leave, rows := "columns that the noise hides are left out, or are levels that count", "first ", "leave with their", ""
 		if len(dropped) == 1 {
-			hides, first = "column that the noise hides is left out, or is a level that counts", ""
+			hides, first, leave = "column that the noise hides is left out, or is a level that counts", "", "leaves with its"
+		}
+		if share > 0 {
+			rows = fmt.Sprintf(" or %s rows, about %.1f%% of all", leave, 100*share)
+		}
+		if len(f.Merged) > 0 {
+			few = fmt.Sprintf("; differences from %.80q, as which levels count, have no interval", s.Features()[f.Merged[0]%s.Dim()]) + few
 		}
 		list = append(list, warn(WarnFormula, "intervals are for a SHORTER formula than was asked for: %d %s as the reference "+
-			"level (%s%.80q); the intervals do not cover the coefficients of the longer formula%s", len(dropped), hides, first,
+			"level%s (%s%.80q); the intervals do not cover the coefficients of the longer formula%s", len(dropped), hides, rows, first,
 			s.Features()[dropped[0]], few)...)
 	}
 	return list

@@ -173,7 +173,8 @@ func TestFormula(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []inference.Column{{Feature: 0}, {Feature: 2, Level: true}, {Feature: 3, Level: true}, {Feature: 4, Kept: true}}
+	want := []inference.Column{{Feature: 0, Reference: 1}, {Feature: 2, Level: true, Reference: 2}, {Feature: 3, Level: true, Reference: 2},
+		{Feature: 4, Kept: true}}
 	if !slices.Equal(columns, want) {
 		t.Errorf("%+v: want %+v", columns, want)
 	}
@@ -196,7 +197,7 @@ func TestFormulaOfCurves(t *testing.T) {
 	}
 	// Features: f, m, other; age, its indicator, the hats of four knots; the intercept.
 	columns, err := formula(of())
-	want := []inference.Column{{Feature: 1, Level: true}, {Feature: 2, Level: true}, {Feature: 5, Level: true},
+	want := []inference.Column{{Feature: 1, Level: true, Reference: 1}, {Feature: 2, Level: true, Reference: 1}, {Feature: 5, Level: true},
 		{Feature: 7, Level: true}, {Feature: 8, Level: true}, {Feature: 4, Level: true}, {Feature: 9, Kept: true}}
 	if err != nil || !slices.Equal(columns, want) {
 		t.Errorf("%v: %+v: want %+v", err, columns, want)

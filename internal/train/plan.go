@@ -301,7 +301,7 @@ type draft struct {
 
 // divide makes the problem and reserves the shares of the budget for the releases beside the algorithm.
 func (d *draft) divide(context.Context) (err error) {
-	if d.effects, err = d.given.findsAt(sizeOf(d.Budget, d.Records)); err != nil {
+	if d.effects, err = d.given.findsAt(sizeOf(d.Budget, d.Records), d.Records); err != nil {
 		return err
 	}
 	if d.effects != nil {

@@ -109,7 +109,7 @@ func comparisonWarnings(c *optimize.Compared) []Warning {
 	case c.Verdict() == optimize.Worse:
 		code = WarnWorse
 	case c.Shrunk > 0:
-		text = fmt.Sprintf("the fit is %s, and the model goes %.0f%% of the way from the constant to it", c.Conclusion(),
+		text = fmt.Sprintf("the fit is %s, and the model goes %.0f%% of the way from the constant to the fit", c.Conclusion(),
 			100*(1-c.Shrunk))
 	}
 	return []Warning{{Code: code, Text: text + ": the fit's " + c.Text()}}

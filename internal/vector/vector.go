@@ -8,7 +8,11 @@
 // clipping depends on them. Package convex compares distances whose squares overflow.
 package vector
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // Norm returns the Euclidean norm. Intermediate results do not overflow unless the norm does.
 func Norm(v []float64) float64 {
@@ -54,6 +58,22 @@ func Map[E, T any](list []E, f func(E) T) []T {
 		out[j] = f(e)
 	}
 	return out
+}
+
+// Make returns the values of f at 0, ..., n-1.
+func Make[T any](n int, f func(j int) T) []T {
+	out := make([]T, n)
+	for j := range out {
+		out[j] = f(j)
+	}
+	return out
+}
+
+// Order returns the indices of values from the smallest value to the largest, and of equal values in their order.
+func Order(values []float64) []int {
+	order := Make(len(values), func(j int) int { return j })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	return order
 }
 
 // Add adds factor times v to sum.

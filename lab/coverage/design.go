@@ -73,8 +73,10 @@ type Design struct {
 	File bool
 	file string
 	// Truth are coefficients of the population by term. If it is nil, they are computed from a large sample.
-	Truth   map[string]float64
-	without []string // terms that the formula of fit leaves out
+	Truth map[string]float64
+	// AskedTruth judges by Truth whichever levels a fit drops.
+	AskedTruth    bool
+	without, gone []string // terms that the formula of fit leaves out, and levels whose rows leave
 	// Short has the design in the short form, with the number of records and epsilon for that form.
 	Short        bool
 	ShortRecords int

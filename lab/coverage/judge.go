@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/report"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
@@ -121,7 +122,10 @@ func (j *Judged) intervals(r *stillpoint.Result, at map[string]*Term) error {
 		return err
 	}
 	found := 0
-	truths := j.truths(c.List, at)
+	truths, err := j.truths(r.Model)
+	if err != nil {
+		return err
+	}
 	for _, k := range c.List {
 		t := at[k.Term]
 		if t == nil {
@@ -147,27 +151,36 @@ func (j *Judged) intervals(r *stillpoint.Result, at map[string]*Term) error {
 	return nil
 }
 
-// truths returns the coefficients of the population in the formula of a fit, of which list are the coefficients; nil if
-// the formula is the whole one.
-func (j *Judged) truths(list []model.Coefficient, at map[string]*Term) map[string]float64 {
-	of := j.Design
-	of.without = nil
-	for _, k := range list {
-		if at[k.Term] != nil && k.State == "not in the formula" {
-			of.without = append(of.without, strings.TrimSpace(k.Term[strings.LastIndex(k.Term, ": ")+1:]))
+// truths returns the coefficients of the population in the formula of a fit, over the rows that do not leave it; nil if the
+// formula is the whole one or the design has the coefficients of the asked one.
+func (j *Judged) truths(m *model.Model) (map[string]float64, error) {
+	f, err := inference.Parse(m.Inference())
+	if err != nil || j.AskedTruth {
+		return nil, err
+	}
+	of, names := j.Design, m.Schema().Features()
+	of.without, of.gone = nil, nil
+	for _, feature := range f.Dropped {
+		name := names[feature%len(names)]
+		switch {
+		case !slices.Contains(of.terms(), name) || slices.Contains(of.without, name) || slices.Contains(of.gone, name):
+		case slices.ContainsFunc(f.Gone, func(g inference.Gone) bool { return g.Feature == feature }):
+			of.gone = append(of.gone, name)
+		default:
+			of.without = append(of.without, name)
 		}
 	}
-	if of.without == nil {
-		return nil
+	if of.without == nil && of.gone == nil {
+		return nil, nil
 	}
-	key := strings.Join(of.without, "\n")
+	key := strings.Join(of.without, "\n") + "\n\n" + strings.Join(of.gone, "\n")
 	if j.short[key] == nil {
 		if j.short == nil {
 			j.short = map[string]map[string]float64{}
 		}
 		j.short[key] = of.fit(of.rows(1, 100_000))
 	}
-	return j.short[key]
+	return j.short[key], nil
 }
 
 // noise records the stated noise of a fit.

@@ -41,6 +41,9 @@ func (d Design) fit(of []row) map[string]float64 {
 			offset[len(y)] = math.Log(r.x[len(d.Columns)])
 		}
 		x := d.features(r)
+		if slices.ContainsFunc(d.gone, func(name string) bool { return x[slices.Index(names, name)] != 0 }) {
+			continue
+		}
 		for j, name := range names {
 			if slices.Contains(d.without, name) {
 				x[j] = 0

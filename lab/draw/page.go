@@ -62,7 +62,7 @@ the commit of each) had these outcomes when they were drawn:
 | kind of place | drawn | caught | not caught | timed out | no fault |
 |---|---|---|---|---|---|
 %s
-By draw, with the share of the caught among those that are faults:
+The next table has a row for each draw. The rate is the share of caught defects among the drawn ones that are faults:
 
 | commit | seed | drawn | caught | not caught | timed out | no fault | rate |
 |---|---|---|---|---|---|---|---|
@@ -70,10 +70,18 @@ By draw, with the share of the caught among those that are faults:
 The draw 120451 ran on a busy machine, and its rate is before tests of the classes of its survivors followed. Of the
 100 defects of the draw 666037, which came after those tests, 18 were judged before its time was over: its rate says
 little. The draw 271828 caught all 20 shown numbers. All 11 faults that it did not catch have tests since, and so have
-the 21 of the draw 314159, which ran while other programs took most of the machine, and the 5 of the draw 141421. Of
+the 21 of the first draw 314159, which ran while other programs took most of the machine, and the 5 of the draw 141421. Of
 that draw, 16 defects lie in functions that were newer than the kept lists of functions. They were judged by hand:
-tests of that commit catch them. Today such a function is judged by all tests of its package. No draw of bindings has
-been kept yet. Of 30 defects of Python that were written by hand 7 were not noticed: 2 are no faults, and 5 have tests since.
+tests of that commit catch them. Today such a function is judged by all tests of its package. The 13 faults that the
+second draw 314159 did not catch have tests since, too.
+
+Into code of the 120 commits before it 271 defects were written by hand, and judged by the tests of their own packages.
+Of numbers and words that users read 86 of 134 were caught, of statistics 60 of 75, of privacy 33 of 38, of state 10 of
+19, and of the reading of texts 2 of 5. Of the other 80, 12 are no faults and 67 have tests since. One is open: a part of
+a bound on rounding errors, of 1e-13.
+
+Of the draw of bindings 161803, 11 of 40 defects of Python and R were judged within its time: 10 were caught, and
+one is no fault. Of 30 defects of Python that were written by hand 7 were not noticed: 2 are no faults, and 5 have tests since.
 
 Five draws were judged by the tests of their own packages alone (-own). Their rates are lower bounds: a defect that only
 the tests of the command, of runs in folders or of the stores notice counts as not caught there.

@@ -26,53 +26,23 @@ import (
 // are close to the gradient norm at the start, and agree for this reason only. (On 2,000 rows of Adult at epsilon .1 a
 // plan of a single step had an AUC of .56, and the plan with the lowest forecast had .71.)
 //
-// These rules adjust the order. Each corrects a measured error of the forecasts:
+// Other rules adjust the order. Each corrects a measured error of the forecasts (lab/results/planner.md,
+// lab/results/accuracy.md):
 //
-//   - preconditioned is planned for generalised linear models with N at least 20. For smaller N, the second
-//     moment of the rows that it releases is mostly noise (the ridge lambda of its preconditioner is above
-//     .3). For two classes and a convex loss whose Lipschitz constant is not a clip, it is planned with N
-//     at least 5.
-//   - For more than 2000 features, and for fewer if columns have many levels, preconditioned has a diagonal metric
-//     (preconditioner), or one with a block. It comes first then, unless the goal is the excess risk. For more than
-//     2000 features it is planned if n mu is at least 450, for n records under replace-one.
-//   - For some losses and targets the forecast of preconditioned assumes a curvature that tables do not
-//     have (see byRecord). For these preconditioned comes first, unless the goal is the excess risk or N is
-//     below 20.
-//   - If the fit begins at the released base rate of counts or of a rare class (4 p (1-p) below .72),
-//     preconditioned comes first, unless the goal is the excess risk.
-//   - With several margins preconditioned comes first, unless the goal is the excess risk. Plans of few
-//     steps reach a small gradient norm although they have not converged along directions in which few rows
-//     vary. Such plans separated the classes worse at every budget (lab/results/accuracy.md).
+//   - preconditioned is planned for generalised linear models if N is large enough (see leastFor), and comes first in
+//     the cases that Candidates lists with their reasons, unless the goal is the excess risk. In the last of these
+//     cases other plans, with 10 to 100 times the passes, reach smaller gradients on the records. The gain is smaller
+//     than the difference between the gradient on the records and that of the distribution. The coefficients of
+//     correlated columns had a seventh of nesterov's error, and their noise can be stated (lab/coverage/results.md).
 //   - For nonconvex losses preconditioned is ordered by its forecast without a correction, although its
 //     gradient norm was 1.6 to 1.9 times its forecast, since most records' gradients are clipped. Other
 //     plans had smaller gradients only because their weights were so large that the derivative of the loss
 //     vanishes (lab/results/outcome.md).
-//   - For the goal gradient and convex losses preconditioned comes first if its forecast of the population
-//     gradient is at most 5 % above the first plan's. With 10 to 100 times the passes, other plans reach
-//     smaller gradients on the records. The gain is smaller than the difference between the gradient on the
-//     records and the gradient of the distribution. The coefficients of correlated columns had a seventh of
-//     nesterov's error, and their noise can be stated (lab/coverage/results.md).
-//   - If the rule for STORM's steps is cut off at 1000, STORM is also planned with 2000 steps. This
-//     plan's forecast is multiplied by .95, since forecasts ignore directions in which the loss falls
-//     slowly.
-//   - For the goal gradient and N at least 20, the forecast of nesterov is multiplied by .85, unless the
-//     limit on passes reduces its steps. The reason is that gd was up to 7 times worse than nesterov along
-//     directions in which the loss falls slowly.
-//   - Forecasts assume that the gradient at an average of iterates is the average of the iterates'
-//     gradients. With a regularizer and a convex loss, this error raised gd's gradient norm by up to a
-//     third for N below 1000. With a regularizer and a convex loss, forecasts of plans that average are
-//     therefore multiplied by 1.15. The goal excess-risk is treated in the opposite way, since the risk at
-//     an average is below the average risk: forecasts of plans that do not average are multiplied by 1.15,
-//     except single passes. Without a regularizer no such error was measured, on generated rows or on
-//     tables.
-//   - The forecast of recursive is multiplied by 1.3, since recursive was worse by this factor than plans
-//     with equal forecasts (docs/explanation/papers/recursive-regularization.md).
-//   - For the goal population, forecasts of single passes are multiplied by 1.5. The measured norm was half
-//     of the forecast for plans with repeated passes, and four fifths of it for single passes
-//     (lab/results/planner.md).
+//   - Forecasts are multiplied by factors (see caution). If the rule for STORM's steps is cut off at 1000, STORM is
+//     also planned with 2000 steps.
 //   - Without a limit on passes, plans on Poisson samples come last, since sampling saves passes and not
 //     privacy. SpiderBoost is planned on all records only. With the batches of its rule, SpiderBoost was no
-//     better than dp-sgd at equal passes, except for one budget of one table (lab/results/planner.md).
+//     better than dp-sgd at equal passes, except for one budget of one table.
 //   - For N below 20, convex losses and generalised linear models with one margin, forecasts do not
 //     decide which plan is first (see scarce), unless the goal is the excess risk.
 //
@@ -368,7 +338,7 @@ func capped(of func(steps int) optimize.Algorithm) func(context.Context, optimiz
 }
 
 // leastEffective is the smallest effective size N = n mu/sqrt(d) at which a released second moment of
-// the rows improves a fit by more than its part of the budget is worth.
+// the rows improves a fit by more than its part of the budget is worth. Below it the moment is mostly noise.
 const leastEffective = 20
 
 // leastClasses is the smallest such effective size for two classes and a convex loss whose Lipschitz
@@ -444,23 +414,24 @@ func (a Auto) caution(p optimize.Problem, s optimize.Summary, q optimize.Propert
 	risk := a.Goal == ExcessRisk
 	switch {
 	case q.Restarted:
-		return 1.3
+		return 1.3 // recursive was worse by this factor than plans with equal forecasts (docs/explanation/papers)
 	case a.Goal == Population && s.Passes <= 1 && s.Steps > 1:
-		return 1.5
+		return 1.5 // the norm was half of the forecast with repeated passes, and four fifths with a single one
 	case s.Steps > optimize.RuleSteps:
-		return .95
+		return .95 // forecasts ignore directions in which the loss falls slowly
 	case a.Goal == Gradient && (a.Passes == 0 || s.Passes < a.Passes) && s.Effective >= leastEffective &&
 		s.Algorithm == "nesterov":
-		return .85
+		return .85 // along directions in which the loss falls slowly, gd was up to 7 times worse
 	case lo < 0, p.Regularizer == nil, risk && (q.Averaged || s.Passes <= 1), !risk && !q.Averaged:
 		return 1
 	}
 	return averagingMargin
 }
 
-// averagingMargin is the factor on the forecast of a plan whose result is an average, since forecasts
-// ignore the error that averaging adds. For the goal excess-risk it is the factor on forecasts of plans
-// that do not average (see [Auto]).
+// averagingMargin is the factor on the forecast of a plan whose result is an average of iterates. Forecasts assume that
+// the gradient there is the average of the iterates' gradients. With a regularizer and a convex loss, this error raised
+// gd's gradient norm by up to a third for N below 1000; without a regularizer none was measured. The risk at an average
+// is below the average risk. For the goal excess-risk the factor is therefore on plans that do not average.
 const averagingMargin = 1.15
 
 // Why explains in a few words why the first candidate of the list was chosen.

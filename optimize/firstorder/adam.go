@@ -27,8 +27,8 @@ type Adam struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// Plan returns the plan of Adam for the problem p, with the noise and samples that SGD would have. Plan returns an
-// error if p is not valid, a setting is out of range or the calibration of the noise fails.
+// Plan implements [optimize.Algorithm], with the noise and samples that SGD would have. It returns an error if the
+// calibration of the noise fails.
 func (c Adam) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	err := cmp.Or(p.Validate(), optimize.Fill("dp-adam", optimize.Setting{Name: "rate", Value: &c.Rate, Rule: .05}))
 	if err != nil {
@@ -36,7 +36,17 @@ func (c Adam) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, erro
 	}
 	sgd := SGD{Sampling: c.Sampling, Steps: c.Steps, Output: c.Output}
 	sgd.Steps = cmp.Or(sgd.Steps, sgd.StepRule(p))
-	return sgd.settle(ctx, p, &sampled{adam: true, rate: c.Rate}, optimize.Summary{
+	return sgd.settle(ctx, optimize.Draft{
+		Problem:    p,
+		UpdateRule: optimize.UpdateRule{StepSize: p.StepSize(p.StepScale())}, // the forecast is made with SGD's steps
+		Begin: func(run *optimize.Run) func(int) error {
+			moments := newMoments(p.Dim())
+			run.Bounded(c.Rate*mostDirection, func(grad []float64) ([]float64, float64) {
+				return moments.direction(grad), c.Rate
+			})
+			return func(t int) error { return sampledStep(run, t) }
+		},
+	}, optimize.Summary{
 		Algorithm: "dp-adam",
 		Citation:  "Adam (Kingma and Ba 2015) on the gradients of DP-SGD",
 		StepSize:  c.Rate,

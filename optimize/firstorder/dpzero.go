@@ -62,15 +62,7 @@ const mostZeroSteps = 10_000
 // The error of the difference quotient is of the order of its square, and far above rounding.
 const halfway = 1e-3
 
-// dpzeroPlan is the plan of a [DPZero] for one problem.
-type dpzeroPlan struct {
-	optimize.Settled
-	charges []float64
-	clip    float64
-}
-
-// Plan returns the plan of DPZero for the problem p, with the rule's value for each zero setting. Plan returns an error
-// if p is not valid or a setting is out of range.
+// Plan implements [optimize.Algorithm].
 func (c DPZero) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := cmp.Or(p.Validate(), optimize.CheckSteps("dpzero", c.Steps)); err != nil {
 		return nil, err
@@ -79,28 +71,29 @@ func (c DPZero) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 	if err != nil {
 		return nil, err
 	}
-	plan := &dpzeroPlan{charges: make([]float64, c.Steps), clip: c.Clip * p.Constants.Lipschitz}
+	charges, clip := make([]float64, c.Steps), c.Clip*p.Constants.Lipschitz
 	T, words := float64(c.Steps), "step t in proportion to t"
-	for t := range plan.charges {
-		plan.charges[t] = p.Charge() * 2 * float64(t+1) / (T * (T + 1))
+	for t := range charges {
+		charges[t] = p.Charge() * 2 * float64(t+1) / (T * (T + 1))
 		if c.Theorem {
-			plan.charges[t], words = p.Charge()/T, "every step alike"
+			charges[t], words = p.Charge()/T, "every step alike"
 		}
 	}
-	unit := c.noise(p)
-	made, err := forecast.Finish(plan, &plan.Settled, optimize.Draft{
+	unit, plan := c.noise(p), new(optimize.Settled)
+	made, err := forecast.Finish(plan, plan, optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "dpzero",
 			Citation:  "zeroth-order descent, one private number a step (Zhang et al. 2024, DPZero; Tang et al. 2024, DP-ZO)",
-			Steps:     c.Steps, StepSize: c.StepScale / c.steepness(p), Clip: plan.clip, Passes: T,
+			Steps:     c.Steps, StepSize: c.StepScale / c.steepness(p), Clip: clip, Passes: T,
 			Charges: fmt.Sprintf("%s; a step releases one number, the slope along a public direction", words),
 		},
 		Needs:    optimize.Needs{Seed: true},
 		Workload: optimize.Workload{}.Count(query.ValueChange, T, 1),
-		UpdateRule: optimize.UpdateRule{Importance: plan.charges,
-			Answer: optimize.Fresh(func(t int) float64 { return unit * unit * p.Charge() / plan.charges[t] })},
+		UpdateRule: optimize.UpdateRule{Importance: charges,
+			Answer: optimize.Fresh(func(t int) float64 { return unit * unit * p.Charge() / charges[t] })},
 		Output: c.Output,
+		Begin:  func(run *optimize.Run) func(int) error { return alongDirections(p, run, charges, clip) },
 	})
 	if err == nil && c.Theorem {
 		plan.Promises("the bound of one private number a step (after Zhang et al. 2024)", optimize.OfGradient, p.MostStart(),
@@ -160,13 +153,11 @@ func (c DPZero) noise(p optimize.Problem) float64 {
 	return p.Neighbours() * c.Clip * p.Constants.Lipschitz / (p.Records * math.Sqrt(p.Charge()))
 }
 
-// Run releases, for each step of the plan, the slope along a new public direction and makes one step along it.
-func (g *dpzeroPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
-	p := g.Problem()
-	run := g.Begin(ctx, o, observe)
+// alongDirections returns the function that releases the slope along a new public direction and makes a step along it.
+func alongDirections(p optimize.Problem, run *optimize.Run, charges []float64, clip float64) func(t int) error {
 	coins, d := p.PublicCoins(0xd92e50, uint64(p.Dim())), p.Dim()
 	u, ahead, behind := make([]float64, d), make([]float64, d), make([]float64, d)
-	return run.Steps(func(t int) error {
+	return func(t int) error {
 		for j := range u {
 			u[j] = coins.NormFloat64()
 		}
@@ -175,7 +166,7 @@ func (g *dpzeroPlan) Run(ctx context.Context, o optimize.Oracle, observe func(op
 			u[j] /= long
 			ahead[j], behind[j] = run.W[j]+float64(halfway*u[j]), run.W[j]-float64(halfway*u[j])
 		}
-		answer, err := run.Ask(g.charges[t], query.ValueChangeAt(run.All(), ahead, behind, 2*halfway*g.clip))
+		answer, err := run.Ask(charges[t], query.ValueChangeAt(run.All(), ahead, behind, 2*halfway*clip))
 		if err != nil {
 			return err
 		}
@@ -184,7 +175,7 @@ func (g *dpzeroPlan) Run(ctx context.Context, o optimize.Oracle, observe func(op
 		for j, v := range reg {
 			shift += float64(v * u[j])
 		}
-		run.Descend(run.Along(answer, 1/(2*halfway), shift, u), optimize.Use{Weight: g.charges[t]})
+		run.Descend(run.Along(answer, 1/(2*halfway), shift, u), optimize.Use{Weight: charges[t]})
 		return nil
-	})
+	}
 }

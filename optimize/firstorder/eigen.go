@@ -1,7 +1,6 @@
 package firstorder
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -40,11 +39,7 @@ func eigen(matrix []float64, dim int) (values, vectors []float64, ok bool) {
 	if !t.diagonalise(d, r.e) {
 		return nil, nil, false
 	}
-	order := make([]int, dim)
-	for k := range order {
-		order[k] = k
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(d[a], d[b]) })
+	order := vector.Order(d)
 	values = make([]float64, dim)
 	for k, from := range order {
 		if values[k] = math.Ldexp(d[from], unit); !(math.Abs(values[k]) <= math.MaxFloat64) {

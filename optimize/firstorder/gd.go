@@ -43,8 +43,7 @@ type GD struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// Plan returns the plan of GD for the problem p, with the rule's value for each zero setting. Plan
-// returns an error if p is not valid or a setting is out of range.
+// Plan implements [optimize.Algorithm].
 func (c GD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	guarded := c.StepScale == 0
 	err := cmp.Or(p.Validate(), optimize.CheckSteps("gd", c.Steps), optimize.Fill("gd",

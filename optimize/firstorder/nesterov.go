@@ -45,8 +45,7 @@ type Nesterov struct {
 // momentum returns t/(t+3), the factor by which step t repeats the last move w_t - w_{t-1}.
 func momentum(t int) float64 { return float64(t) / float64(t+3) }
 
-// Plan returns the plan of Nesterov for the problem p, with the rule's value for each zero setting.
-// Plan returns an error if p is not valid or a setting is out of range.
+// Plan implements [optimize.Algorithm].
 func (c Nesterov) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	err := cmp.Or(p.Validate(), optimize.CheckSteps("nesterov", c.Steps), optimize.Fill("nesterov",
 		optimize.Setting{Name: "step scale", Value: &c.StepScale, Rule: 1},

@@ -76,7 +76,7 @@ type Preconditioned struct {
 	// 3 ln(r_0/r)) rounded up, between 8 and 200. For a diagonal preconditioner T is multiplied by sqrt(1/h), with h
 	// by the rule of StepScale but at most 1. The limits on T stay the same. If the fit begins at a released base rate
 	// of classes with the mean curvature v, and v is below b/2, zero means at least 16 sqrt(b/(2v)), at most 150. N0
-	// is then 100, and N is the size at that start (optimize.Problem.Signal). For counts zero means 24 min(1,
+	// is then 100, and N is the size at that start. For counts zero means 24 min(1,
 	// sqrt(N/100)).
 	Steps int `yaml:"steps"`
 	// MomentShare is the second moment's share of the budget. Zero means .1. With a larger share, the second moment
@@ -92,16 +92,16 @@ type Preconditioned struct {
 	// For two classes of rows with weights, zero means 1.4 log10 N, at most 4.7. kappa grows with N because with
 	// little noise the bias of clipping dominates. For counts that begin at a released base rate, zero means 3, or
 	// more if the effective size at that start is above 1500; C is also at least about the norm of a record with one
-	// event (see clipsOfCounts). For a rare class C is at least a share of L0 sqrt(d_eff), where d_eff is the
-	// effective number of directions in which rows vary (see longest). The bias is smaller if the gradients of the
+	// event. For a rare class C is at least a share of L0 sqrt(d_eff), where d_eff is the
+	// effective number of directions in which rows vary. The bias is smaller if the gradients of the
 	// clipped rows have different directions. For classes and counts C also holds the gradients of rows of the least common
 	// level that 1.5% of the rows or more have, as far as noise allows: up to .6 sqrt(n) mu/d_eff root mean squares, for n
 	// records, under replace-one.
 	ClipScale float64 `yaml:"clip_scale"`
 	// StepScale is h in eta = h/b. Zero means 1, the largest value that is stable on every table. For losses of
 	// relative residuals b is at most 10, and a guard shortens steps. For a diagonal preconditioner, of more than 2000
-	// features, zero means 4/3 divided by the largest number of nonzero features of a row. Where columns of 50 levels
-	// or more are apart, zero means 4/3 divided by one more than their number.
+	// features, zero means 4/3 divided by the largest number of nonzero features of a row. If columns of 50 levels or
+	// more have half of more than 300 features, zero means 4/3 divided by one more than the number of these columns.
 	StepScale float64 `yaml:"step_scale"`
 	// Output is the rule that chooses the result; zero means TailAverage.
 	Output optimize.Output `yaml:"output"`
@@ -161,8 +161,7 @@ type preconditionedPlan struct {
 	density                  *density   // nil if the mean curvature at kinks is not released
 }
 
-// Plan returns the plan of Preconditioned for the problem p, with the rule's value for each zero setting. Plan returns
-// an error if p is not valid, a setting is out of range, or the method cannot solve p (see Serves).
+// Plan implements [optimize.Algorithm]. It returns an error if the method cannot solve p (see Serves).
 func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := cmp.Or(p.Validate(), c.Serves(p)); err != nil {
 		return nil, err

@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -153,5 +155,130 @@ func TestPreconditionedRefusesToTheLetter(t *testing.T) {
 	}
 	if err := (Preconditioned{}).Serves(optimize.Problem{Shape: optimize.Vector(2345), RankOne: true, Filled: 64}); err != nil {
 		t.Error(err)
+	}
+}
+
+// atBase returns a problem with the effective size M at a base rate of mean curvature v: of counts, or of two classes.
+func atBase(M, v float64, counts bool) optimize.Problem {
+	p := optimize.Problem{Shape: optimize.Vector(16), RankOne: true, Constants: loss.Logistic().Constants(), Mu: .5, Relation: account.ReplaceOne,
+		Counts: counts, Base: &optimize.Base{Margins: []float64{-3}, Curvature: v}}
+	ratio := 4 * v // of the curvature to its bound of 1/4
+	p.Records = M / ratio * 4 / .5
+	return p
+}
+
+// TestClipsOfCountsAtTheBaseByHand tests the two ratios of the clip norm of counts: 3 and 1.1 sqrt(M/400) over the mean count, at
+// most 1.1, each times (M/1500)^.22 from M = 1500 on.
+func TestClipsOfCountsAtTheBaseByHand(t *testing.T) {
+	more := math.Pow(2, .22)
+	for M, want := range map[float64][2]float64{100: {3, 1.1 * .5 / .04}, 400: {3, 1.1 / .04}, 1200: {3, 1.1 / .04}, 3000: {3 * more, 1.1 * more / .04}} {
+		if scale, rare := clipsOfCounts(atBase(M, .04, true)); math.Abs(scale-want[0]) > 1e-9 || math.Abs(rare-want[1]) > 1e-9 {
+			t.Errorf("M = %v: %v and %v: must be %v", M, scale, rare, want)
+		}
+	}
+}
+
+// TestStepsAtTheBaseByHand tests how many steps reach the optimum: 24 of counts, and of classes 16 sqrt(b/(2 v)), at most 150.
+func TestStepsAtTheBaseByHand(t *testing.T) {
+	if got := enoughAtBase(atBase(100, .04, true)); got != 24 {
+		t.Errorf("counts: %v", got)
+	}
+	for v, want := range map[float64]float64{.25: 16, .125: 16, .05: 16 * math.Sqrt(2.5), .00125: 150, .0016: 16 * math.Sqrt(.25/.0032)} {
+		if got := enoughAtBase(atBase(100, v, false)); math.Abs(got-want) > 1e-9 {
+			t.Errorf("v = %v: %v steps: must be %v", v, got, want)
+		}
+	}
+}
+
+// TestLongestAtTheBaseByHand tests the least clip norm of a rare class, over L0 sqrt(d_eff): from 0 at v = .18 to 1 at .05, times
+// (M/(40 sqrt d))^.4 between .35 and 1. The square root of d is 4.
+func TestLongestAtTheBaseByHand(t *testing.T) {
+	for _, c := range []struct{ M, v, want float64 }{
+		{160, .05, 1}, {640, .05, 1}, {640, .02, 1}, {640, .115, .5}, {640, .18, 0}, {640, .25, 0}, {40, .05, math.Pow(.25, .4)},
+		{40, .115, math.Pow(.25, .4) / 2}, {2, .05, .35},
+	} {
+		if got := longest(atBase(c.M, c.v, false)); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+	if got := longest(atBase(640, .05, true)); got != 0 {
+		t.Errorf("of counts: %v", got)
+	}
+	none := atBase(640, .05, false)
+	if none.Base = nil; longest(none) != 0 {
+		t.Errorf("without a base rate: %v", longest(none))
+	}
+}
+
+// TestGuardByHand tests the steps of counts: 1/c for the curvature c, which grows to that of the last move less two deviations
+// of the noise in the difference of its gradients, at most the bound, and no move longer than 1.
+func TestGuardByHand(t *testing.T) {
+	for _, c := range []struct {
+		most, sigma, seen float64 // the curvature after the second gradient
+	}{
+		{50, 0, 7}, {50, .1, 7 - 2*math.Sqrt2*.1/.5}, {50, 2, 4}, {6, 0, 6},
+	} {
+		g := &guard{curvature: 4, most: c.most}
+		if got := g.next([]float64{1, 2}, []float64{.3, .4}, c.sigma); got != .25 {
+			t.Errorf("%+v: the first step is %v", c, got)
+		}
+		// The point moves by (.3, -.4) and the gradient by seven times that, and by a part across.
+		y, slope := []float64{1.3, 1.6}, []float64{.3 + 2.1 + .8, .4 - 2.8 + .6}
+		want := min(1/c.seen, 1/math.Hypot(slope[0], slope[1]))
+		if got := g.next(y, slope, c.sigma); math.Abs(got-want) > 1e-12 || math.Abs(g.curvature-c.seen) > 1e-12 {
+			t.Errorf("%+v: a step of %v at the curvature %v: must be %v at %v", c, got, g.curvature, want, c.seen)
+		}
+		if got := g.next(y, []float64{.03, .04}, c.sigma); math.Abs(got-1/c.seen) > 1e-12 { // without a move nothing is seen
+			t.Errorf("%+v: then a step of %v: must be %v", c, got, 1/c.seen)
+		}
+	}
+	g := &guard{curvature: 4, most: 9}
+	if got := g.next([]float64{0}, []float64{8}, 0); got != .125 {
+		t.Errorf("a step of %v along a gradient of 8: must move by 1", got)
+	}
+}
+
+// TestLongestLevelByHand tests the longest gradient that the clip norm holds: L0 sqrt(d_eff + 1/s), for the least released share
+// s of a level that is at least .015, and for 1/6 without levels. Of counts the slope is half again as large. What noise
+// allows grows with .6 N sqrt(d/n).
+func TestLongestLevelByHand(t *testing.T) {
+	p := atBase(2000, .05, false)
+	p.Shape, p.Explained, p.Groups = optimize.Vector(6), true, [][2]int{{1, 3}}
+	plan, err := Preconditioned{}.Plan(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := plan.(*preconditionedPlan)
+	if want := .6 * p.Effective() * math.Sqrt(6/p.Records); math.Abs(g.reach-want) > 1e-9 {
+		t.Errorf("reach %v: must be %v", g.reach, want)
+	}
+	at := func(shares ...float64) released {
+		mean := []float64{.2}
+		for _, s := range shares {
+			mean = append(mean, .7*s)
+		}
+		mean = append(mean, .1, .7)
+		return released{spectrum: &spectrum{values: make([]float64, 6), vectors: *mat.NewDense(6, 6, nil)}, mean: mean, about: []float64{.49}}
+	}
+	l0 := p.Constants.Lipschitz
+	for _, c := range []struct {
+		of    released
+		least float64
+	}{{at(.05, .8, .04), .04}, {at(.016, .8, .04), .016}, {at(.0149, .8, .04), .04}, {at(.2, .8, .3), 1. / 6}, {at(-.02, .8, .14), .14}} {
+		if got, want := g.long(c.of, 2.5), l0*math.Sqrt(2.5+1/c.least); math.Abs(got-want) > 1e-9 {
+			t.Errorf("shares %v: %v: must be %v", c.of.mean, got, want)
+		}
+	}
+	g.reach = 0
+	if got := g.long(at(.05, .8, .04), 2.5); got != 0 {
+		t.Errorf("without a reach: %v", got)
+	}
+	counts := atBase(2000, .05, true)
+	counts.Shape, counts.Explained, counts.Constants.Lipschitz = optimize.Vector(6), true, 2
+	if plan, err = (Preconditioned{}).Plan(t.Context(), counts); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := plan.(*preconditionedPlan).long(at(.05, .8, .04), 2.5), 1.5*2*math.Sqrt(.2)*math.Sqrt(2.5+6); math.Abs(got-want) > 1e-9 {
+		t.Errorf("counts: %v: must be %v", got, want)
 	}
 }

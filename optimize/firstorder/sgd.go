@@ -41,29 +41,21 @@ type SGD struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// sampled is the plan of an [SGD] or an [Adam] for one problem. rate is Adam's step size, and is not
-// used for SGD.
-type sampled struct {
-	optimize.Settled
-	adam, guarded bool
-	rate          float64
-}
-
-// Plan returns the plan of SGD for the problem p, with the rule's value for each zero setting. The noise is
-// calibrated to the budget's (epsilon, delta) by privacy-loss distributions. The problem's mu is not used.
-// Plan returns an error if p is not valid, a setting is out of range or the calibration fails.
+// Plan implements [optimize.Algorithm]. The noise is calibrated to the budget's (epsilon, delta) by privacy-loss
+// distributions. The problem's mu is not used. It returns an error if the calibration fails.
 func (c SGD) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
-	guarded := c.StepScale == 0
+	law := optimize.UpdateRule{Guarded: c.StepScale == 0}
 	err := cmp.Or(p.Validate(), optimize.Fill("dp-sgd",
 		optimize.Setting{Name: "step scale", Value: &c.StepScale, Rule: p.StepScale()}))
 	if err != nil {
 		return nil, err
 	}
 	c.Steps = cmp.Or(c.Steps, c.StepRule(p))
-	return c.settle(ctx, p, &sampled{guarded: guarded}, optimize.Summary{
+	law.StepSize = p.StepSize(c.StepScale)
+	return c.settle(ctx, optimize.Draft{Problem: p, UpdateRule: law, Step: sampledStep}, optimize.Summary{
 		Algorithm: "dp-sgd",
 		Citation:  "DP-SGD with Poisson batches (Abadi et al. 2016)",
-		StepSize:  p.StepSize(c.StepScale),
+		StepSize:  law.StepSize,
 	})
 }
 
@@ -72,9 +64,9 @@ func (c SGD) StepRule(p optimize.Problem) int {
 	return p.GradientSteps(4, cmp.Or(c.StepScale, p.StepScale()))
 }
 
-// settle calibrates the noise of all steps to the budget, completes the plan with its summary, law and
-// forecast, and returns it.
-func (c SGD) settle(ctx context.Context, p optimize.Problem, plan *sampled, s optimize.Summary) (optimize.Plan, error) {
+// settle calibrates the noise of all steps to the budget, completes the draft and its summary s, and returns the plan.
+func (c SGD) settle(ctx context.Context, d optimize.Draft, s optimize.Summary) (optimize.Plan, error) {
+	p := d.Problem
 	c.Sampling = cmp.Or(c.Sampling, .1)
 	if !(c.Sampling > 0 && c.Sampling <= 1) {
 		return nil, fmt.Errorf("optimize: %s: sampling = %v: must be > 0 and <= 1, or left out for the rule's", s.Algorithm,
@@ -92,40 +84,24 @@ func (c SGD) settle(ctx context.Context, p optimize.Problem, plan *sampled, s op
 	s.Steps = c.Steps
 	s.Charges = fmt.Sprintf("noise multiplier %.4g on Poisson batches of %.3g of the records", z, c.Sampling)
 	s.Passes = float64(c.Steps) * c.Sampling
-	law := optimize.UpdateRule{Guarded: plan.guarded, Importance: slices.Repeat([]float64{1}, c.Steps), StepSize: s.StepSize}
-	if plan.adam {
-		law.StepSize = p.StepSize(p.StepScale()) // the forecast for Adam is made with SGD's step size
-	}
+	d.UpdateRule.Importance = slices.Repeat([]float64{1}, c.Steps)
 	// The forecast assumes that a record's gradient deviates from the mean gradient by L0 (root mean
 	// square norm).
 	batch, l0 := c.Sampling*p.Records, p.Constants.Lipschitz
 	noise, scatter := z*l0/batch, (1-c.Sampling)*l0*l0/(batch*float64(p.Dim()))
-	law.Answer = func(int, float64, float64) (K float64, fresh optimize.Variance) {
+	d.UpdateRule.Answer = func(int, float64, float64) (K float64, fresh optimize.Variance) {
 		return 1, optimize.Variance{Noise: noise * noise, Sampling: scatter}
 	}
-	return forecast.Finish(plan, &plan.Settled, optimize.Draft{
-		Problem: p, Summary: s, UpdateRule: law, Output: c.Output.Or(optimize.TailAverage),
-		Needs: optimize.Needs{Schedule: schedule}, Properties: optimize.Properties{Sampled: true},
-	})
+	d.Summary, d.Output = s, c.Output.Or(optimize.TailAverage)
+	d.Needs.Schedule, d.Properties.Sampled = schedule, true
+	return forecast.Plan(d)
 }
 
-// Run releases the mean gradient of a new Poisson sample in each step of the plan, and makes one descent
-// step along it.
-func (g *sampled) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
-	p := g.Problem()
-	run := g.Begin(ctx, o, observe)
-	if g.adam {
-		moments := newMoments(p.Dim())
-		run.Bounded(g.rate*mostDirection, func(grad []float64) ([]float64,
-			float64) {
-			return moments.direction(grad), g.rate
-		})
+// sampledStep releases the mean gradient of a new Poisson sample, and makes one descent step along it.
+func sampledStep(run *optimize.Run, _ int) error {
+	batch, err := run.Sample()
+	if err != nil {
+		return err
 	}
-	return run.Steps(func(int) error {
-		batch, err := run.Sample()
-		if err != nil {
-			return err
-		}
-		return run.Follow(1, batch, optimize.Use{Weight: 1})
-	})
+	return run.Follow(1, batch, optimize.Use{Weight: 1})
 }

@@ -95,8 +95,7 @@ type spiderBoostPlan struct {
 	anchorBatch, differenceBatch float64 // shares of the records; 1 without sampling
 }
 
-// Plan returns the plan of SpiderBoost for the problem p, with the rule's value for each zero setting. Plan returns an
-// error if p is not valid, a setting is out of range or the calibration of samples fails.
+// Plan implements [optimize.Algorithm]. It returns an error if the calibration of samples fails.
 func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	guarded := c.StepScale == 0
 	c = c.settle(p)

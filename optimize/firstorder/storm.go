@@ -69,8 +69,7 @@ type stormPlan struct {
 	ball        optimize.DifferenceBall
 }
 
-// Plan returns the plan of STORM for the problem p, with the rule's value for each zero setting. Plan
-// returns an error if p is not valid or a setting is out of range.
+// Plan implements [optimize.Algorithm].
 func (c STORM) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := cmp.Or(p.Validate(), c.Ball.Validate()); err != nil {
 		return nil, err

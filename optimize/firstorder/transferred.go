@@ -18,14 +18,14 @@ import (
 //	P = (S + lambda I)^(-1/2),   S the given moment
 //	c = mean_i phi''(w_0; x_i)/b + noise,   s^2 = mean_i phi'(w_0; x_i)^2 + noise,   F = mean_i f(w_0; x_i) + noise
 //	y_t = w_t + min(t/(t+3), .8) (w_t - w_{t-1})
-//	w_{t+1} = y_t - h/(c b) P g_t,   g_t as in Preconditioned
+//	w_{t+1} = y_t - h/(c b) P g_t,   g_t as in Preconditioned, for numbers with .6 of its kappa
 //
 // # The ridge
 //
 // The rows' mean curvature is about c b S. Along an eigenvector of S with eigenvalue g, the steps then are a linear
 // recursion that depends on k = g/(g + lambda) alone: of the way to the minimum they leave a share B(k), and they
-// raise the variance of their noise to V(k) times that of one step. lambda is the smallest number, of at least a
-// hundredth part of a bound, for which the forecast loss from noise and from the choice of the records,
+// raise the variance of their noise to V(k) times that of one step. lambda is the smallest number, of at least .02
+// of a bound, for which the forecast loss from noise and from the choice of the records,
 //
 //	c b/2 ((h/(c b))^2 sigma^2 sum k V(k)) + s^2/(2 n c b) sum (1 - B(k))^2,
 //
@@ -58,14 +58,15 @@ const (
 	lossRange           = 4.  // ratio of the largest loss that F counts to the initial gap
 	transferredLimit    = 3.  // ratio of the limit of released mean squares to L0^2 d_eff
 	leastMean           = .02 // ratio of the least c to 1, and of the least s^2 to L0^2
-	leastRidge          = .06 // ratio of the least lambda to the bound
+	leastRidge          = .02 // ratio of the least lambda to the bound
+	clipOfReal          = .6  // ratio of the default kappa for numbers to that of Preconditioned
 )
 
 // shareOfLoss returns the share of the loss F that forecast noise may cost, and stepsOfTransferred the number of steps.
 // For classes more steps raise the noise by more than they lower the loss.
 func shareOfLoss(p optimize.Problem) float64 {
 	if p.Real {
-		return .02
+		return .016
 	}
 	return .006
 }
@@ -105,6 +106,9 @@ func (c Transferred) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 	}
 	steps := cmp.Or(c.Steps, stepsOfTransferred(p))
 	c.Preconditioned.Steps = steps
+	if p.Real && c.ClipScale == 0 {
+		c.ClipScale = clipOfReal * usualClip(p, p.Effective())
+	}
 	settings, err := c.rule(p)
 	if err != nil {
 		return nil, err

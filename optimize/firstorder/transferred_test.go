@@ -98,6 +98,33 @@ func TestTransferredIsSafe(t *testing.T) {
 	}
 }
 
+// TestTransferredClips: the default clip scale of numbers is .6 of that of Preconditioned, and the default of classes is
+// that of Preconditioned. The runs ask the same questions as runs with these clip scales.
+func TestTransferredClips(t *testing.T) {
+	for name, factor := range map[string]float64{"huber(1)": .6, "logistic": 1} {
+		p := plane(t, name)
+		asked := func(scale float64) (clips []float64, effective float64) {
+			o := optimizetest.New(p.Config(budget(t), 20_000, 1))
+			q := with(p.Public, o.Size())
+			c := firstorder.Transferred{Moment: []float64{.36, 0, 0, 0, .09, 0, 0, 0, .25}, Intercept: .5}
+			c.ClipScale = scale
+			plan, err := c.Plan(ctx, q)
+			run(t, resolve(t, plan, err), o)
+			for _, a := range o.Asked {
+				clips = append(clips, a.Question.Clip())
+			}
+			return clips, q.Effective()
+		}
+		clips, N := asked(0)
+		want, _ := asked(factor * min(max(.9*math.Log10(N), 1.2), 4))
+		for i, c := range clips {
+			if math.Abs(c-want[i]) > 1e-9*want[i] {
+				t.Fatalf("%s: question %d has the clip %v, want %v", name, i, c, want[i])
+			}
+		}
+	}
+}
+
 // TestTransferredRefuses: what it cannot solve is refused with the reason.
 func TestTransferredRefuses(t *testing.T) {
 	p := plane(t, "huber(1)")

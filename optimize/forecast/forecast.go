@@ -53,7 +53,7 @@ func Finish(plan optimize.Plan, s *optimize.Settled, d optimize.Draft) (optimize
 	return plan, nil
 }
 
-// Plan returns the plan of a draft with a Step, with the forecast by the draft's update rule.
+// Plan returns the plan of a draft with Step or Begin, with the forecast by the draft's update rule.
 func Plan(d optimize.Draft) (optimize.Plan, error) {
 	s := new(optimize.Settled)
 	return Finish(s, s, d)

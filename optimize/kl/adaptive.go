@@ -82,8 +82,7 @@ type adaptivePlan struct {
 	landing    int     // number of steps of the landing
 }
 
-// Plan returns the plan of Adaptive for the problem p, with the default rule's value for each setting
-// that is zero. Plan returns an error if p is not valid or a setting is out of range.
+// Plan implements [optimize.Algorithm].
 func (c Adaptive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err

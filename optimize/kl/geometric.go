@@ -62,8 +62,7 @@ type Geometric struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// Plan returns the plan of Geometric for the problem p, with the default rule's value for each
-// setting that is zero. Plan returns an error if p is not valid or a setting is out of range.
+// Plan implements [optimize.Algorithm].
 func (c Geometric) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err

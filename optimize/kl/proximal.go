@@ -94,8 +94,7 @@ type proximalPlan struct {
 // proximalName is the name of the algorithm.
 const proximalName = "proximal-point"
 
-// Plan returns the plan of Proximal for the problem p, with the default rule's value for each setting that is zero.
-// Plan returns an error if p is not valid, a setting is out of range, or the KL condition's exponent kappa is below 2.
+// Plan implements [optimize.Algorithm]. It returns an error if the KL condition's exponent kappa is below 2.
 func (c Proximal) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err

@@ -99,8 +99,7 @@ type spiderPlan struct {
 	saves bool
 }
 
-// Plan returns the plan of Spider for the problem p, with the default rule's value for each setting that is zero. Plan
-// returns an error if p is not valid, a setting is out of range, or the KL condition's exponent kappa is above 2.
+// Plan implements [optimize.Algorithm]. It returns an error if the KL condition's exponent kappa is above 2.
 func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := cmp.Or(p.Validate(), c.Ball.Validate()); err != nil {
 		return nil, err

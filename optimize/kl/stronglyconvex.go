@@ -56,8 +56,7 @@ type harmonic struct{ lambda, most float64 }
 
 func (h harmonic) eta(t int) float64 { return min(1/(h.lambda*float64(t)), h.most) }
 
-// Plan returns the plan of StronglyConvex for the problem p, with the default rule's value for each
-// setting that is zero. Plan returns an error if p is not valid or a setting is out of range.
+// Plan implements [optimize.Algorithm].
 func (c StronglyConvex) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	const name = "strongly-convex"
 	lambda := c.Lambda

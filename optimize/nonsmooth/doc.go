@@ -6,9 +6,5 @@
 // by Goldstein's (1977) measure. A point w is (r, b)-stationary if some mean of gradients at points within distance r
 // of w has norm at most b (Zhang et al. 2020; under differential privacy Kornowski, Liu and Talwar 2024).
 //
-// Symbols: n is the number of records, d the number of parameters and F the mean loss plus the
-// regularizer. L0 is the norm at which a record's gradient is clipped, L1 the smoothness of F, and F0
-// a public bound on F(w_0) - min F. N = n mu/sqrt(d) is the effective size; a gradient norm below
-// about 2 L0/N cannot be distinguished from noise (see [optimize.Problem]). A charge is a part of the
-// privacy budget mu^2. A release, or answer, is a noisy number or vector computed from records.
+// Package optimize defines the symbols n, d, N, L0, L1, F0, F and the words charge, release and cohort.
 package nonsmooth

@@ -171,10 +171,7 @@ func (g *o2ncPlan) choose(run *optimize.Run, held query.Cohort, kept averages) (
 	if g.held == 0 {
 		held = run.All()
 	}
-	points := make([][]float64, len(kept))
-	for i := range kept {
-		points[i] = kept[i].or(run.W)
-	}
+	points := vector.Make(len(kept), func(i int) []float64 { return kept[i].or(run.W) })
 	k, found, err := g.look.Choose(run, held, g.clip, points)
 	if err != nil {
 		return run.ResultAt(points[0], false), run.Failed(err)

@@ -186,8 +186,7 @@ type o2ncPlan struct {
 	held         float64 // number of records held out for the look; 0 means that the look is at all records
 }
 
-// Plan returns the plan of O2NC for the problem p, with the default rule's value for each setting that is zero. Plan
-// returns an error if p is not valid, a setting is out of range, or there are too few records for the cohorts.
+// Plan implements [optimize.Algorithm]. It returns an error if there are too few records for the cohorts.
 func (c O2NC) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := cmp.Or(p.ValidateKinked(), c.check()); err != nil {
 		return nil, err

@@ -78,7 +78,7 @@ type Smoothed struct {
 	// sampled. Zero means 1: with many records the mean over the records needs no more points.
 	Directions int `yaml:"directions"`
 	// Theorem takes the algorithm of Theorem B.5 (Kornowski, Liu and Talwar 2024): smoothing lasry-lions, and on the
-	// smoothed loss SpiderBoost with a warm start, which is [firstorder.Warm] with its Theorem. The other settings but
+	// smoothed loss SpiderBoost with a warm start (algorithm warm with theorem). The other settings but
 	// Radius must then be left out.
 	Theorem bool `yaml:"theorem"`
 }
@@ -150,19 +150,7 @@ func Suits(p optimize.Problem) bool {
 	return p.Layered || N >= manyEffective || N >= leastOf(p) && firstorder.Preconditioned{}.Serves(p) == nil
 }
 
-// smoothedPlan is the plan of a [Smoothed] without a preconditioner (space plain) for one problem.
-type smoothedPlan struct {
-	optimize.Settled
-	charges []float64
-	// decay has, for each step t of T, the factor (1 - t/T)^2 of the step size. most is the largest
-	// step size that the regularizer's smoothness allows.
-	decay []float64
-	most  float64
-}
-
-// Plan returns the plan of Smoothed for the problem p, with the default rule's value for each setting
-// that is zero. Plan returns an error if p is not valid, a setting is out of range, or p does not
-// allow the chosen space or smoothing.
+// Plan implements [optimize.Algorithm]. It returns an error if p does not allow the chosen space or smoothing.
 func (c Smoothed) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := cmp.Or(p.ValidateKinked(), optimize.CheckSteps("smoothed", c.Steps)); err != nil {
 		return nil, err
@@ -317,23 +305,23 @@ func (c Smoothed) plain(p optimize.Problem) (optimize.Plan, error) {
 	T := steps(c.Steps, 2, p.Effective())
 	l0 := p.Constants.Lipschitz
 	eta := 4 * p.Constants.InitialGap / (l0 * l0) * min(p.Effective()/float64(T), 2)
-	sizes := make([]float64, T)
-	plan := &smoothedPlan{charges: make([]float64, T), decay: make([]float64, T), most: stable(p, math.Inf(1))}
+	// decay has the factor (1 - t/T)^2 of each step's size.
+	sizes, charges, decay := make([]float64, T), make([]float64, T), make([]float64, T)
 	var sum float64
 	for t := range T {
 		u := float64(t) / float64(T)
-		plan.decay[t] = (1 - u) * (1 - u)
-		sizes[t] = stable(p, eta*plan.decay[t])
-		plan.charges[t] = .25 + u
-		sum += plan.charges[t]
+		decay[t] = (1 - u) * (1 - u)
+		sizes[t] = stable(p, eta*decay[t])
+		charges[t] = .25 + u
+		sum += charges[t]
 	}
-	vector.Scale(plan.charges, p.Charge()/sum)
+	vector.Scale(charges, p.Charge()/sum)
 	how := "exactly smoothed loss"
 	if p.Smoothing.Sampled() {
 		how = "smoothed loss" + asked(p.Smoothing)
 	}
 	sa := p.Neighbours() * l0 / p.Records
-	return forecast.Finish(plan, &plan.Settled, optimize.Draft{
+	return forecast.Plan(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "smoothed",
@@ -344,9 +332,13 @@ func (c Smoothed) plain(p optimize.Problem) (optimize.Plan, error) {
 			Passes:    float64(T) * each(p.Smoothing),
 		},
 		Workload: optimize.Workload{}.Count(query.Gradient, float64(T), 1),
-		UpdateRule: optimize.UpdateRule{StepSizes: sizes, Importance: plan.charges,
-			Answer: optimize.Fresh(func(t int) float64 { return sa * sa / plan.charges[t] })},
+		UpdateRule: optimize.UpdateRule{StepSizes: sizes, Importance: charges,
+			Answer: optimize.Fresh(func(t int) float64 { return sa * sa / charges[t] })},
 		Output: optimize.Last,
+		Begin: func(run *optimize.Run) func(int) error {
+			run.Eta = travelled(run, sizes, decay, stable(p, math.Inf(1)))
+			return func(t int) error { return run.Follow(charges[t], run.All(), optimize.Use{Weight: charges[t]}) }
+		},
 	})
 }
 
@@ -360,19 +352,10 @@ func stable(p optimize.Problem, eta float64) float64 {
 	return eta
 }
 
-// Run makes one gradient query and one descent step for each step of the plan.
-func (g *smoothedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
-	error) {
-	run := g.Begin(ctx, o, observe)
-	run.Eta = g.travelled(run)
-	return run.Steps(func(t int) error {
-		return run.Follow(g.charges[t], run.All(), optimize.Use{Weight: g.charges[t]})
-	})
-}
-
-// travelled returns the function that computes each step's size in space plain, from the largest distance
-// from the start so far and the norms of the released gradients (see [Smoothed] for the formula).
-func (g *smoothedPlan) travelled(run *optimize.Run) func(estimate []float64, _ float64) float64 {
+// travelled returns the function that computes each step's size in space plain, from the largest distance from the
+// start so far and the norms of the released gradients (see [Smoothed] for the formula). most is the largest step size
+// that the regularizer's smoothness allows.
+func travelled(run *optimize.Run, sizes, decay []float64, most float64) func(estimate []float64, _ float64) float64 {
 	start, away := slices.Clone(run.W), make([]float64, len(run.W))
 	var far, squares float64
 	return func(estimate []float64, _ float64) float64 {
@@ -383,11 +366,9 @@ func (g *smoothedPlan) travelled(run *optimize.Run) func(estimate []float64, _ f
 		length := optimize.Norm(estimate)
 		squares += length * length
 		t := run.Taken()
-		eta := g.UpdateRule().Eta(t)
-		if grown := g.decay[t] *
-			far / math.Sqrt(squares); grown > eta { // false if both are zero, since the quotient is then NaN
-			eta = min(grown, g.most)
+		if grown := decay[t] * far / math.Sqrt(squares); grown > sizes[t] { // false if both are 0: the quotient is NaN
+			return min(grown, most)
 		}
-		return eta
+		return sizes[t]
 	}
 }

@@ -41,8 +41,7 @@ type Subgradient struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// Plan returns the plan of Subgradient for the problem p, with the default rule's value for each setting that is zero.
-// Plan returns an error if p is not valid, a setting is out of range, or a step would have no record.
+// Plan implements [optimize.Algorithm]. It returns an error if a step would have no record.
 func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	err := cmp.Or(p.ValidateKinked(), optimize.CheckSteps("subgradient", c.Steps), optimize.Fill("subgradient",
 		optimize.Setting{Name: "step scale", Value: &c.StepScale, Rule: 1, Or: ", or left out for 1"}))

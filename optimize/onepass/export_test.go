@@ -13,12 +13,7 @@ func DepthFirst(depth int) func(func(int, bool) bool) {
 	}
 }
 
-func Sizes(p optimize.Plan) []float64 {
-	if s, ok := p.(*stormPlan); ok {
-		return s.sizes
-	}
-	return p.(*sgdPlan).sizes
-}
+func Sizes(p optimize.Plan) []float64 { return p.(*optimize.Settled).UpdateRule().Importance }
 
 func Tree(p optimize.Plan) (rounds, depth int, sizes []float64) {
 	t := p.(*treePlan)

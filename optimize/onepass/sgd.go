@@ -46,15 +46,7 @@ type SGD struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// sgdPlan is the plan of an [SGD] for one problem. sizes has the cohort size of each step.
-type sgdPlan struct {
-	optimize.Settled
-	sizes   []float64
-	scatter meanError
-}
-
-// Plan returns the plan of SGD for the problem p, with the rule's value for each zero setting. Plan
-// returns an error if p is not valid, a setting is out of range, or a step would have no record.
+// Plan implements [optimize.Algorithm]. It returns an error if a step would have no record.
 func (c SGD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	h := c.StepScale
 	err := cmp.Or(p.Validate(), optimize.Fill("one-pass-sgd",
@@ -66,12 +58,11 @@ func (c SGD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) 
 	if err != nil {
 		return nil, err
 	}
-	plan := &sgdPlan{sizes: sizes, scatter: newScatter(p)}
-	eta := p.StepSize(h)
+	scatter, eta := newScatter(p), p.StepSize(h)
 	if c.StepScale == 0 {
-		eta = within(p, eta, plan.scatter.sum(sizes))
+		eta = within(p, eta, scatter.sum(sizes))
 	}
-	return forecast.Finish(plan, &plan.Settled, optimize.Draft{
+	return forecast.Plan(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "one-pass-sgd",
@@ -84,21 +75,18 @@ func (c SGD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) 
 		Needs: optimize.Needs{Cohorts: true}, Properties: optimize.Properties{OnePass: true},
 		UpdateRule: optimize.UpdateRule{OnePass: true, Importance: sizes,
 			Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
-				return 1, plan.scatter.variance(p.Constants.Lipschitz, sizes[t])
+				return 1, scatter.variance(p.Constants.Lipschitz, sizes[t])
 			}},
 		Output: c.Output.Or(optimize.TailAverage),
-	})
-}
-
-// Run makes, in each step of the plan, one gradient query on a fresh cohort and one descent step.
-func (g *sgdPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
-	run := g.Begin(ctx, o, observe)
-	run.Eta = paced(newPace(g.Problem(), g.UpdateRule().StepSize))
-	return run.Steps(func(t int) error {
-		cohort, err := run.Draw(g.sizes[t])
-		if err != nil {
-			return err
-		}
-		return run.Follow(g.scatter.charge, cohort, optimize.Use{Weight: g.sizes[t]})
+		Begin: func(run *optimize.Run) func(int) error {
+			run.Eta = paced(newPace(p, eta))
+			return func(t int) error {
+				cohort, err := run.Draw(sizes[t])
+				if err != nil {
+					return err
+				}
+				return run.Follow(scatter.charge, cohort, optimize.Use{Weight: sizes[t]})
+			}
+		},
 	})
 }

@@ -52,16 +52,7 @@ type STORM struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// stormPlan is the plan of a [STORM] for one problem. sizes has the cohort size of each step.
-type stormPlan struct {
-	optimize.Settled
-	sizes   []float64
-	scatter meanError
-	ball    optimize.DifferenceBall
-}
-
-// Plan returns the plan of STORM for the problem p, with the rule's value for each zero setting. Plan
-// returns an error if p is not valid, a setting is out of range, or a step would have no record.
+// Plan implements [optimize.Algorithm]. It returns an error if a step would have no record.
 func (c STORM) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	h := c.StepScale
 	err := cmp.Or(p.Validate(), c.Ball.Validate(), optimize.Fill("one-pass-storm",
@@ -73,16 +64,15 @@ func (c STORM) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error
 	if err != nil {
 		return nil, err
 	}
-	plan := &stormPlan{sizes: sizes, scatter: newScatter(p), ball: c.Ball}
 	work := optimize.Workload{}.Count(query.Gradient, 1, sizes[0]/p.Records)
 	for _, size := range sizes[1:] {
 		work = work.Count(query.Gradient, 1, size/p.Records).Count(query.Difference, 1, size/p.Records)
 	}
-	eta := p.StepSize(h)
+	scatter, eta := newScatter(p), p.StepSize(h)
 	if c.StepScale == 0 {
-		eta = within(p, eta, plan.scatter.sum(sizes))
+		eta = within(p, eta, scatter.sum(sizes))
 	}
-	return forecast.Finish(plan, &plan.Settled, optimize.Draft{
+	return forecast.Plan(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "one-pass-storm",
@@ -96,54 +86,49 @@ func (c STORM) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error
 		UpdateRule: optimize.UpdateRule{
 			OnePass: true, Importance: sizes, Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz,
 			Answer: func(t int, radius, last float64) (K float64, fresh optimize.Variance) {
-				K, mixed := plan.gain(t, sizes[t], radius, last*float64(p.Dim()))
-				return K, plan.scatter.variance(mixed, sizes[t])
+				K, mixed := scatter.gain(p, t, sizes[t], radius, last*float64(p.Dim()))
+				return K, scatter.variance(mixed, sizes[t])
 			},
 		},
 		Output: c.Output.Or(optimize.Last),
+		Begin: func(run *optimize.Run) func(int) error {
+			run.Eta = paced(newPace(p, eta))
+			var prev []float64
+			var estimate *optimize.Estimate
+			var P float64
+			return func(t int) error {
+				cohort, err := run.Draw(sizes[t])
+				if err != nil {
+					return err
+				}
+				terms := []query.Term{query.GradientAt(cohort, run.W, p.Constants.Lipschitz)}
+				K, mixed := scatter.gain(p, 0, cohort.Size(), 0, 0)
+				if t > 0 {
+					difference := c.Ball.Difference(p, cohort, run.W, prev)
+					K, mixed = scatter.gain(p, t, cohort.Size(), difference.Ball().Radius, P)
+					terms = optimize.Mix(terms[0], difference, K)
+				}
+				answer, err := run.Ask(scatter.charge, terms...)
+				if err != nil {
+					return err
+				}
+				P = (1-K)*(1-K)*P + mixed*mixed*scatter.of(cohort.Size())
+				estimate, prev = run.Mix(estimate, 1-K, answer, 1), slices.Clone(run.W)
+				run.Descend(estimate, optimize.Use{Weight: sizes[t]})
+				return nil
+			}
+		},
 	})
 }
 
 // gain returns the weight K of the new gradient in step t, and the radius K L0 + (1-K) R of the ball in which each
 // record's mixture of gradient and difference lies. size is the number of records in the cohort, radius is the radius R
 // to which differences are clipped, and P is the mean squared error of the previous estimate.
-func (s *stormPlan) gain(t int, size, radius, P float64) (K, mixed float64) {
-	l0 := s.Problem().Constants.Lipschitz
+func (s meanError) gain(p optimize.Problem, t int, size, radius, P float64) (K, mixed float64) {
+	l0 := p.Constants.Lipschitz
 	K = 1
 	if t > 0 {
-		K = optimize.Gain(P, l0, radius, 1/s.scatter.of(size))
+		K = optimize.Gain(P, l0, radius, 1/s.of(size))
 	}
 	return K, K*l0 + (1-K)*radius
-}
-
-// Run makes, in each step of the plan, one query for a mixture of gradient and gradient difference on
-// records not used before, and one descent step.
-func (s *stormPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
-	p := s.Problem()
-	run := s.Begin(ctx, o, observe)
-	run.Eta = paced(newPace(p, s.UpdateRule().StepSize))
-	var prev []float64
-	var estimate *optimize.Estimate
-	var P float64
-	return run.Steps(func(t int) error {
-		cohort, err := run.Draw(s.sizes[t])
-		if err != nil {
-			return err
-		}
-		terms := []query.Term{query.GradientAt(cohort, run.W, p.Constants.Lipschitz)}
-		K, mixed := s.gain(0, cohort.Size(), 0, 0)
-		if t > 0 {
-			difference := s.ball.Difference(p, cohort, run.W, prev)
-			K, mixed = s.gain(t, cohort.Size(), difference.Ball().Radius, P)
-			terms = optimize.Mix(terms[0], difference, K)
-		}
-		answer, err := run.Ask(s.scatter.charge, terms...)
-		if err != nil {
-			return err
-		}
-		P = (1-K)*(1-K)*P + mixed*mixed*s.scatter.of(cohort.Size())
-		estimate, prev = run.Mix(estimate, 1-K, answer, 1), slices.Clone(run.W)
-		run.Descend(estimate, optimize.Use{Weight: s.sizes[t]})
-		return nil
-	})
 }

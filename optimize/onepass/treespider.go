@@ -111,9 +111,8 @@ type treePlan struct {
 	ball    optimize.DifferenceBall
 }
 
-// Plan returns the plan of TreeSpider for the problem p, with the rule's value for each zero setting.
-// With Theorem it uses epsilon and delta of the problem's budget. Plan returns an error if p is not
-// valid, a setting is out of range, or there are too few records.
+// Plan implements [optimize.Algorithm]. With Theorem it uses epsilon and delta of the problem's budget. It returns
+// an error if there are too few records.
 func (c TreeSpider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	err := cmp.Or(p.Validate(), c.Ball.Validate(), optimize.CheckCount("tree-spider", "rounds", c.Rounds), c.validate())
 	if err != nil {

@@ -123,7 +123,7 @@ func (r *state) begin() ([]int, error) {
 	of := inference.Bounds{
 		MomentSigma: answer.Sigma, Usual: r.usual(p),
 		Unit: moves * math.Sqrt(r.blocks(p)) / (p.Records * math.Sqrt(r.charge(lastCurvature))),
-		Beta: betaTrusted, Rows: r.Rows, Whole: r.Unweighted,
+		Beta: betaTrusted, Rows: r.Rows, Whole: r.Unweighted, Intercept: r.Intercept,
 	}
 	if p.Beyond != nil {
 		d, r.moment = p.Dim(), p.Beyond.Moment(r.moment, d, false)
@@ -209,10 +209,7 @@ func (r *state) fit() ([]float64, error) {
 	}
 	steps := r.steps()
 	for t := range steps - first {
-		y := make([]float64, k)
-		for j := range y {
-			y[j] = b[j] + float64(t)/float64(t+3)*(b[j]-last[j])
-		}
+		y := vector.Make(k, func(j int) float64 { return b[j] + float64(t)/float64(t+3)*(b[j]-last[j]) })
 		g, _, err := r.gradient(y, fitShare/float64(steps), r.shape.Reach)
 		if err != nil {
 			return nil, err

@@ -23,9 +23,7 @@ const mostRounds = 100
 // rounding errors of PhasedSGD grow with R_t.
 const mostGrowth = 8
 
-// Plan returns the plan of Recursive for the problem p, with the default rule's value for each
-// setting that is zero. Plan returns an error if p is not valid or not convex, a setting is out of
-// range, or a round would have too few records.
+// Plan implements [optimize.Algorithm]. It returns an error if p is not convex or a round would have too few records.
 func (c Recursive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := cmp.Or(p.Validate(), c.check(p)); err != nil {
 		return nil, err

@@ -1,10 +1,6 @@
 // Package secondorder (not frozen) contains algorithms that search for second-order stationary points: points
 // where the gradient is small and no eigenvalue of the Hessian is far below zero.
 //
-// Symbols: n is the number of records, d the number of parameters and F the mean loss plus the regularizer. L0 is the
-// norm at which a record's gradient is clipped, L1 is the smoothness of F, and F0 is a public bound on F(w_0) - min F.
-// N = n mu/sqrt(d) is the effective size; a gradient norm below about 2 L0/N cannot be distinguished from noise (see
-// [optimize.Problem]). A charge is a part of the privacy budget mu^2. A release, or answer, is a noisy number or vector
-// computed from records. A cohort is a subset of the records. A prefix sum is a sequence of items (gradients or
-// gradient differences) of which every partial sum is released ([query.Prefix]).
+// Package optimize defines the symbols n, d, N, L0, L1, F0, F and the words charge, release and cohort. A prefix sum is
+// a sequence of items (gradients or gradient differences) of which every partial sum is released ([query.Prefix]).
 package secondorder

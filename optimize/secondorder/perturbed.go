@@ -107,8 +107,7 @@ type perturbedPlan struct {
 	small float64
 }
 
-// Plan replaces each zero setting of Perturbed by its rule's value for the problem p and returns the
-// plan. Plan returns an error if p is not valid or a setting is out of range.
+// Plan implements [optimize.Algorithm].
 func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := cmp.Or(p.Validate(), c.Ball.Validate()); err != nil {
 		return nil, err

@@ -97,9 +97,8 @@ type spiderPlan struct {
 	settings
 }
 
-// Plan replaces each zero setting of Spider by its rule's value for the problem p and returns the plan.
-// Plan returns an error if p is not valid, a setting is out of range, there are too few records, or
-// escapes need Hessian-vector products that the loss does not provide.
+// Plan implements [optimize.Algorithm]. It returns an error if there are too few records, or escapes need
+// Hessian-vector products that the loss does not provide.
 func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	const name = "second-order"
 	if err := p.Validate(); err != nil {

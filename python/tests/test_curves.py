@@ -100,3 +100,19 @@ def test_interactions_by_hand():
     assert (ax.get_ylabel(), ax.get_xlabel(), ax.get_title()) == ("region", "age", "interaction (log-odds), yes")
     (ratio,) = stillpoint.plot_curves(said | {"ratio": "odds ratio", "surfaces": [said["surfaces"][0] | {"mass": None}]})
     assert ratio.texts[0].get_text() == "1.6" and ratio.texts[2].get_text() == "2.7" and ratio.get_title() == "interaction (odds ratio, times), yes"
+
+
+def test_places_of_curves_by_hand():
+    """A logarithmic axis begins at 1 + 0, dates are days after 1970, and grey is the stretch between two knots with few rows."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    points = [{"x": x, "effect": x / 4, "low": None, "high": None, "mass": None, "thin": x >= 3} for x in (0, 1, 3, 9)]
+    said = {"unit": "log-odds", "ratio": "odds ratio", "curves": [{"column": "income", "log": True, "points": points}]}
+    (ax,) = stillpoint.plot_curves(said)
+    assert list(ax.lines[0].get_xdata()) == [1, 2, 4, 10] and list(ax.lines[0].get_ydata()) == [math.exp(x / 4) for x in (0, 1, 3, 9)]
+    (grey,) = ax.patches
+    assert (grey.get_x(), grey.get_x() + grey.get_width()) == (4, 10)
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_xscale()) == ("1 + income", "odds ratio, times", "log")
+    (ax,) = stillpoint.plot_curves({"unit": "euros", "curves": [{"column": "day", "date": True, "points": [p | {"x": 365 * p["x"]} for p in points[:2]]}]})
+    assert [str(x) for x in ax.lines[0].get_xdata()] == ["1970-01-01T00:00:00", "1971-01-01T00:00:00"]
+    matplotlib.pyplot.close("all")

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -143,6 +144,76 @@ func TestScoredLossTellsItsParts(t *testing.T) {
 		}
 		if both, err := sum(two, astray{l.(engine.Parted), 9, 1}, term); err != nil || !slices.Equal(both, alone) {
 			t.Errorf("%v: with a faulty record after a sound one %v, %v: must be %v", term.Kind(), both, err, alone)
+		}
+	}
+}
+
+// TestGradientsOfClassesAreShortened: a record's gradient that is half again as long as its limit is as long as the limit, and
+// one that is too long in the metric and without it, for a row of norm 1, is as long as the smaller of both limits allows.
+func TestGradientsOfClassesAreShortened(t *testing.T) {
+	l, err := loss.Parse("ordered(4)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := row.NewTable(3, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table.Append([]float32{.5, -.25, .125}, 2, true)
+	identity, err := query.Identity(5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := []float64{.5, -1, .25, .75, -.5}
+	sum := func(term query.Term) []float64 {
+		t.Helper()
+		e, err := engine.New(table, l, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := query.New(1, term)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := e.Sum(context.Background(), q, 0x1p24, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := make([]float64, len(s.Residual))
+		for j, v := range s.Residual {
+			out[j] = float64(v) / 0x1p24
+		}
+		return out
+	}
+	norm := func(v []float64) (of float64) {
+		for _, x := range v {
+			of = math.Hypot(of, x)
+		}
+		return of
+	}
+	all := query.NewCohort(0, 1)
+	const reach = 4.
+	whole := sum(query.WeightedGradientAt(all, w, 9, reach, identity))
+	long := norm(whole)
+	for share, want := range map[float64]float64{.8: 1, 1.5: 1 / 1.5, 3: 1. / 3} {
+		got := sum(query.WeightedGradientAt(all, w, long/(share*reach), reach, identity))
+		for j, v := range got {
+			if math.Abs(v-want*whole[j]) > 1e-6 {
+				t.Errorf("weighted, %v of the limit: %v: must be %v of %v", share, got, want, whole)
+				break
+			}
+		}
+	}
+	whole = sum(query.GradientInMetric(all, w, 9, 9, identity))
+	long = norm(whole)
+	plain := norm([]float64{whole[0] / .5, whole[3], whole[4]}) // as of a row of norm 1
+	for limits, want := range map[[2]float64]float64{{2, 2}: 1, {.25, .5}: .25, {.5, .25}: .25, {.5, 2}: .5, {2, .5}: .5} {
+		got := sum(query.GradientInMetric(all, w, limits[0]*long, limits[1]*plain, identity))
+		for j, v := range got {
+			if math.Abs(v-want*whole[j]) > 1e-6 {
+				t.Errorf("in the metric and without it, limits %v: %v: must be %v of %v", limits, got, want, whole)
+				break
+			}
 		}
 	}
 }

@@ -133,6 +133,25 @@ func FailsEverywhere(t *testing.T, fresh func(t *testing.T, f *Fails) (open, sou
 	}
 }
 
+// MakingFails tests that no store opens of which a statement has failed, such as the one that makes a rule of its tables. open
+// makes a new store by a driver that fails as f says.
+func MakingFails(t *testing.T, open func(f *Fails) (budget.Store, error)) {
+	for at := 1; ; at++ {
+		f := &Fails{}
+		f.arm(at, false, false)
+		_, err := open(f)
+		if f.n < at {
+			if check(t, err); at < 8 {
+				t.Errorf("making a store has %d points", at-1)
+			}
+			return
+		}
+		if err == nil {
+			t.Errorf("the store opens, though this failed: %q", f.last)
+		}
+	}
+}
+
 // failsAt has a run reserve, release and settle with a driver that fails at a point, which arm sets. It reports
 // whether the run has fewer points.
 func failsAt(ctx context.Context, t *testing.T, name string, b, sound *budget.Book, f *Fails, arm func()) (done bool) {

@@ -25,6 +25,12 @@ func (telling) Begin() (driver.Tx, error)           { return nil, errSetting }
 func (telling) Close() error                        { return nil }
 
 func (c telling) QueryContext(_ context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if version, ok := c.settings["version"]; ok && query == "SELECT version FROM stillpoint_store" {
+		return &row{value: version}, nil
+	}
+	if len(args) == 0 {
+		return nil, errSetting
+	}
 	value, ok := c.settings[args[0].Value.(string)]
 	if !ok || !strings.Contains(query, "current_setting($1)") {
 		return nil, errSetting
@@ -68,5 +74,30 @@ func TestServersThatForget(t *testing.T) {
 			t.Errorf("%v: %q: must be %q", c.server, got, c.want)
 		}
 		db.Close()
+	}
+}
+
+// TestOpeningByHand opens the stores of servers that are made up: one with the tables of this version, with those of
+// another, without any, and one that would forget.
+func TestOpeningByHand(t *testing.T) {
+	before := connector
+	defer func() { connector = before }()
+	for want, server := range map[string]settings{
+		"": {"fsync": "on", "full_page_writes": "on", "version": "1"},
+		"budget: store people on db.example: version = 2: must be 1, the only version this program reads": {"fsync": "on",
+			"full_page_writes": "on", "version": "2"},
+		"budget: store people on db.example: " + errSetting.Error(): {"fsync": "on", "full_page_writes": "on"},
+		"budget: store people on db.example: fsync = off: must be on: the server would forget reservations": {"fsync": "off",
+			"full_page_writes": "on", "version": "1"},
+	} {
+		connector = func(driver.Connector) driver.Connector { return server }
+		store, err := Open(t.Context(), "postgres://me@db.example/people", false)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want || (store != nil) != (want == "") {
+			t.Errorf("%v: %v, %q: must be %q", server, store, got, want)
+		}
 	}
 }

@@ -47,3 +47,15 @@ func TestEveryStatementFails(t *testing.T) {
 		return by(name), by("sqlite")
 	})
 }
+
+// TestNoStoreOpensHalfMade lets each statement fail in turn that makes a store.
+func TestNoStoreOpensHalfMade(t *testing.T) {
+	defer func() { driverName = "sqlite" }()
+	n := 0
+	budgettest.MakingFails(t, func(f *budgettest.Fails) (budget.Store, error) {
+		n++
+		driverName = fmt.Sprint("making", n)
+		sql.Register(driverName, failingDriver{f})
+		return Open(t.Context(), filepath.Join(t.TempDir(), "budgets.db"), true)
+	})
+}
