@@ -116,19 +116,23 @@ func along(form, v []float64) []float64 {
 	return out
 }
 
-// between returns the covariance of the change of a form's margin from that of all margins.
-func between(form []float64, of *mat.SymDense) *mat.SymDense {
-	k := of.SymmetricDim() / len(form)
-	out := mat.NewSymDense(k, nil)
-	for p := range k {
-		for q := p; q < k; q++ {
-			sum := 0.
-			for i, f := range form {
-				for j, g := range form {
-					sum += f * g * of.At(i*k+p, j*k+q)
+// between returns the function expected of the covariance of each two margins, from the covariance of all.
+func between(of *mat.SymDense, k int, expected func(of mat.Matrix) float64) *mat.SymDense {
+	if of == nil { // of a step that nothing foretold the sampling alone is not asked for
+		return nil
+	}
+	n := of.SymmetricDim() / k
+	out := mat.NewSymDense(n, nil)
+	for i := range n {
+		out.SetSym(i, i, expected(of.SliceSym(i*k, i*k+k)))
+		for j := i + 1; j < n; j++ {
+			block := mat.NewDense(k, k, nil)
+			for p := range k {
+				for q := range k {
+					block.Set(p, q, of.At(i*k+p, j*k+q))
 				}
 			}
-			out.SetSym(p, q, sum)
+			out.SetSym(i, j, expected(block))
 		}
 	}
 	return out
@@ -158,9 +162,9 @@ func (f *Fit) OfClasses(e *Estimate, rows *Shape, margins, ahead []float64, feat
 	if e.Method == NotIdentified {
 		return
 	}
-	at := Shape{classes: len(margins), features: 1}
+	at, by := Shape{classes: len(margins), features: 1}, e.over(rows.Seen)
 	for i, p := range pairs(at.differences(margins, 0)) {
-		f.Allowances[i] = e.remainder(over(rows.Seen), p, ahead)
+		f.Allowances[i] = e.remainder(by, p, ahead)
 	}
 	f.Allowance = floats.Max(f.Allowances)
 }

@@ -129,13 +129,10 @@ func TestPairsByHand(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	c := mat.NewSymDense(4, []float64{1, 2, 3, 4, 2, 5, 6, 7, 3, 6, 8, 9, 4, 7, 9, 10})
-	got := between([]float64{2, -1}, c)
-	for p, row := range [][]float64{{4*1 - 4*3 + 8, 4*2 - 2*4 - 2*6 + 9}, {4*2 - 2*4 - 2*6 + 9, 4*5 - 4*7 + 10}} {
-		for q, want := range row {
-			if math.Abs(got.At(p, q)-want) > 1e-12 {
-				t.Errorf("covariance %d, %d: %v: must be %v", p, q, got.At(p, q), want)
-			}
-		}
+	form, row := mat.NewVecDense(2, []float64{2, -1}), mat.NewVecDense(2, []float64{3, -5})
+	got := mat.Inner(form, between(c, 2, func(of mat.Matrix) float64 { return mat.Inner(row, of, row) }), form)
+	if want := 9*(4*1-4*3+8.) - 30*(4*2-2*4-2*6+9.) + 25*(4*5-4*7+10.); math.Abs(got-want) > 1e-12 {
+		t.Errorf("variance along a row: %v: must be %v", got, want)
 	}
 }
 

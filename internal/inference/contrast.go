@@ -95,6 +95,9 @@ func (f *Fit) remainder(c *mat.VecDense, metric *mat.SymDense) (of float64) {
 	for i, v := range f.Allowances {
 		part, each := make([]float64, k), k/len(f.Allowances)
 		copy(part[i*each:(i+1)*each], c.RawVector().Data[i*each:])
+		if mat.Norm(mat.NewVecDense(k, part), 1) == 0 { // of another class
+			continue
+		}
 		of = math.Hypot(of, v*length(part)/math.Sqrt2)
 	}
 	for j, v := range f.Remainders {

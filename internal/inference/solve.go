@@ -275,31 +275,38 @@ func (e *Estimate) Allowance(moment mat.Symmetric, curvature float64, ahead []fl
 	if e.Method == NotIdentified || curvature == 0 {
 		return 0
 	}
-	return e.remainder(over(moment), pair{{1}, {1}}, ahead) * curvature
+	return e.remainder(e.over(moment), pair{{1}, {1}}, ahead) * curvature
 }
 
-// over returns the mean squared change of the margin over rows with the second moment, by a step and by its noise.
-func over(moment mat.Symmetric) measure {
-	return measure{func(of []float64) float64 {
+// over returns the mean squared change of margins over rows with the second moment, by a step and by its noise.
+func (e *Estimate) over(moment mat.Symmetric) measure {
+	return e.measure(moment.SymmetricDim(), func(of []float64) float64 {
 		v := mat.NewVecDense(len(of), of)
 		return mat.Inner(v, moment, v)
-	}, func(of *mat.SymDense) float64 {
+	}, func(of mat.Matrix) float64 {
 		var product mat.Dense
 		product.Mul(moment, of)
 		return mat.Trace(&product)
-	}}
+	})
 }
 
-// measure returns the mean squared change of the margin by a step, and the one to expect from a step with a covariance.
+// measure has the mean squared change of the margin by a step, and for the errors of the step and for those of sampling what is
+// to expect of the product of the changes of each two margins. A form of the margins multiplies these from both sides.
 type measure struct {
-	square   func(of []float64) float64
-	expected func(of *mat.SymDense) float64
+	square          func(of []float64) float64
+	steps, sampling *mat.SymDense
+}
+
+// measure returns the measure of the functions of a change of k numbers and of its covariance.
+func (e *Estimate) measure(k int, square func(of []float64) float64, expected func(of mat.Matrix) float64) measure {
+	return measure{square, between(e.StepCovariance, k, expected), between(e.Sampling, k, expected)}
 }
 
 // moves returns the mean squared change of the margin by the step beyond noise, and the part that ahead did not predict, for
 // the margin that the form makes of those of several classes ([Shape.Classes]).
 func (e *Estimate) moves(by measure, form, ahead []float64) (move, left float64) {
-	step, noise := along(form, e.Step), by.expected(between(form, e.StepCovariance))
+	v := mat.NewVecDense(len(form), form)
+	step, noise := along(form, e.Step), mat.Inner(v, by.steps, v)
 	move = max(0, by.square(step)-noise)
 	if ahead == nil {
 		return move, move
@@ -307,7 +314,7 @@ func (e *Estimate) moves(by measure, form, ahead []float64) (move, left float64)
 	for j, v := range along(form, ahead) {
 		step[j] -= v
 	}
-	return move, min(move, by.square(step)+noise-by.expected(between(form, e.Sampling)))
+	return move, min(move, by.square(step)+noise-mat.Inner(v, by.sampling, v))
 }
 
 // remainder returns half of the product of the pair's margins, of which one is changed by the step and the other by the part of
@@ -351,8 +358,7 @@ func (e *Estimate) Allowances(s *Shape, intercept float64, bend func(from, to fl
 		z := mat.NewVecDense(k, nil) // the row in the coordinates of the metric
 		z.MulVec(s.Metric, x)
 		dot := func(of []float64) float64 { return mat.Dot(z, mat.NewVecDense(k, of)) }
-		at := measure{func(of []float64) float64 { return dot(of) * dot(of) },
-			func(of *mat.SymDense) float64 { return mat.Inner(z, of, z) }}
+		at := e.measure(k, func(of []float64) float64 { return dot(of) * dot(of) }, func(of mat.Matrix) float64 { return mat.Inner(z, of, z) })
 		var from, to []float64
 		for i := 0; i < len(e.B); i += k {
 			to = append(to, dot(e.B[i:i+k:i+k]))

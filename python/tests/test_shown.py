@@ -60,7 +60,7 @@ EFFECTS = {
             "state": "reported", "odds_ratio": {"estimate": 1.03517, "low": 1.01849, "high": 1.05212}},
         {"term": "sex=m", "reference": "sex=f", "estimate": -0.5, "standard_error": 0.25, "low": -0.9112, "high": -0.0888,
             "privacy_share": 0.62, "state": "reported", "odds_ratio": {"estimate": 0.60653, "low": 0.40204, "high": 0.91503}},
-        {"term": "tiny", "state": "withheld"},
+        {"term": "tiny", "state": "withheld", "estimate": 0.7},
         {"term": "(intercept)", "intercept": True, "estimate": 1.5, "state": "reported"},
     ],
 }  # fmt: skip

@@ -143,7 +143,8 @@ print_intervals <- function(x) {
   t <- e$coefficients
   number <- function(v) ifelse(is.na(v), "-", formatC(v, digits = 4, format = "g"))
   column <- function(name) optional(t[[name]], nrow(t)) # a fit without any interval has none of them
-  shown <- data.frame(Estimate = number(column("estimate")), `Std. Error` = number(column("standard_error")), Low = number(column("low")),
+  estimate <- ifelse(t$state == "reported", column("estimate"), NA_real_)
+  shown <- data.frame(Estimate = number(estimate), `Std. Error` = number(column("standard_error")), Low = number(column("low")),
     High = number(column("high")), Privacy = ifelse(is.na(column("privacy_share")), "-", sprintf("%.0f%%", 100 * column("privacy_share"))), check.names = FALSE)
   row.names(shown) <- make.unique(one_name(t$term))
   cat("Formula:    ", e$formula, "\n\n", sep = "")

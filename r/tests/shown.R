@@ -188,6 +188,11 @@ checks <- list(
     words <- vapply(list(fit, with_intervals), function(f) recorded("mtext", plot(f))[[1L]]$text, "")
     stopifnot(identical(words, c("bars: two standard deviations of the privacy noise; no confidence intervals", "bars: 90% confidence intervals")))
   },
+  withheld = function() { # an estimate without an interval is shown by no display of the command
+    other <- with_intervals
+    other$effects$coefficients$estimate[4] <- 0.7
+    has(said(other), "tiny - - - - -")
+  },
   nothing = function() { # no coefficient has an interval, so that the command prints none of its numbers
     none <- with_intervals
     none$effects$coefficients <- data.frame(term = c("age", "(Intercept)"), per = NA, state = "not in the formula")

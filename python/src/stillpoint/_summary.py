@@ -261,7 +261,7 @@ def _with_intervals(kind: str, facts: list[tuple[str, str]], effects: Mapping[st
 
     columns = [
         Column("", lambda t: t["term"]),
-        Column("coef", lambda t: number(t.get("estimate"))),
+        Column("coef", lambda t: number(t.get("estimate") if t["state"] == "reported" else None)),
         Column("std err", lambda t: number(t.get("standard_error"))),
         Column(f"[{(1 - effects['level']) / 2:.4g}", lambda t: number(t.get("low"))),
         Column(f"{(1 + effects['level']) / 2:.4g}]", lambda t: number(t.get("high"))),
