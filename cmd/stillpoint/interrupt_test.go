@@ -122,7 +122,7 @@ func TestInterrupt(t *testing.T) {
 				t.Fatalf("%v: must be exit code 130: %s", state, r.messages())
 			}
 			for _, want := range []string{"stopping; the model so far will be saved",
-				"of 1000000 steps: the model reached is saved; the whole budget stays charged"} {
+				"of 1000000 steps: the model of these steps is saved; the whole budget stays charged"} {
 				if !strings.Contains(r.messages(), want) {
 					t.Errorf("the messages do not say %q:\n%s", want, r.messages())
 				}

@@ -350,7 +350,7 @@ func TestInterruptWhileAShardIsStalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	stalled.ends(t, 0, soon) // when it continues, it learns that it was told to end
-	if out := s.fit.err.String(); !strings.Contains(out, "the model reached is saved") {
+	if out := s.fit.err.String(); !strings.Contains(out, "the model of these steps is saved") {
 		t.Errorf("the fit says %s", out)
 	}
 	succeeds(t, s.dir, "verify", "out/certificate.json", "--model", "out/model.json")

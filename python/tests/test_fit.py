@@ -90,7 +90,7 @@ def test_an_interrupt_keeps_what_was_reached(tmp_path):
         if event["event"] == "step" and event["step"] == 3:
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
-    with pytest.raises(KeyboardInterrupt, match="the model reached is saved; the whole budget stays charged"):
+    with pytest.raises(KeyboardInterrupt, match="the model of these steps is saved; the whole budget stays charged"):
         run(["fit", config, "--out", tmp_path / "fit", "--json", "--anyway"], on=interrupt)
     assert (tmp_path / "fit" / "model.json").exists()
     (total,) = stillpoint.spent(tmp_path / "fit")
