@@ -272,7 +272,7 @@ def oracle_tidy(m):
     c = m.contrast(late, {"age": 1, "sex=m": 1}, None)
     assert math.isnan(c.value) and (c.noise_sd, c.noise) == (None, "absent")
     t = m.tidy(COEFFICIENTS, EFFECTS)
-    assert t["estimate"] == [0.0345678, -0.5, None, 1.5] and t["std_error"] == [0.0098765, 0.25, None, None]
+    assert t["estimate"] == [0.0345678, -0.5, 0.7, 1.5] and t["std_error"] == [0.0098765, 0.25, None, None]
     assert t["conf_low"] == [0.01832, -0.9112, None, None] and t["conf_high"] == [0.05081, -0.0888, None, None]
     assert t["privacy_share"] == [0.347, 0.62, None, None] and t["state"][2] == "withheld" and t["reason"] == ["", "", "", ""]
     for name, of in (("odds_ratio", t), ("rate_ratio", m.tidy(COEFFICIENTS, RATES))):
