@@ -185,7 +185,7 @@ func TestCopiesSettleNothing(t *testing.T) {
 		run(1, "may be alive", settle(out+"-intent")...)
 		run(1, "may be alive", inFull...)
 		kill()
-		run(0, "of which one at most is its own", append([]string{"budget", "show", "people", "--in", "."}, store...)...)
+		run(0, "at most one of them is its own", append([]string{"budget", "show", "people", "--in", "."}, store...)...)
 		run(0, "stays charged in full", settle(out+"-copy")...)
 		run(0, "stays charged in full", settle(out+"-intent")...)
 		code := 0
