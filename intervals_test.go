@@ -208,7 +208,7 @@ func TestCurvesHaveIntervals(t *testing.T) {
 		}
 		checkConfident(t, said.Curves[0], at, whole)
 		var page bytes.Buffer
-		if err := r.Report(&page); err != nil || !strings.Contains(page.String(), "90% confidence intervals of the difference") ||
+		if err := r.Report(&page); err != nil || !strings.Contains(page.String(), "Bands are 90% confidence intervals of this difference") ||
 			strings.Contains(page.String(), "The curve of age") != whole {
 			t.Errorf("oldest %v: report: %v: must draw the curve if it has intervals, and say what the bands are", oldest, err)
 		}

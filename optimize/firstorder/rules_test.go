@@ -240,7 +240,7 @@ func TestGuardByHand(t *testing.T) {
 
 // TestLongestLevelByHand tests the longest gradient that the clip norm holds: L0 sqrt(d_eff + 1/s), for the least released share
 // s of a level that is at least .015, and for 1/6 without levels. Of counts the slope is half again as large. What noise
-// allows grows with .6 N sqrt(d/n).
+// allows grows with .4 mu sqrt(n/d), for d features.
 func TestLongestLevelByHand(t *testing.T) {
 	p := atBase(2000, .05, false)
 	p.Shape, p.Explained, p.Groups = optimize.Vector(6), true, [][2]int{{1, 3}}
@@ -249,8 +249,16 @@ func TestLongestLevelByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := plan.(*preconditionedPlan)
-	if want := .6 * p.Effective() * math.Sqrt(6/p.Records); math.Abs(g.reach-want) > 1e-9 {
+	if want := .4 * p.Effective() / math.Sqrt(p.Records); math.Abs(g.reach-want) > 1e-9 {
 		t.Errorf("reach %v: must be %v", g.reach, want)
+	}
+	classes := p
+	classes.Shape = optimize.Shape{Margins: 3, Features: 2}
+	if plan, err = (Preconditioned{}).Plan(t.Context(), classes); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := plan.(*preconditionedPlan).reach, .4*p.Mu*math.Sqrt(p.Records/2); math.Abs(got-want) > 1e-9 {
+		t.Errorf("reach %v for three margins of two features: must be %v", got, want)
 	}
 	at := func(shares ...float64) released {
 		mean := []float64{.2}
