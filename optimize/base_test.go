@@ -77,6 +77,18 @@ func TestBaseRateFindsTheBestConstant(t *testing.T) {
 	}
 }
 
+// TestSharesBeyondAllRecords tests released shares that noise took below 0 and above 1: they count as the smallest share that
+// noise lets a reader see, or as one record, and as the rest.
+func TestSharesBeyondAllRecords(t *testing.T) {
+	for _, c := range []struct{ sigma, first, second, p float64 }{{.02, 1.05, -.01, .02}, {.02, -.03, 1.2, .98}, {.0004, 1.0001, .00005, .001},
+		{.02, .3, .6, 2. / 3}} {
+		got := optimize.BaseOfShares(loss.Logistic(), c.sigma, .001, c.first, c.second).Margins[0]
+		if want := math.Log(c.p / (1 - c.p)); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%+v: margin %v: must be %v", c, got, want)
+		}
+	}
+}
+
 // TestBaseRateOfCounts: the rate of counts with exposures must be the sum of counts over the sum of exposures, and
 // the mean of numbers their mean.
 func TestBaseRateOfCounts(t *testing.T) {

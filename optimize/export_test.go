@@ -1,5 +1,10 @@
 package optimize
 
+import (
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
 // The functions below give tests outside the package access to unexported functions.
 
 // DrawSizes draws cohorts of the given sizes. It returns the drawn sizes and the number of records
@@ -26,3 +31,8 @@ func Weights(rule Output, onePass bool, importance ...float64) []float64 {
 }
 
 func SelectionEpsilon(p Plan) float64 { return p.(*selectedPlan).epsilon }
+
+// BaseOfShares returns the base rate of released shares of classes whose weights are 1.
+func BaseOfShares(l loss.Loss, sigma, least float64, shares ...float64) Base {
+	return baseOfShares(l, vector.Make(len(shares), func(int) float64 { return 1 }), shares, sigma, least)
+}

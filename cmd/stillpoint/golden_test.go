@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -150,4 +152,30 @@ func remade(ctx context.Context, c *certificate.Certificate, text []byte) ([]byt
 		return nil, err
 	}
 	return again.Bytes()
+}
+
+// full is a file on a full disk.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// TestUnwrittenOutputIsAFailure tests that a command whose answer cannot be written, in text or JSON, says so and fails.
+func TestUnwrittenOutputIsAFailure(t *testing.T) {
+	fit := filepath.Join(golden, "filtered")
+	cert, model := filepath.Join(fit, "certificate.json"), filepath.Join(fit, "model.json")
+	for _, args := range [][]string{{"algorithms"}, {"coefficients", fit}, {"ledger", fit}, {"verify", cert},
+		{"plan", filepath.Join("..", "..", "examples", "adult", "adult.yaml")}, {"predict", model, filepath.Join(golden, "new.csv")}} {
+		for _, more := range []string{"", "--json"} {
+			if more != "" {
+				if args[0] == "predict" || args[0] == "algorithms" {
+					continue
+				}
+				args = append(args, more)
+			}
+			var stderr bytes.Buffer
+			if code := run(t.Context(), args, &console{out: full{}, err: &stderr}); code == 0 || !strings.Contains(stderr.String(), "no space left") {
+				t.Errorf("%v: exit code %d: %s", args, code, stderr.String())
+			}
+		}
+	}
 }

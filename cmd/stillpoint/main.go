@@ -113,16 +113,16 @@ func main() {
 }
 
 // escaping returns a console that writes to plain and escapes all characters that are not visible
-// (safetext.Writer). flush writes the text that the console has buffered.
-func escaping(plain *console) (c *console, flush func()) {
+// (safetext.Writer). flush writes the text that the console has buffered, and returns the first error of writing answers.
+func escaping(plain *console) (c *console, flush func() error) {
 	out, failures := safetext.NewWriter(plain.out), safetext.NewWriter(plain.err)
 	c = &console{out: out, err: failures, saving: plain.saving}
 	if c.saving == nil {
 		c.saving = func() {}
 	}
-	return c, func() {
-		out.Flush()
+	return c, func() error {
 		failures.Flush()
+		return out.Flush()
 	}
 }
 
@@ -155,7 +155,10 @@ func run(ctx context.Context, args []string, plain *console) int {
 		return exitUsage
 	}
 	c.json = cmd.Progress == "json"
-	if err := k.Run(); err != nil {
+	if err = k.Run(); err == nil {
+		err = flush()
+	}
+	if err != nil {
 		code := exitCode(err)
 		c.complain(err, code)
 		return code

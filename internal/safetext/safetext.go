@@ -8,6 +8,7 @@
 package safetext
 
 import (
+	"cmp"
 	"io"
 	"strconv"
 	"strings"
@@ -83,6 +84,7 @@ type Writer struct {
 	w    io.Writer
 	mu   sync.Mutex
 	rest []byte // the incomplete character at the end of the last write
+	err  error  // the first error of w
 }
 
 // NewWriter returns a Writer to w.
@@ -106,19 +108,22 @@ func (w *Writer) Write(p []byte) (int, error) {
 	}
 	w.rest = append([]byte(nil), s[end:]...)
 	if _, err := w.w.Write(appendText(nil, s[:end], true)); err != nil {
+		w.err = cmp.Or(w.err, err)
 		return 0, err
 	}
 	return len(p), nil
 }
 
-// Flush writes the bytes of an incomplete character at the end of the text, escaped.
+// Flush writes the bytes of an incomplete character at the end of the text, escaped. It returns the first error of all
+// writes.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.rest
 	w.rest = nil
 	_, err := w.w.Write(appendText(nil, s, true))
-	return err
+	w.err = cmp.Or(w.err, err)
+	return w.err
 }
 
 // Lines breaks a text at its white space into lines that begin with indent and have at most width bytes,

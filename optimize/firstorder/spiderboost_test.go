@@ -164,6 +164,12 @@ func TestSpiderBoostTheorem9(t *testing.T) {
 			if o.Output[:6] != "random" {
 				t.Errorf("output %q: want random", o.Output)
 			}
+			stated, err := firstorder.SpiderBoost{Theorem: true, Batches: firstorder.AllRecords, StepScale: .3}.Plan(ctx, with(p.Public, size{
+				Records: 4 * N * math.Sqrt(float64(p.Public.Dim())), Mu: .25,
+			}))
+			if err != nil || !close(stated.Summary().StepSize, .3/L1, 1e-12) {
+				t.Errorf("%s, N = %v: a step scale of .3: %v, %+v", p.Name, N, err, stated.Summary())
+			}
 			anchor, difference := firstorder.SpiderBoostCharges(plan)
 			if n := math.Ceil(float64(o.Steps) / float64(firstorder.Period(plan))); float64(o.Steps) > n &&
 				!close(anchor*n, difference*(float64(o.Steps)-n), 1e-9) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 	"sync"
 	"testing"
 
@@ -51,7 +52,8 @@ func leases(t *testing.T, open func() budget.Store) {
 	other := book(t, open)
 	half := s.Ledger().Budget().Charge() / 2
 	_, before := only(t, other)
-	if l := before.Lease; !before.Held || l == nil || l.Charge < half || l.Events != 3 || l.Run != r.Run || l.Renewed == "" {
+	if l := before.Lease; !before.Held || l == nil || l.Charge < half || l.Events != 3 || l.Run != r.Run || l.Renewed == "" ||
+		!strings.Contains(l.Holder, `"ward"`) {
 		t.Fatalf("the store has the lease %+v: must allow %v", l, half)
 	}
 	less := Certificate{r, unused(t, s)}
