@@ -140,8 +140,8 @@ func TestMeansLong(t *testing.T) {
 			continue
 		}
 		type count struct {
-			n, stated, held, without int
-			far, half, size          float64
+			n, stated, held int
+			far, half, size float64
 		}
 		shares := []float64{d.share, .01, .03, .05, .09, .2}
 		counts := map[[2]int]*count{}

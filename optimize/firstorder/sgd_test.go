@@ -78,7 +78,7 @@ func TestSGDAsksItsSchedule(t *testing.T) {
 			t.Fatal(err)
 		}
 		schedule := plan.Needs().Schedule
-		if e := schedule.Epsilon(); !(e <= 1 && e > .99) || schedule.Len() != 30 {
+		if e := schedule.Epsilon(); !(e <= 1 && e > .99) || schedule.Len() != 30 || !plan.Properties().Sampled {
 			t.Errorf("schedule of %d steps with epsilon %v: want 30 and just below 1", schedule.Len(), e)
 		}
 		o := &samples{schedule: schedule}
