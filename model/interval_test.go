@@ -92,7 +92,7 @@ func TestLevelsThatLeave(t *testing.T) {
 	if south := list.List[1]; south.State != inference.Reported || south.Reference != "region=north" || south.Reason != "" {
 		t.Errorf("%+v", south)
 	}
-	if !strings.Contains(list.Meaning, " Rows of levels that are left out with their rows weigh almost nothing.") {
+	if !strings.Contains(list.Meaning, " The rows of levels that are listed as left out with their rows weigh almost nothing.") {
 		t.Error(list.Meaning)
 	}
 	whole := withIntervals(t, nil)
@@ -104,7 +104,7 @@ func TestLevelsThatLeave(t *testing.T) {
 	}
 	for i, c := range list.List {
 		if age := c.Term == "age"; (c.State == inference.Reported) != age || !age && (c.Estimate != 0 ||
-			!strings.HasPrefix(c.Reason, "levels that noise hides count as region=north, and their rows could not leave")) {
+			!strings.HasPrefix(c.Reason, "levels that noise hides count as region=north, since without their rows noise")) {
 			t.Errorf("%d: %+v", i, c)
 		}
 	}

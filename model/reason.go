@@ -39,15 +39,15 @@ func (m *Model) reason(i inference.Interval, has func(feature int) bool) string 
 		}
 		for _, j := range m.inference.Merged {
 			if has(j) {
-				return fmt.Sprintf("levels that noise hides count as %s, and their rows could not leave: the others tell too little. "+
-					"Nothing is known of a difference from %[1]s alone; those between levels of the formula have an interval, and a "+
-					"common level as the column's reference helps",
+				return fmt.Sprintf("levels that noise hides count as %s, since without their rows noise would hide the "+
+					"formula's other columns. No difference from %[1]s alone is known. Differences between other levels of the "+
+					"formula have intervals. A common level as the column's reference helps",
 					m.schema.Features()[m.feature(j)])
 			}
 		}
 		why := "a column or a level of it is not in the formula. The noise of the second moment or of the curvature " +
-			"hides its rows, so that it was left out before the fit, with its rows or without, or counts as the reference level. Nothing is known of " +
-			"its coefficient"
+			"hides its rows, so that it was left out before the fit, with its rows or without, or counts as the reference " +
+			"level. Nothing is known of its coefficient"
 		if len(m.schema.Hats()) > 0 {
 			why += "; a curve of which a knot is hidden has no intervals at all (fewer knots, or narrower public bounds, help)"
 		}
@@ -97,7 +97,7 @@ func (m *Model) estimand() string {
 	f := m.inference
 	left := ""
 	if len(f.Gone) > 0 {
-		left = " Rows of levels that are left out with their rows weigh almost nothing."
+		left = " The rows of levels that are listed as left out with their rows weigh almost nothing."
 	}
 	if f.Unweighted {
 		return "If the model is wrong the coefficient is that of the best fit to the population, in which every row weighs the same." + left
