@@ -222,7 +222,8 @@ func TestRowsAreJudged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, other := range []string{text + " ", strings.Replace(text, `"number":3`, `"number":3,"number":3`, 1),
-		strings.Replace(text, `{`, `{"note":"x",`, 1)} {
+		strings.Replace(text, `{`, `{"note":"x",`, 1),
+		strings.Replace(text, `"number":3,"kind":"closed"`, `"kind":"closed","number":3`, 1)} {
 		if err := c.take(Row{Text: other, Hash: chained(c.head, other)}); !errors.Is(err, ErrChain) {
 			t.Errorf("%s: %v", other, err)
 		}
