@@ -249,3 +249,45 @@ func FuzzVerify(f *testing.F) {
 		}
 	})
 }
+
+// TestWrappingsOfSignatures changes one part at a time of a sound signature's wrapping. Each error names the part.
+func TestWrappingsOfSignatures(t *testing.T) {
+	k := parsed(t, keys(t)["ed25519"])
+	sign := func(format string) string {
+		s, err := k.signer.Sign(rand.Reader, body(space, hash512, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if format != "" {
+			s.Format = format
+		}
+		return string(ssh.Marshal(s))
+	}
+	signers := []byte("ada " + k.Public() + "\n")
+	for name, c := range map[string]struct {
+		change func(*wrapped, *pem.Block)
+		want   string
+	}{
+		"nothing":           {func(*wrapped, *pem.Block) {}, ""},
+		"a header":          {func(_ *wrapped, b *pem.Block) { b.Headers = map[string]string{"Comment": "x"} }, "must be one SSH SIGNATURE"},
+		"another block":     {func(_ *wrapped, b *pem.Block) { b.Type = "SSH" }, "must be one SSH SIGNATURE"},
+		"version 0":         {func(w *wrapped, _ *pem.Block) { w.Version = 0 }, "must be of version 1"},
+		"version 2":         {func(w *wrapped, _ *pem.Block) { w.Version = 2 }, "must be of version 1"},
+		"a namespace":       {func(w *wrapped, _ *pem.Block) { w.Namespace = "file" }, `namespace = "file": must be "a-namespace"`},
+		"a hash":            {func(w *wrapped, _ *pem.Block) { w.Hash = "md5" }, `hash = "md5": must be sha256 or sha512`},
+		"the other hash":    {func(w *wrapped, _ *pem.Block) { w.Hash = hash256 }, "it is not of this file, or was altered"},
+		"a key":             {func(w *wrapped, _ *pem.Block) { w.PublicKey = "key" }, "must hold a public key and a signature"},
+		"SHA-1 by DSA":      {func(w *wrapped, _ *pem.Block) { w.Signature = sign("ssh-dss") }, `algorithm = "ssh-dss": must be one that does not rest on SHA-1`},
+		"SHA-1 by RSA":      {func(w *wrapped, _ *pem.Block) { w.Signature = sign("ssh-rsa") }, `algorithm = "ssh-rsa": must be one that does not rest on SHA-1`},
+		"another algorithm": {func(w *wrapped, _ *pem.Block) { w.Signature = sign("ecdsa-sha2-nistp256") }, "it is not of this file, or was altered"},
+	} {
+		w := wrapped{1, string(k.signer.PublicKey().Marshal()), space, "", hash512, sign("")}
+		b := pem.Block{Type: block}
+		c.change(&w, &b)
+		b.Bytes = append([]byte(magic), ssh.Marshal(w)...)
+		_, err := Verify(signers, space, file, pem.EncodeToMemory(&b))
+		if (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v: must say %q", name, err, c.want)
+		}
+	}
+}
