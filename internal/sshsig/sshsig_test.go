@@ -291,3 +291,43 @@ func TestWrappingsOfSignatures(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoMaySign tests whose signature a list of signers allows: the name is that of the line with the key, and a line with
+// namespaces allows these alone, each as a whole. An error names the line, counted from 1 with comments and empty lines.
+func TestWhoMaySign(t *testing.T) {
+	list := keys(t)
+	k, other := parsed(t, list["ed25519"]), parsed(t, list["ecdsa"])
+	s, stranger := signature(t, k), "it was made by key "+k.Fingerprint()+", which is not among the allowed signers"
+	line := func(name, options string, k *Key) string {
+		return strings.TrimSpace(name+" "+options) + " " + k.Public() + "\n"
+	}
+	for _, c := range []struct{ signers, name, want string }{
+		{line("ada", "", k), "ada", ""},
+		{line("eve", "", other) + line("ada", "", k), "ada", ""},
+		{line("ada", "", k) + line("eve", "", other), "ada", ""},
+		{line("ada", "", k) + line("eve", "", k), "ada", ""},
+		{line("eve", "", other), "", stranger},
+		{line("ada", `namespaces="a-namespace"`, k), "ada", ""},
+		{line("ada", `namespaces="file,a-namespace"`, k), "ada", ""},
+		{line("ada", `namespaces="a-namespace2"`, k), "", stranger},
+		{line("ada", `namespaces="xa-namespace,file"`, k), "", stranger},
+		{line("eve", `namespaces="file"`, k) + line("ada", "", k), "ada", ""},
+		{line("ada", `namespaces="file" namespaces="a-namespace"`, k), "", "signers: line 1: must be NAME TYPE KEY"},
+		{line("ada", `namespaces="file",namespaces="a-namespace"`, k), "", `signers: line 1: must have no option but namespaces="..."`},
+		{line("ada", `cert-authority`, k), "", `signers: line 1: must have no option but namespaces="..."`},
+		{line("ada", `namespaces=""`, k), "", `signers: line 1: must have no option but namespaces="..."`},
+		{"# people\n\n" + line("ada*", "", k), "", "signers: line 3: must be NAME TYPE KEY, where NAME is one name and no pattern"},
+		{"# people\n" + line("ad?", "", k), "", "signers: line 2: must be NAME TYPE KEY, where NAME is one name and no pattern"},
+		{line("eve", "", other) + line("!ada", "", k), "", "signers: line 2: must be NAME TYPE KEY, where NAME is one name and no pattern"},
+		{line(`"ada"`, "", k), "", "signers: line 1: must be NAME TYPE KEY, where NAME is one name and no pattern"},
+		{"ada\n", "", "signers: line 1: must be NAME TYPE KEY, where NAME is one name and no pattern"},
+		{"ada key\n", "", "signers: line 1: must be NAME TYPE KEY, as in a public key's file after the name"},
+		{"", "", "signers: must list at least one"},
+		{"# nobody\n", "", "signers: must list at least one"},
+	} {
+		who, err := Verify([]byte(c.signers), space, file, s)
+		if who.Name != c.name || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.60q: %+v, %v: must be %q, %q", c.signers, who, err, c.name, c.want)
+		}
+	}
+}
