@@ -195,6 +195,13 @@ func TestRowsAreJudged(t *testing.T) {
 		return c
 	}
 	over, negative := charged*1.01, -charged
+	settled := base()
+	if err := settled.add(entry{Kind: kindSettled, Run: "a", Charged: &charged}); err != nil {
+		t.Fatal(err)
+	}
+	if err := settled.add(entry{Kind: kindReserved, Run: "a", Limit: &l, Cost: &cost}); !errors.Is(err, ErrChain) {
+		t.Errorf("a run that was settled, again: %v", err)
+	}
 	for name, e := range map[string]entry{
 		"a second first":          {Kind: kindCreated, Salt: "s", Cap: &limit},
 		"a run twice":             {Kind: kindReserved, Run: "a", Limit: &l, Cost: &cost},

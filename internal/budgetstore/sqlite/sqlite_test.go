@@ -74,3 +74,21 @@ func TestVersionsOfStores(t *testing.T) {
 		}
 	}
 }
+
+// TestEachSettingIsChecked tests that a database is refused for each of the two settings without which a commit may be lost.
+func TestEachSettingIsChecked(t *testing.T) {
+	for query, want := range map[string]string{
+		"_pragma=journal_mode(DELETE)&_pragma=synchronous(EXTRA)": "",
+		"_pragma=journal_mode(DELETE)&_pragma=synchronous(FULL)":  "journal_mode = delete, synchronous = 2: must be delete and 3 (extra)",
+		"_pragma=journal_mode(MEMORY)&_pragma=synchronous(EXTRA)": "journal_mode = memory, synchronous = 3: must be delete and 3 (extra)",
+	} {
+		db, err := sql.Open(driverName, "file:"+filepath.ToSlash(filepath.Join(t.TempDir(), "s.db"))+"?"+query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := check(t.Context(), db); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%s: %v: must be %q", query, err, want)
+		}
+		_ = db.Close()
+	}
+}
