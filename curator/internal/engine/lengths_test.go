@@ -45,6 +45,10 @@ func TestLengthsAreNotTooSmall(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := newInMetric(m, above, l, records)
+		norm := m.Norm() * m.Step()
+		if want := float64(d*2*(2*d+4)) * 0x1p-53 * norm * norm; !(math.Abs(g.lost/want-1) < 1e-12) {
+			t.Fatalf("rounding errors are at most %v: must be %v", g.lost, want)
+		}
 		p := &pass{layout: l, kernel: fastest(), shape: shaped(1, l), long: make([]float32, records)}
 		p.writer.layout = l
 		slopes, rest, faulty := make([]float64, records), make([]float64, records*above), make([]bool, records)
