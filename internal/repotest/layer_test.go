@@ -31,7 +31,8 @@ var layers = map[string]struct {
 		"internal/train", "optimize"}},
 	"account": {local: []string{"account/internal/round", "account/mechanism", "internal/memo",
 		"internal/safetext"}, barred: randomness},
-	"account/mechanism": {local: []string{"account/internal/round", "internal/memo", "internal/vector"},
+	"account/mechanism": {local: []string{"account/internal/round", "internal/memo", "internal/strictjson",
+		"internal/vector"},
 		others: []string{"gonum.org/v1/gonum"}, barred: randomness},
 	"account/internal/round": {},
 	"internal/memo":          {},
@@ -101,7 +102,7 @@ var layers = map[string]struct {
 	"internal/vector":     {},
 	"internal/durable":    {local: []string{"internal/regularfile"}},
 	"internal/safetext":   {},
-	"internal/strictjson": {},
+	"internal/strictjson": {local: []string{"internal/safetext"}},
 	"internal/strictyaml": {local: []string{"internal/safetext"}, others: []string{"github.com/goccy/go-yaml"}},
 	"internal/table": {local: []string{"internal/vector", "internal/decimal", "internal/parquet", "internal/regularfile"},
 		others: []string{"github.com/klauspost/compress", "golang.org/x/text"}},
@@ -152,7 +153,7 @@ var layers = map[string]struct {
 	"internal/sshsig":              {others: []string{"golang.org/x/crypto"}},
 	"internal/train/trialtest":     {},
 	"internal/durable/durabletest": {local: []string{"internal/durable", "internal/holder"}},
-	"internal/ledgerfile":          {local: []string{"account/mechanism", "account"}},
+	"internal/ledgerfile":          {local: []string{"account/mechanism", "account", "internal/strictjson"}},
 	"optimize/forecast":            {local: []string{"internal/vector", "optimize"}},
 	"optimize/firstorder": {local: append([]string{"internal/simd", "internal/vector", "loss"}, familyMay...),
 		others: []string{"gonum.org/v1/gonum"}},
@@ -279,7 +280,7 @@ var inspectors = map[string][]string{
 	"internal/durable/durabletest":       {"syscall"}, // error codes of a disk
 	"internal/regularfile":               {"syscall"}, // a flag of open
 	"internal/train":                     {"reflect"}, // the fields that are settings
-	"certificate":                        {"reflect"}, // the fields that are members of its file
+	"internal/strictjson":                {"reflect"}, // the fields that are members of a file
 	"internal/strictyaml":                {"reflect"}, // the fields that are decoded
 }
 
