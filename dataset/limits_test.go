@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/internal/cellstatus"
@@ -348,6 +349,123 @@ func TestEffectsByHand(t *testing.T) {
 		}
 		if kept, r, err := with.Resolve(size); kept != with || err != nil || r.Without != nil {
 			t.Errorf("size %v, with effects: %+v, %v", size, r, err)
+		}
+	}
+}
+
+// TestSizesOfCurves tests both sides of the sizes at which a curve gets knots, and the size that is said to be needed.
+func TestSizesOfCurves(t *testing.T) {
+	s, err := New(Definition{Columns: []Column{{Name: "a", Kind: Number, High: 1, Curve: CurveAuto}}, Target: Target{Column: "y", Kind: Number, High: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, r, err := s.Resolve(1)
+	if err != nil || len(r.Linear) != 1 || knotsFor(r.Needed) != leastAuto || knotsFor(r.Needed-1) != 0 {
+		t.Errorf("%+v, %v: %d and %d knots", r, err, knotsFor(r.Needed), knotsFor(r.Needed-1))
+	}
+	for size, want := range map[float64]int{0: 0, 210: 0, 211: 3, 1000: 4, 19_999: 11, 20_000: 23, 100_000: 39, 1e9: 64, math.Inf(1): 64} {
+		if got := knotsFor(size); got != want {
+			t.Errorf("size %v: %d knots: must be %d", size, got, want)
+		}
+	}
+	if _, r, _ := s.Resolve(math.NaN()); len(r.Linear) != 1 {
+		t.Errorf("a size that is not known: %+v", r)
+	}
+}
+
+// TestNamesOfLargeKnots tests the names of knots around the whole numbers that are written in full, for both signs.
+func TestNamesOfLargeKnots(t *testing.T) {
+	for x, want := range map[float64]string{999999999999999: "x@999999999999999", 1e15: "x@1e+15", -999999999999999: "x@-999999999999999", -1e15: "x@-1e+15",
+		-.5: "x@-0.5", 0: "x@0"} {
+		c := Column{Name: "x", Kind: Number, Low: x - 1e15, High: x + 1e15}
+		if got := c.knotNames(spline.Equal(3)); got[1] != want && c.cellAt(0) == x {
+			t.Errorf("%v: %s: must be %s", x, got, want)
+		}
+	}
+}
+
+// TestProjectionsServeTheirFeatures tests which numbers of features a projection maps.
+func TestProjectionsServeTheirFeatures(t *testing.T) {
+	p, err := ParseProjection("jl(3)", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for features, want := range map[int]bool{9: false, 10: true, 11: false} {
+		if err := p.Serves(features); (err == nil) != want {
+			t.Errorf("%d features: %v", features, err)
+		}
+	}
+	for text, want := range map[string]bool{"jl(1)": true, "jl(9)": true, "jl(0)": false, "jl(10)": false, "jl(3,9007199254740991)": true,
+		"jl(3,9007199254740992)": false, "jl(3,-1)": false, "jl(3": false, "jl 3)": false} {
+		if _, err := ParseProjection(text, 10); (err == nil) != want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// spoil changes every number and text in the slices of v.
+func spoil(v reflect.Value) (changed int) {
+	switch v.Kind() {
+	case reflect.Slice:
+		for i := range v.Len() {
+			e := v.Index(i)
+			switch changed++; e.Kind() {
+			case reflect.Float64:
+				e.SetFloat(e.Float() + 1)
+			case reflect.String:
+				e.SetString(e.String() + "!")
+			default:
+				changed += spoil(e) - 1
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				changed += spoil(v.Field(i))
+			}
+		}
+	case reflect.Pointer:
+		changed += spoil(v.Elem())
+	}
+	return changed
+}
+
+// TestSchemasAreNotChanged changes all that a schema was made of and all that its methods return: the schema stays as it was.
+func TestSchemasAreNotChanged(t *testing.T) {
+	def := Definition{Columns: []Column{{Name: "a", Kind: Number, High: 9, Curve: 4, Knots: []float64{0, 2, 5, 9}}, {Name: "c", Kind: Category,
+		Categories: []string{"x", "y"}}, {Name: "p", Kind: Public, Values: []string{"1", "2"}}}, Interactions: []Interaction{{"a", "c"}}, Missing: []string{"NA"},
+		Target: Target{Column: "time", Kind: Number, High: 10, Event: "died", Cuts: []float64{5, 10}, Hazards: []float64{.5, .5},
+			HazardErrors: []float64{.1, .2}, Share: []float64{.5}}}
+	classes := Definition{Columns: []Column{{Name: "a", Kind: Number, High: 9}}, Target: Target{Column: "y", Kind: Category, Classes: []string{"n", "y"}, Share: []float64{.25}}}
+	for _, def := range []Definition{def, classes} {
+		s, err := New(def)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := Effects{Features: effects.Least, Weight: 2, Centres: make([]float64, len(s.Ranges())), Scale: 1, Weights: make([]float64, s.Dim()), Deviations: []float64{1}}
+		with, err := s.WithEffects(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		state := func() string {
+			out := ""
+			for _, s := range []*Schema{s, with} {
+				found, _ := s.Effects()
+				out += fmt.Sprint(s.Columns(), s.Target(), s.Interactions(), s.Missing(), s.Features(), s.Hats(), s.Groups(), found, s.Ranges())
+			}
+			return out
+		}
+		before := state()
+		changed := spoil(reflect.ValueOf(&def)) + spoil(reflect.ValueOf(&e))
+		for _, s := range []*Schema{s, with} {
+			columns, target, pairs, missing, features, hats := s.Columns(), s.Target(), s.Interactions(), s.Missing(), s.Features(), s.Hats()
+			found, _ := s.Effects()
+			for _, v := range []any{&columns, &target, &pairs, &missing, &features, &hats, &found} {
+				changed += spoil(reflect.ValueOf(v))
+			}
+		}
+		if after := state(); after != before || changed < 20 {
+			t.Errorf("after %d changes:\n%s\nbefore:\n%s", changed, after, before)
 		}
 	}
 }
