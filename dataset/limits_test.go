@@ -469,3 +469,21 @@ func TestSchemasAreNotChanged(t *testing.T) {
 		}
 	}
 }
+
+// TestNormsAtTheirLimits tests both sides of the norms that a schema may state: from a thousandth to the largest of a row.
+func TestNormsAtTheirLimits(t *testing.T) {
+	whole := math.Sqrt(3) // two numbers and the intercept
+	for norm, want := range map[float64]bool{0: true, .001: true, .000999: false, whole: true, math.Nextafter(whole, 9): false, 1: true, -1: false, math.NaN(): false} {
+		s, err := New(Definition{Columns: []Column{{Name: "a", Kind: Number, High: 1}, {Name: "b", Kind: Number, High: 1}}, Norm: norm,
+			Target: Target{Column: "y", Kind: Number, High: 1}})
+		if (err == nil) != want {
+			t.Errorf("norm %v: %v", norm, err)
+		}
+		if err != nil {
+			continue
+		}
+		if scale := s.Scale(); norm > 0 && scale != norm || norm == 0 && scale != whole {
+			t.Errorf("norm %v: divided by %v", norm, scale)
+		}
+	}
+}
