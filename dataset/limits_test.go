@@ -487,3 +487,92 @@ func TestNormsAtTheirLimits(t *testing.T) {
 		}
 	}
 }
+
+// TestSharesAtTheirLimits tests both sides of the rules about shares, by kind of target.
+func TestSharesAtTheirLimits(t *testing.T) {
+	two, three := []string{"n", "y"}, []string{"a", "b", "c"}
+	for _, c := range []struct {
+		target Target
+		share  []float64
+		valid  bool
+	}{
+		{Target{Kind: Category, Classes: two}, []float64{.5}, true}, {Target{Kind: Category, Classes: two}, []float64{0}, false},
+		{Target{Kind: Category, Classes: two}, []float64{1}, false}, {Target{Kind: Category, Classes: two}, []float64{.5, .5}, false},
+		{Target{Kind: Category, Classes: three}, []float64{.2, .3, .5}, true}, {Target{Kind: Category, Classes: three}, []float64{.2, .3, .509}, true},
+		{Target{Kind: Category, Classes: three}, []float64{.2, .3, .511}, false}, {Target{Kind: Category, Classes: three}, []float64{.2, .3, .489}, false},
+		{Target{Kind: Category, Classes: three}, []float64{.5}, false}, {Target{Kind: Category, Classes: three}, []float64{0, .5, .5}, false},
+		{Target{Kind: Number, Low: 2, High: 9}, []float64{5}, true}, {Target{Kind: Number, Low: 2, High: 9}, []float64{2}, false},
+		{Target{Kind: Number, Low: 2, High: 9}, []float64{9}, false},
+		{Target{Kind: Number, High: 9, Event: "died"}, []float64{.5}, true}, {Target{Kind: Number, High: 9, Event: "died"}, []float64{5}, false},
+		{Target{Kind: Number, High: 9, Event: "died", Entry: "e"}, []float64{.5}, true}, {Target{Kind: Number, High: 9, Event: "died", Entry: "e"}, []float64{5}, false},
+	} {
+		c.target.Column, c.target.Share = "y", c.share
+		if _, err := New(Definition{Columns: []Column{{Name: "a", Kind: Number, High: 1}}, Target: c.target}); (err == nil) != c.valid {
+			t.Errorf("%+v: %v", c.target, err)
+		}
+	}
+}
+
+// TestMarksOfNumbers tests which characters separate thousands: none that a number has otherwise.
+func TestMarksOfNumbers(t *testing.T) {
+	for _, mark := range "0123456789+-eE\r\n." {
+		if err := (CSV{Thousands: string(mark)}).Check(); err == nil {
+			t.Errorf("%q separates thousands", mark)
+		}
+	}
+	for _, mark := range ",' _\u202f" {
+		if err := (CSV{Thousands: string(mark), Decimal: "."}).Check(); err != nil {
+			t.Errorf("%q: %v", mark, err)
+		}
+	}
+}
+
+// TestMonotoneByHand tests by how much a weight of the wrong sign is moved: from -w to w over the scale of the rows, in the
+// score, for each direction; and that no norm may be stated beside a direction.
+func TestMonotoneByHand(t *testing.T) {
+	for _, way := range []Monotone{Up, Down} {
+		s, err := New(Definition{Columns: []Column{{Name: "a", Kind: Number, High: 1, Monotone: way}, {Name: "b", Kind: Number, High: 1}},
+			Target: Target{Column: "y", Kind: Number, High: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sign := map[Monotone]float64{Up: 1, Down: -1}[way]
+		for w, want := range map[float64]float64{.75: 0, -.75: .75 / math.Sqrt(3)} {
+			out, moved := s.ProjectMonotone([]float64{sign * w, 2, 3}, nil)
+			if len(moved) != 1 || moved[0].Way != way || math.Abs(moved[0].Moved-want) > 1e-15 || out[0] != sign*max(w, 0) || out[1] != 2 || out[2] != 3 {
+				t.Errorf("%v, weight %v: %v, %+v: must be moved by %v", way, sign*w, out, moved, want)
+			}
+		}
+		for _, norm := range []float64{.5, 1, 1.5} {
+			if _, err := New(Definition{Columns: []Column{{Name: "a", Kind: Number, High: 1, Monotone: way}, {Name: "b", Kind: Number, High: 1}}, Norm: norm,
+				Target: Target{Column: "y", Kind: Number, High: 1}}); err == nil {
+				t.Errorf("%v, norm %v: no error", way, norm)
+			}
+		}
+	}
+}
+
+// TestKnotsOfDatesAreDays tests that the knots of a date are the days that are nearest to the places where the ranks would
+// put them.
+func TestKnotsOfDatesAreDays(t *testing.T) {
+	masses := make([]float64, rankBins+1)
+	for i := range masses {
+		masses[i] = 1 + float64(i%7)
+	}
+	date := Column{Name: "d", Kind: Date, High: 997, Curve: 9}
+	number := date
+	number.Kind = Number
+	days, places := date.rankKnots(masses), number.rankKnots(masses)
+	up := 0
+	for i, x := range days {
+		if x != math.Round(places[i]) {
+			t.Errorf("knot %d is %v: must be the day next to %v", i, x, places[i])
+		}
+		if x > places[i] {
+			up++
+		}
+	}
+	if up == 0 || up > 6 {
+		t.Errorf("%d of 9 knots are rounded up", up)
+	}
+}
