@@ -79,3 +79,39 @@ func TestRoundedUp(t *testing.T) {
 		}
 	}
 }
+
+// TestFoldersThatHoldAFit tests each file that an earlier fit or description may have left alone: a fit is refused there
+// unless it may overwrite, and a file that cannot be replaced is told before anything is charged. A recovery takes all but
+// the ledger for results.
+func TestFoldersThatHoldAFit(t *testing.T) {
+	for name, result := range map[string]bool{ModelFile: true, DescriptionFile: true, CertificateFile: true, LedgerFile: false, "notes.txt": false} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, name), "")
+		f := newFolder(nil, dir, "", false)
+		err := f.look()
+		if want := "output " + dir + ": holds an earlier fit (" + name + "): choose another --out, or --overwrite to replace its model; its charge stays in " +
+			LedgerFile; (err == nil) != (name == "notes.txt") || err != nil && err.Error() != want {
+			t.Errorf("%s: %v: must be %s", name, err, want)
+		}
+		if err := newFolder(nil, dir, "", true).look(); err != nil {
+			t.Errorf("%s, to be replaced: %v", name, err)
+		}
+		if got := f.holds(); got != result {
+			t.Errorf("%s is a result: %v", name, got)
+		}
+		other := t.TempDir()
+		if err := os.Mkdir(filepath.Join(other, name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		f = newFolder(nil, other, "", true)
+		if err := f.replaceable(); (err != nil) != result {
+			t.Errorf("%s is a folder: %v", name, err)
+		}
+		if err := f.would(); (err != nil) != result {
+			t.Errorf("%s is a folder, of a fit that is not run: %v", name, err)
+		}
+	}
+	if err := newFolder(nil, filepath.Join(t.TempDir(), "none"), "", false).look(); err != nil {
+		t.Errorf("no folder: %v", err)
+	}
+}
