@@ -226,3 +226,31 @@ func TestWhatIsLeftToTheLetter(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// hanging is a store that replies when its context has ended.
+type hanging struct{ Store }
+
+func (hanging) Renew(ctx context.Context, _ string, _, _ Lease) (bool, error) {
+	<-ctx.Done()
+	return false, ctx.Err()
+}
+
+// TestStopWaitsForTenSeconds tests that the end of a run waits for a renewal that is under way, and for ten seconds at most.
+func TestStopWaitsForTenSeconds(t *testing.T) {
+	for takes, want := range map[time.Duration]time.Duration{0: 0, 3 * time.Second: 3 * time.Second, time.Hour: 10 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			var store Store = &delayed{takes: takes}
+			if takes > time.Minute {
+				store = hanging{}
+			}
+			m := NewBook(store).keep(t.Context(), "people", Lease{Run: "r"}, 1)
+			m.mu.Lock()
+			m.raise(.5)
+			m.mu.Unlock()
+			began := time.Now()
+			if m.stop(); time.Since(began) != want {
+				t.Errorf("a reply after %v: waited for %v: must be %v", takes, time.Since(began), want)
+			}
+		})
+	}
+}

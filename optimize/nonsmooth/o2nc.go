@@ -142,24 +142,12 @@ var oracles = [...]string{"fresh", "multi-pass", "single-pass"}
 
 func (o Oracle) String() string { return optimize.NameOf(oracles[:], "oracle", uint8(o)) }
 
-// UnmarshalText reads the name of an oracle. The empty name means fresh. It returns an error for any other
-// name.
-func (o *Oracle) UnmarshalText(text []byte) error {
-	return optimize.SetName(o, oracles[:], "oracle", text)
-}
-
 // Prefix selects the factorization that makes the noise of prefix sums: toeplitz (0) or tree (1).
 type Prefix uint8
 
 var prefixes = [...]string{"toeplitz", "tree"}
 
 func (p Prefix) String() string { return optimize.NameOf(prefixes[:], "prefix", uint8(p)) }
-
-// UnmarshalText reads "tree" or "toeplitz". The empty name means toeplitz. It returns an error for any
-// other name.
-func (p *Prefix) UnmarshalText(text []byte) error {
-	return optimize.SetName(p, prefixes[:], "prefix", text)
-}
 
 func (p Prefix) factorization() query.Factorization {
 	if p == 1 {

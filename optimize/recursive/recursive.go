@@ -101,11 +101,6 @@ var innerNames = [...]string{"noisy-gd", "phased-sgd"}
 
 func (i Inner) String() string { return optimize.NameOf(innerNames[:], "inner", uint8(i)) }
 
-// UnmarshalText sets i to the inner algorithm with the given name. No name means NoisyGD.
-func (i *Inner) UnmarshalText(text []byte) error {
-	return optimize.SetName(i, innerNames[:], "inner", text)
-}
-
 // Division selects which records a round of Recursive uses.
 type Division uint8
 
@@ -121,11 +116,6 @@ const (
 var divisionNames = [...]string{"", "disjoint", "all"}
 
 func (c Division) String() string { return optimize.NameOf(divisionNames[:], "cohorts", uint8(c)) }
-
-// UnmarshalText sets c to the division with the given name, disjoint or all. No name means RuleDivision.
-func (c *Division) UnmarshalText(text []byte) error {
-	return optimize.SetName(c, divisionNames[:], "cohorts", text)
-}
 
 // plan is the plan of a [Recursive] for one problem.
 type plan struct {
