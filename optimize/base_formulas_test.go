@@ -10,7 +10,6 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/convex"
-	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -169,13 +168,11 @@ func TestBaseOfRatesByHand(t *testing.T) {
 	alike(t, "more exposure than there is", ask(rates, 0, s, 1.4, sigma, wide, rise).Margins[0], math.Log(s))
 	alike(t, "no exposure", ask(rates, 0, s, -1, sigma, wide, rise).Margins[0], math.Log(s/wide))
 
-	// With logit hazards q is the mean number of intervals at risk without the event, up to their number.
+	// With logit hazards q is the mean number of intervals at risk without the event.
 	h := []float64{.5, .3, .2}
-	timed := lossOf(t, "logit-hazard(3,1.52587890625e-05)").(interface {
-		Timed(targetpair.Times) loss.Loss
-	}).Timed(targetpair.Times{Cuts: []float64{1, 2, 3}, Increments: h, Grouped: targetpair.Logit})
-	oddsByHand(t, ask(timed, 0, s, 1.9, sigma, wide, 1), h, s, 1.9, sigma, wide)
-	oddsByHand(t, ask(timed, 0, s, 3.5, sigma, wide, 1), h, s, 3, sigma, wide)
+	oddsByHand(t, atOdds(Base{Sigma: sigma}, h, s, 1.9, wide), h, s, 1.9, sigma, wide)
+	one := lossOf(t, "logit-hazard(3,1.52587890625e-05)")
+	oddsByHand(t, ask(one, 0, s, .7, sigma, wide, 1), []float64{1}, s, .7, sigma, wide)
 }
 
 // oddsByHand works out each number of a base rate with baseline odds, by the probabilities of no event.

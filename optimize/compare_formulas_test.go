@@ -169,6 +169,10 @@ func TestSelectedCountsItsQuestions(t *testing.T) {
 		if got := s.Workload(); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%v: %+v: must be %+v", by, got, want)
 		}
+		s.inner.(*Settled).needs = Needs{Seed: true}
+		if got := s.Needs(); got != (Needs{Seed: true, Cohorts: true, Selection: true}) {
+			t.Errorf("needs %+v", got)
+		}
 		if got := s.Properties(); got.Averaged || !got.Convex {
 			t.Errorf("%+v", got)
 		}

@@ -93,3 +93,33 @@ func TestRareDistancesCountAsTheLargest(t *testing.T) {
 		}
 	}
 }
+
+// TestCalibrationsNameTheirLimits: where no noise or no sampling is enough, the error names epsilon, delta and the limit.
+func TestCalibrationsNameTheirLimits(t *testing.T) {
+	noisy := func(float64) ([]Composed, error) {
+		m, err := NewGaussian(.5)
+		return []Composed{{m, 1}}, err
+	}
+	_, err := CalibrateMultiplier(t.Context(), .25, 1e-7, noisy)
+	if want := "account: epsilon = 0.25, delta = 1e-07: no noise multiplier up to 1e+06 is enough"; err == nil || err.Error() != want {
+		t.Errorf("%v: must be %q", err, want)
+	}
+	_, err = CalibrateSampling(t.Context(), .25, 1e-7, noisy)
+	if want := "account: epsilon = 0.25, delta = 1e-07: no sampling probability down to 1e-09 is small enough"; err == nil || err.Error() != want {
+		t.Errorf("%v: must be %q", err, want)
+	}
+	for _, c := range []struct {
+		epsilon, delta float64
+		want           string
+	}{{0, 1e-7, "account: epsilon = 0: must be finite and > 0"}, {1, 1, "account: delta = 1: must be > 0 and < 1"}} {
+		if _, err := CalibrateSampling(t.Context(), c.epsilon, c.delta, noisy); err == nil || err.Error() != c.want {
+			t.Errorf("%+v: %v", c, err)
+		}
+		if _, err := CalibrateMultiplier(t.Context(), c.epsilon, c.delta, noisy); err == nil || err.Error() != c.want {
+			t.Errorf("%+v: %v", c, err)
+		}
+		if _, err := CalibrateCount(t.Context(), c.epsilon, c.delta, func(int) ([]Composed, error) { return noisy(0) }); err == nil || err.Error() != c.want {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}

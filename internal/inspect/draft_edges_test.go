@@ -107,3 +107,29 @@ func TestDescribedColumns(t *testing.T) {
 		t.Errorf("%v, %v", kind, known)
 	}
 }
+
+// TestNumbersOfAColumnAreCounted works out the summary of a column's numbers: the first, the last, the largest size, those with a
+// point and with three digits after it, and whether all are whole and rise.
+func TestNumbersOfAColumnAreCounted(t *testing.T) {
+	s := &suspects{rising: true}
+	for _, x := range []float64{2, 3, 7} {
+		s.count(x, true, false, false)
+	}
+	if !s.rising || s.start != 2 || s.last != 7 || s.largest != 7 || s.numbers != 3 || s.pointed != 0 {
+		t.Errorf("%+v", s)
+	}
+	s.count(-9.5, false, true, false)
+	s.count(1.234, false, true, true)
+	if s.rising || s.start != 2 || s.last != 1.234 || s.largest != 9.5 || s.numbers != 5 || s.pointed != 2 || s.grouped != 1 {
+		t.Errorf("%+v", s)
+	}
+	for _, list := range [][]float64{{3, 3}, {3, 2}} {
+		s := &suspects{rising: true}
+		for _, x := range list {
+			s.count(x, true, false, false)
+		}
+		if s.rising {
+			t.Errorf("%v rise", list)
+		}
+	}
+}

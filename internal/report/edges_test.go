@@ -171,3 +171,45 @@ func TestTestsOfHiddenCoefficients(t *testing.T) {
 		t.Errorf("%d tests", len(list))
 	}
 }
+
+// TestWhoseClipIsKnown: what the clip moves is known of classes and counts whose run released the second moment and the last clip
+// norm. Each other fact alone leaves it unknown.
+func TestWhoseClipIsKnown(t *testing.T) {
+	counts := dataset.Target{Column: "visits", Kind: dataset.Number, High: 20}
+	exposed := counts
+	exposed.Exposure = dataset.Exposure{Column: "years", Low: 1, High: 4}
+	classes := func(names ...string) dataset.Target {
+		return dataset.Target{Column: "way", Kind: dataset.Category, Classes: names}
+	}
+	for _, c := range []struct {
+		target dataset.Target
+		loss   string
+		want   bool
+	}{
+		{classes("a", "b"), "logistic", true}, {classes("a", "b", "c"), "softmax", true}, {counts, "poisson(1)", true},
+		{classes("a", "b"), "smoothed-hinge(.5)", false}, {classes("a", "b", "c"), "ordered", false}, {counts, "squared(1)", false}, {counts, "gamma(2,.1)", false},
+		{exposed, "poisson-rate(1,.25)", false}, {dataset.Target{Column: "days", Kind: dataset.Number, High: 3, Event: "died", Cuts: []float64{1, 3},
+			Hazards: []float64{.5, .5}}, "poisson-rate(3,1.52587890625e-05)", false},
+	} {
+		f := &Fit{Model: modelOf(t, c.target, c.loss, "none")}
+		f.plan.Trace = &runrecord.Trace{Moment: momentOf(f.Model.Schema().Dim(), 2)}
+		if h := f.holding(); (h != nil) != c.want || h != nil && (h.most > 0) != (c.target.Kind == dataset.Number) {
+			t.Errorf("%s: known %v", c.loss, h != nil)
+		}
+	}
+	f := &Fit{Model: modelOf(t, classes("a", "b"), "logistic", "none")}
+	d := f.Model.Schema().Dim()
+	for name, trace := range map[string]*runrecord.Trace{"no trace": nil, "no moment": {}, "no clip": {Moment: momentOf(d, 0)}, "other features": {Moment: momentOf(d+1, 2)}} {
+		f.plan.Trace = trace
+		if f.holding() != nil || f.clipMoves() != nil {
+			t.Errorf("%s: the moves are known", name)
+		}
+	}
+	p := people(t, "p", 4)
+	p.schema.Norm = .5
+	fit := read(t, p)
+	fit.plan.Trace = &runrecord.Trace{Moment: momentOf(fit.Model.Schema().Dim(), 2)}
+	if fit.holding() != nil {
+		t.Error("the moves of shortened rows are known")
+	}
+}
