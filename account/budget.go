@@ -20,14 +20,8 @@ type Budget struct {
 // under the relation. This mu is [mechanism.GaussianMu], rounded down. epsilon must be finite and >
 // 0, and delta must be in (0, 1). It is an error if this mu is 0, which would permit no release.
 func NewBudget(epsilon, delta float64, r Relation) (Budget, error) {
-	if !r.Valid() {
-		return Budget{}, fmt.Errorf("account: relation = %v: must be replace-one or add-or-remove", r)
-	}
-	if !(epsilon > 0) || math.IsInf(epsilon, 0) {
-		return Budget{}, fmt.Errorf("account: epsilon = %v: must be finite and > 0", epsilon)
-	}
-	if !(delta > 0 && delta < 1) {
-		return Budget{}, fmt.Errorf("account: delta = %v: must be > 0 and < 1", delta)
+	if err := (Guarantee{Relation: r, Epsilon: epsilon, Delta: delta}).Check(); err != nil {
+		return Budget{}, fmt.Errorf("account: %w", err)
 	}
 	mu, err := mechanism.GaussianMu(epsilon, delta)
 	if err != nil {

@@ -186,7 +186,7 @@ func TestRefusedCostsToTheLetter(t *testing.T) {
 		"budget: delta = 1e-07: must be absent from the cost of a run that does not sample":                {good, cap, Cost{Charge: 1.25, Delta: 1e-7}},
 		"budget: law: epsilon = -1.5: must be finite and > 0":                                              {run(-1.5, 1e-6, .5, account.AddOrRemove, "person"), cap, Cost{Charge: 1}},
 		"budget: law: delta = 1.25: must be > 0 and < 1":                                                   {run(1.5, 1.25, .5, account.AddOrRemove, "person"), cap, Cost{Charge: 1}},
-		"budget: law: mu = -0.5: must be finite and > 0":                                                   {run(1.5, 1e-6, -.5, account.AddOrRemove, "person"), cap, Cost{Charge: 1}},
+		"budget: law: mu = -0.5: must be finite and >= 0":                                                   {run(1.5, 1e-6, -.5, account.AddOrRemove, "person"), cap, Cost{Charge: 1}},
 		`budget: unit = "": must be the dataset's "person": a record is all rows of one person there, and`: {run(1.5, 1e-6, .5, account.AddOrRemove, ""), cap, Cost{Charge: 1}},
 		"budget: relation = replace-one: must be the dataset's add-or-remove: ": {run(1.5, 1e-6, .5, account.ReplaceOne, "person"),
 			Cap{Guarantee: account.Guarantee{Relation: account.AddOrRemove, Unit: "person"}}, Cost{Charge: 1}},
@@ -224,5 +224,33 @@ func TestWhatIsLeftToTheLetter(t *testing.T) {
 	c.spent = exact(1)
 	if got := c.leftText(Limit{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Delta: 1e-6}}); got != "nothing is left" {
 		t.Error(got)
+	}
+}
+
+// hanging is a store that replies when its context has ended.
+type hanging struct{ Store }
+
+func (hanging) Renew(ctx context.Context, _ string, _, _ Lease) (bool, error) {
+	<-ctx.Done()
+	return false, ctx.Err()
+}
+
+// TestStopWaitsForTenSeconds tests that the end of a run waits for a renewal that is under way, and for ten seconds at most.
+func TestStopWaitsForTenSeconds(t *testing.T) {
+	for takes, want := range map[time.Duration]time.Duration{0: 0, 3 * time.Second: 3 * time.Second, time.Hour: 10 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			var store Store = &delayed{takes: takes}
+			if takes > time.Minute {
+				store = hanging{}
+			}
+			m := NewBook(store).keep(t.Context(), "people", Lease{Run: "r"}, 1)
+			m.mu.Lock()
+			m.raise(.5)
+			m.mu.Unlock()
+			began := time.Now()
+			if m.stop(); time.Since(began) != want {
+				t.Errorf("a reply after %v: waited for %v: must be %v", takes, time.Since(began), want)
+			}
+		})
 	}
 }

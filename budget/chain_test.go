@@ -195,6 +195,13 @@ func TestRowsAreJudged(t *testing.T) {
 		return c
 	}
 	over, negative := charged*1.01, -charged
+	settled := base()
+	if err := settled.add(entry{Kind: kindSettled, Run: "a", Charged: &charged}); err != nil {
+		t.Fatal(err)
+	}
+	if err := settled.add(entry{Kind: kindReserved, Run: "a", Limit: &l, Cost: &cost}); !errors.Is(err, ErrChain) {
+		t.Errorf("a run that was settled, again: %v", err)
+	}
 	for name, e := range map[string]entry{
 		"a second first":          {Kind: kindCreated, Salt: "s", Cap: &limit},
 		"a run twice":             {Kind: kindReserved, Run: "a", Limit: &l, Cost: &cost},
@@ -222,7 +229,8 @@ func TestRowsAreJudged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, other := range []string{text + " ", strings.Replace(text, `"number":3`, `"number":3,"number":3`, 1),
-		strings.Replace(text, `{`, `{"note":"x",`, 1)} {
+		strings.Replace(text, `{`, `{"note":"x",`, 1),
+		strings.Replace(text, `"number":3,"kind":"closed"`, `"kind":"closed","number":3`, 1)} {
 		if err := c.take(Row{Text: other, Hash: chained(c.head, other)}); !errors.Is(err, ErrChain) {
 			t.Errorf("%s: %v", other, err)
 		}

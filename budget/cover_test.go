@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
 // delayed is a store that renews each lease after a time, and keeps them.
@@ -301,6 +302,65 @@ func TestChainsThatDoNotFollow(t *testing.T) {
 		}
 		if text, err := b.Certificate(t.Context(), "people"); !errors.Is(err, ErrChain) || text != nil {
 			t.Errorf("%s: certificate %s, %v", name, text, err)
+		}
+	}
+}
+
+// TestATailStatesItsEnd changes one field of a sound end of a chain at a time: its length, its last hash, and the hash of
+// the row before it.
+func TestATailStatesItsEnd(t *testing.T) {
+	limit := newCap(t, account.ReplaceOne, 0)
+	first, err := entry{Number: 1, Kind: kindCreated, Dataset: "people", Time: "2026", Salt: "s", Cap: &limit}.write("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := entry{Number: 2, Kind: kindClosed, Dataset: "people", Time: "2026"}.write(first.Hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		change func(*Tail)
+		sound  bool
+	}{
+		"nothing":         {func(*Tail) {}, true},
+		"a longer chain":  {func(t *Tail) { t.Length = 3 }, false},
+		"a shorter chain": {func(t *Tail) { t.Length = 1 }, false},
+		"another end":     {func(t *Tail) { t.Head = first.Hash }, false},
+		"another before":  {func(t *Tail) { t.Before = second.Hash }, false},
+		"no row":          {func(t *Tail) { t.Rows = nil }, false},
+	} {
+		c1 := newChain("people")
+		if err := c1.follow(Tail{Rows: []Row{first}, Length: 1, Head: first.Hash}); err != nil {
+			t.Fatal(err)
+		}
+		tail := Tail{Rows: []Row{second}, Length: 2, Head: second.Hash, Before: first.Hash}
+		c.change(&tail)
+		if err := c1.follow(tail); (err == nil) != c.sound || err != nil && !errors.Is(err, ErrChain) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestCapsAtTheirLastBits tests which mu a cap may state, around that of its epsilon and delta: one whose delta is at most
+// the part of delta that is not set aside for sampled runs.
+func TestCapsAtTheirLastBits(t *testing.T) {
+	for _, runs := range []int{0, 5} {
+		c := newCap(t, account.ReplaceOne, runs)
+		whole, seen := c.Mu, map[bool]int{}
+		for k := -60; k <= 60; k++ {
+			c.Mu = whole * (1 + float64(k)*0x1p-46)
+			delta, err := mechanism.GaussianDelta(c.Mu, c.Epsilon)
+			if err != nil {
+				t.Fatal(err)
+			}
+			may := c.Mu <= whole*(1+0x1p-40) && delta <= c.gaussianDelta()
+			if err := c.check(); (err == nil) != may {
+				t.Errorf("%d runs that may sample, mu %v: %v", runs, c.Mu, err)
+			}
+			seen[may]++
+		}
+		if seen[true] == 0 || seen[false] == 0 {
+			t.Errorf("%d runs that may sample: %v", runs, seen)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -127,5 +128,34 @@ func TestAddressesInAFolder(t *testing.T) {
 		if got := c.in.In(folder); got != c.want {
 			t.Errorf("%+v: %+v: must be %+v", c.in, got, c.want)
 		}
+	}
+}
+
+// TestTimesOfLeases tests the times that readers are told: a lease is alive for two minutes after its last renewal, it is
+// renewed six times as often, and a store that fails is asked again for a minute and waited for ten seconds at the end.
+func TestTimesOfLeases(t *testing.T) {
+	b := NewBook(new(slow))
+	m := b.keep(t.Context(), "people", Lease{Run: "r"}, 1)
+	m.stop()
+	for name, c := range map[string][2]time.Duration{"a lease": {leaseTime, 2 * time.Minute}, "its renewal": {renewal, 20 * time.Second},
+		"patience": {m.patience, time.Minute}, "the end": {mostWait, 10 * time.Second}} {
+		if c[0] != c[1] {
+			t.Errorf("%s: %v: must be %v", name, c[0], c[1])
+		}
+	}
+}
+
+// TestRenewalsOutliveTheirRun tests that the renewals of a lease go on when the context of its reservation has ended, and
+// that they stop with the run.
+func TestRenewalsOutliveTheirRun(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	m := NewBook(new(slow)).keep(ctx, "people", Lease{Run: "r"}, 1)
+	cancel()
+	if err := m.ctx.Err(); err != nil {
+		t.Errorf("the context of the renewals ended with that of the reservation: %v", err)
+	}
+	m.stop()
+	if m.ctx.Err() == nil {
+		t.Error("the context of the renewals goes on after the run")
 	}
 }

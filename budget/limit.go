@@ -63,15 +63,11 @@ func (l Limit) equal(m Limit) bool {
 func (l Limit) samples() bool { return len(l.Schedule) > 0 }
 
 func (l Limit) check() error {
-	switch {
-	case !l.Relation.Valid():
-		return errors.New("budget: law: relation: must be replace-one or add-or-remove")
-	case !(l.Epsilon > 0) || math.IsInf(l.Epsilon, 0):
-		return fmt.Errorf("budget: law: epsilon = %v: must be finite and > 0", l.Epsilon)
-	case !(l.Delta > 0 && l.Delta < 1):
-		return fmt.Errorf("budget: law: delta = %v: must be > 0 and < 1", l.Delta)
-	case !(l.Mu >= 0) || math.IsInf(l.Mu, 0) || l.Mu == 0 && !l.samples():
-		return fmt.Errorf("budget: law: mu = %v: must be finite and > 0", l.Mu)
+	if err := l.Guarantee.Check(); err != nil {
+		return fmt.Errorf("budget: law: %w", err)
+	}
+	if l.Mu == 0 && !l.samples() {
+		return errors.New("budget: law: mu = 0: must be finite and > 0")
 	}
 	return nil
 }

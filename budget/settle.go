@@ -42,7 +42,7 @@ func (r *Run) Settle(ctx context.Context, s Session) error {
 	case receipt != nil:
 		return errors.Join(closing, r.book.settle(ctx, *receipt, own, true))
 	case asked && id != "" && closing == nil:
-		_, err := r.book.withdraw(ctx, r.dataset, id, true)
+		_, err := r.book.Withdraw(ctx, r.dataset, id)
 		return err
 	}
 	return closing
@@ -185,11 +185,6 @@ func (r *Run) draw(ctx context.Context) (string, error) {
 // If a transaction is reserving the run at the same time, Withdraw waits until this transaction has ended. The result
 // of Withdraw is therefore right even if the process that reserved the run has not received the reply.
 func (b *Book) Withdraw(ctx context.Context, dataset, run string) (reserved bool, err error) {
-	return b.withdraw(ctx, dataset, run, false)
-}
-
-// withdraw does what Withdraw does. own is true if the caller holds the run and has closed its session.
-func (b *Book) withdraw(ctx context.Context, dataset, run string, own bool) (reserved bool, err error) {
 	err = b.update(ctx, dataset, func(g *chain, now string) (*entry, error) {
 		at, found := g.byID[run]
 		if reserved = found; !found {
@@ -201,14 +196,12 @@ func (b *Book) withdraw(ctx context.Context, dataset, run string, own bool) (res
 		} else if s.Settled {
 			return nil, fmt.Errorf("budget: run %s: has ended and was charged %v: nothing is withdrawn", run, s.Charged.Charge)
 		}
-		if !own {
-			lease, err := g.leased(ctx, s, now)
-			if err != nil {
-				return nil, err
-			}
-			if lease != nil && lease.Charge > 0 {
-				return nil, fmt.Errorf("%w: run %s: up to %v (units of mu^2): nothing is withdrawn", ErrReleased, run, lease.Charge)
-			}
+		lease, err := g.leased(ctx, s, now)
+		if err != nil {
+			return nil, err
+		}
+		if lease != nil && lease.Charge > 0 {
+			return nil, fmt.Errorf("%w: run %s: up to %v (units of mu^2): nothing is withdrawn", ErrReleased, run, lease.Charge)
 		}
 		return g.end(run, 0), nil
 	})

@@ -250,3 +250,54 @@ func TestALeftRunIsHeldByNobody(t *testing.T) {
 		t.Errorf("after its session was closed: %v", err)
 	}
 }
+
+// TestWithdrawnUnlessReleased tests both sides of the lease that keeps a run: a run whose lease allows nothing is withdrawn
+// when its holder has ended, also by its own session, and one that was settled at a charge says this charge.
+func TestWithdrawnUnlessReleased(t *testing.T) {
+	gone := holder.On(t.Context(), ward{true})
+	for charge, want := range map[float64]string{0: "3 rows, settled true, charged 0.000000", 1e-300: "2 rows, settled false, charged 1.000000"} {
+		m := newMemory()
+		b := budget.NewBook(m)
+		if err := b.Create(t.Context(), "people", budgettest.Cap(t)); err != nil {
+			t.Fatal(err)
+		}
+		s, run := budgettest.NewSession(t, .5), b.Run("people", "")
+		run.Hold()
+		if err := run.Reserve(t.Context(), s.Ledger()); err != nil {
+			t.Fatal(err)
+		}
+		r, _ := run.Receipt()
+		_ = b.Close()
+		l := m.leases["people"][r.Run]
+		l.Holder, l.Charge = `{"host":"ward5","process":7}`, charge
+		m.leases["people"][r.Run] = l
+		other := budget.NewBook(m)
+		if _, err := other.Withdraw(gone, "people", r.Run); (err == nil) != (charge == 0) || paid(t, other, s) != want {
+			t.Errorf("a lease of %v: %v, %s: must be %s", charge, err, paid(t, other, s), want)
+		}
+	}
+	b, run, s, r := leased(t, false)
+	if err := run.Settle(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	d, err := b.Dataset(t.Context(), "people")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("budget: run %s: has ended and was charged %v: nothing is withdrawn", r.Run, d.Runs[0].Charged.Charge)
+	if _, err := b.Withdraw(gone, "people", r.Run); err == nil || err.Error() != want || d.Runs[0].Charged == d.Runs[0].Reserved {
+		t.Errorf("%v: must be %s", err, want)
+	}
+}
+
+// TestSettledThoughItStaysOpen tests that a session that says that it could not be closed is settled when its ledger has
+// ended, and that the error is told.
+func TestSettledThoughItStaysOpen(t *testing.T) {
+	b, run, s, _ := leased(t, false)
+	if err := run.Settle(t.Context(), failing{s}); !errors.Is(err, errClosing) {
+		t.Errorf("%v: must be %v", err, errClosing)
+	}
+	if got, want := paid(t, b, s), "3 rows, settled true, charged 0.250000"; got != want {
+		t.Errorf("%s: must be %s", got, want)
+	}
+}

@@ -305,10 +305,10 @@ type Session interface {
 func New(s Session, p Params) (*Certificate, error) {
 	v := s.Ledger()
 	if _, opened := v.Records(); !opened {
-		return nil, &fault{ErrUnsound, "session", "", "must say in its ledger which records it charges (curator.Open)"}
+		return nil, unsound("session", "", "must say in its ledger which records it charges (curator.Open)")
 	}
 	if !v.Ended() {
-		return nil, &fault{ErrUnsound, "session", "", "must be closed: later releases would not be covered"}
+		return nil, unsound("session", "", "must be closed: later releases would not be covered")
 	}
 	return certify(v.Journal(), p)
 }

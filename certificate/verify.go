@@ -68,7 +68,7 @@ func (c *Certificate) Verify(ctx context.Context) (*Report, error) {
 // [ErrModel] if they differ or if the run wrote no model. It does not verify the certificate itself.
 func VerifyModel(c *Certificate, path string) error {
 	if c.doc.ModelSHA256 == "" {
-		return &fault{ErrModel, "model_sha256", `""`, "the run wrote no model"}
+		return faultOf(ErrModel, "model_sha256", `""`, "the run wrote no model")
 	}
 	text, err := regularfile.Read(path, regularfile.Document)
 	if err != nil {
@@ -76,8 +76,8 @@ func VerifyModel(c *Certificate, path string) error {
 	}
 	digest := sha256.Sum256(text)
 	if sum := hex.EncodeToString(digest[:]); sum != c.doc.ModelSHA256 {
-		return &fault{ErrModel, "model_sha256", c.doc.ModelSHA256,
-			fmt.Sprintf("%s has %s: it is not the certified model, or was altered", path, sum)}
+		return faultOf(ErrModel, "model_sha256", c.doc.ModelSHA256,
+			fmt.Sprintf("%s has %s: it is not the certified model, or was altered", path, sum))
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func checksum(head []byte) string {
 // the line with the checksum is not at the place where seal writes it.
 func (c *Certificate) checkSeal() error {
 	altered := func(rule string) error {
-		return &fault{ErrAltered, "checksum", strconv.Quote(c.checksum), rule}
+		return faultOf(ErrAltered, "checksum", strconv.Quote(c.checksum), rule)
 	}
 	body, found := bytes.CutSuffix(c.text, []byte("\n"+tail))
 	line := bytes.LastIndexByte(body, '\n') + 1

@@ -39,12 +39,9 @@ func PaceOf(ctx context.Context, s *dataset.Schema, reduce *dataset.Projection, 
 	if err != nil {
 		return nil, fmt.Errorf("curator: %w", err)
 	}
-	k := l.Constants()
-	p := probed{loss: l, from: make([]float64, weights), to: make([]float64, weights), bounds: query.Bounds{
-		Lipschitz: k.Lipschitz, InitialGap: k.InitialGap, Lo: max(k.Curvature.Lo, -mostCurved),
-		Hi: min(k.Curvature.Hi, mostCurved), Features: d, Smoothing: by}}
+	p := probed{loss: l, from: make([]float64, weights), to: make([]float64, weights), features: d, metric: d, smoothing: by}
 	if query.Margins(l, 0) == query.Scored {
-		p.bounds.Beside = weights - d
+		p.metric = weights
 	}
 	for j := range p.from {
 		// A network may be quicker at the point zero than at others.
@@ -100,7 +97,9 @@ func (p probed) pairs(ctx context.Context, kind query.Kind, c Config, of float64
 type probed struct {
 	loss     loss.Loss
 	from, to []float64 // points of queries
-	bounds   query.Bounds
+	// features is the number of features, and metric the dimension of metrics.
+	features, metric int
+	smoothing        query.Smoothing
 }
 
 // pass returns the time in nanoseconds of a pass over the rows for a query of the given kind: the shortest of
@@ -110,16 +109,26 @@ func (p probed) pass(ctx context.Context, kind query.Kind, rows row.Source) (flo
 	if err != nil {
 		return 0, err
 	}
-	forms := kind.Forms()
-	form := forms[0]
-	if kind.Facts().Metric {
-		form = forms[len(forms)-1] // in a diagonal metric, whose pass over the rows' lengths is a short one
+	facts := kind.Facts()
+	var m query.Metric
+	switch {
+	case facts.Metric: // in a diagonal metric, whose pass over the rows' lengths is a short one
+		m, err = query.NewDiagonal(slices.Repeat([]float64{1}, p.metric))
+	case facts.Weighted:
+		m, err = query.Identity(p.metric)
+	}
+	if err != nil {
+		return 0, err
 	}
 	from, to := p.from, p.to
-	if kind.Facts().Losses == query.NoLoss {
-		from, to = from[:p.bounds.Features], to[:p.bounds.Features]
+	if facts.Losses == query.NoLoss {
+		from, to = from[:p.features], to[:p.features]
 	}
-	q, err := query.New(1, form.Ask(query.NewCohort(account.Everyone, float64(rows.Len())), from, to, p.bounds)...)
+	term := kind.Example(query.NewCohort(account.Everyone, float64(rows.Len())), from, to, m)
+	if facts.Smooths && p.smoothing.On() {
+		term = term.Smoothed(p.smoothing)
+	}
+	q, err := query.New(1, term)
 	if err != nil {
 		return 0, err
 	}
@@ -143,7 +152,7 @@ func (p probed) pass(ctx context.Context, kind query.Kind, rows row.Source) (flo
 // needs rows: as many as a pass of about paceWork products takes, between pacedRows and mostPaced. Passes over pairs of
 // features are over leastPaced to mostPairs rows, until the times of two differ by paceLeast nanoseconds. A pass is
 // repeated until paceTime is over, at least leastTurns and at most mostTurns times. paceScale is the number of grid
-// steps in a unit of the sums. mostCurved replaces the curvature of a loss that has no bound.
+// steps in a unit of the sums.
 const (
 	pacedRows  = 256
 	paceWork   = 1 << 19
@@ -157,7 +166,6 @@ const (
 	leastTurns = 6
 	mostTurns  = 20
 	paceScale  = 0x1p30
-	mostCurved = 100
 )
 
 // paced returns the number of rows of a measurement for a loss of the given number of parameters.

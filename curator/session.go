@@ -86,13 +86,7 @@ func (s *Session) Dim() int { return s.wall.session().Dim() }
 
 // PublicSeed returns a fresh seed of public random bits, from which optimizers draw, for example, the
 // number of an iterate or a direction. It is independent of the noise, whose random bits are secret.
-func (s *Session) PublicSeed() (uint64, error) {
-	p, err := coin.NewPublic()
-	if err != nil {
-		return 0, err
-	}
-	return p.Uint64(), nil
-}
+func (s *Session) PublicSeed() (uint64, error) { return coin.PublicSeed() }
 
 // Ledger returns a view of the session's ledger: its charges, never its answers. Assignments to the
 // view do not change the session's budget.

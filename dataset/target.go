@@ -316,10 +316,7 @@ func (t Target) validate(missing []string) error {
 	} else if rule != "" {
 		return &fieldError{"target.column", strconv.Quote(t.Column), rule}
 	}
-	if err := t.validateBeside(); err != nil {
-		return err
-	}
-	if err := t.validateTimes(); err != nil {
+	if err := cmp.Or(t.validateBeside(), t.validateTimes()); err != nil {
 		return err
 	}
 	switch t.Kind {

@@ -141,6 +141,9 @@ func (s softmax) CurvaturesAlong(dst, z, u, y []float64) {
 	}
 }
 
+// Multinomial marks a loss whose Hessian in the margins is diag(p) - p p', for every target.
+func (softmax) Multinomial() {}
+
 // class returns the target y as a class number, or -1 if y is not a whole number in [0, K).
 func (s softmax) class(y float64) int {
 	if !(y >= 0 && y < float64(s.k)) || y != math.Trunc(y) {

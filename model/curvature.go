@@ -49,24 +49,28 @@ func (m *Model) Curvature(mean []float64, covariance [][]float64, slope, value f
 			return nil, false
 		}
 	}
-	root, sum := cholesky(covariance), 0.
+	_, multinomial := of.(interface{ Multinomial() })
+	root, normals, sum := cholesky(covariance), make([]float64, k), 0.
 	coins := rand.New(rand.NewPCG(1, 2)) // not for privacy: random points at which a mean replaces an integral
 	for n := range curvaturePoints {
-		z := make([]float64, k)
-		coin := math.Sqrt2 * math.Erfinv((2*float64(n)+1)/curvaturePoints-1) // quantile number n of a standard normal
-		for i := range z {
-			if k > 1 {
-				coin = coins.NormFloat64()
-			}
-			for j := i; j < k; j++ {
-				z[j] += root[j][i] * coin
+		z := slices.Clone(mean)
+		if k == 1 { // quantile number n of a standard normal
+			normals[0] = math.Sqrt2 * math.Erfinv((2*float64(n)+1)/curvaturePoints-1)
+		} else {
+			for i := range normals {
+				normals[i] = coins.NormFloat64()
 			}
 		}
-		for i := range z {
-			z[i] += mean[i]
+		for i, row := range root {
+			z[i] += vector.Dot(row[:i+1], normals[:i+1])
 		}
 		list := targets(of, weights, z, around)
 		whole := vector.Sum(list, func(y target) float64 { return y.weight })
+		if multinomial { // the second derivative is the same for every class, and the weights of classes cancel
+			addMultinomial(curvature, probabilities(of.(margins), z), 1/whole)
+			sum++
+			continue
+		}
 		for i := range list {
 			list[i].weight /= whole
 			sum += list[i].weight
@@ -120,10 +124,9 @@ func targets(of loss.Loss, weights, z []float64, around []target) []target {
 		p := 1 / (1 + math.Exp(-z[0]))
 		return []target{{-1, likely(0, 1-p)}, {1, likely(1, p)}}
 	case of.Target() == loss.Classes:
-		most, list := slices.Max(z), []target(nil)
-		sum := vector.Sum(z, func(v float64) float64 { return math.Exp(v - most) })
-		for k, v := range z {
-			list = append(list, target{float64(k), likely(k, math.Exp(v-most)/sum)})
+		list := make([]target, len(z))
+		for k, p := range probabilities(of.(margins), z) {
+			list[k] = target{float64(k), likely(k, p)}
 		}
 		return list
 	}
@@ -132,6 +135,16 @@ func targets(of loss.Loss, weights, z []float64, around []target) []target {
 		list[i].y += z[0]
 	}
 	return list
+}
+
+// addMultinomial adds to the matrix curvature that of a class with probabilities p, diag(p) - p p', times weight.
+func addMultinomial(curvature [][]float64, p []float64, weight float64) {
+	for i, row := range curvature {
+		row[i] += weight * p[i]
+		for j := range row {
+			row[j] -= weight * p[i] * p[j]
+		}
+	}
 }
 
 // residuals returns residualPoints targets of weight 1: evenly spaced quantiles of a Gaussian with mean z and

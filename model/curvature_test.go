@@ -91,16 +91,18 @@ func TestCurvatureByHand(t *testing.T) {
 			t.Errorf("%s: %v, %v: want %v", c.loss, curvature, ok, c.want)
 		}
 	}
-	curvature, ok := bent(t, "softmax(3)").Curvature([]float64{1, 0, 0}, [][]float64{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}, 0, 0)
 	p := []float64{math.E / (math.E + 2), 1 / (math.E + 2), 1 / (math.E + 2)}
-	for i := range p {
-		for j := range p {
-			want := -p[i] * p[j]
-			if i == j {
-				want += p[i]
-			}
-			if !ok || math.Abs(curvature[i][j]-want) > 1e-9 {
-				t.Errorf("softmax: %d, %d: %v: want %v", i, j, curvature[i][j], want)
+	for name, whole := range map[string]float64{"softmax(3)": 1, "weighted(softmax(3),1,2,4)": p[0] + p[1]/2 + p[2]/4} {
+		curvature, ok := bent(t, name).Curvature([]float64{1, 0, 0}, [][]float64{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}, 0, 0)
+		for i := range p {
+			for j := range p {
+				want := -p[i] * p[j]
+				if i == j {
+					want += p[i]
+				}
+				if want /= whole; !ok || math.Abs(curvature[i][j]-want) > 1e-9 {
+					t.Errorf("%s: %d, %d: %v: want %v", name, i, j, curvature[i][j], want)
+				}
 			}
 		}
 	}

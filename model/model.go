@@ -1,7 +1,6 @@
 package model
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/strictjson"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -27,36 +27,29 @@ type Privacy struct {
 	Certificate string `json:"certificate"`
 }
 
+// privacyMembers has the members of Privacy that a model file has.
+type privacyMembers struct {
+	Epsilon     float64          `json:"epsilon"`
+	Delta       float64          `json:"delta"`
+	Relation    account.Relation `json:"relation"`
+	Neighbour   string           `json:"neighbour"`
+	Certificate string           `json:"certificate"`
+}
+
 // MarshalJSON writes the members that a model file has: the certificate's name, the neighbouring
 // table, and the guarantee without its mu and its unit.
 func (p Privacy) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Epsilon     float64          `json:"epsilon"`
-		Delta       float64          `json:"delta"`
-		Relation    account.Relation `json:"relation"`
-		Neighbour   string           `json:"neighbour"`
-		Certificate string           `json:"certificate"`
-	}{p.Epsilon, p.Delta, p.Relation, p.Neighbour, p.Certificate})
+	return json.Marshal(privacyMembers{p.Epsilon, p.Delta, p.Relation, p.Neighbour, p.Certificate})
 }
 
 // UnmarshalJSON reads the members that MarshalJSON writes. Any other member is an error.
 func (p *Privacy) UnmarshalJSON(text []byte) error {
-	var in struct {
-		Epsilon, Delta                   float64
-		Relation, Neighbour, Certificate string
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&in); err != nil {
-		return err
-	}
-	relation, err := account.ParseRelation(in.Relation)
-	if err != nil {
-		return fmt.Errorf("privacy.relation = %q: must be replace-one or add-or-remove", in.Relation)
-	}
-	p.Guarantee = account.Guarantee{Relation: relation, Epsilon: in.Epsilon, Delta: in.Delta}
+	var in privacyMembers
+	var err error
+	strictjson.NewObject("privacy", text, &err).Into(&in)
+	p.Guarantee = account.Guarantee{Relation: in.Relation, Epsilon: in.Epsilon, Delta: in.Delta}
 	p.Neighbour, p.Certificate = in.Neighbour, in.Certificate
-	return nil
+	return err
 }
 
 // Params holds the parts of a model, for [New].
@@ -178,13 +171,10 @@ func (m *Model) checkNames() error {
 }
 
 func (p Privacy) check() error {
+	if err := p.Guarantee.Check(); err != nil {
+		return fmt.Errorf("model: privacy.%w", err)
+	}
 	switch {
-	case !(p.Epsilon > 0) || math.IsInf(p.Epsilon, 0):
-		return fmt.Errorf("model: privacy.epsilon = %v: must be finite and > 0", p.Epsilon)
-	case !(p.Delta > 0 && p.Delta < 1):
-		return fmt.Errorf("model: privacy.delta = %v: must be > 0 and < 1", p.Delta)
-	case !p.Relation.Valid():
-		return fmt.Errorf("model: privacy.relation = %v: must be replace-one or add-or-remove", p.Relation)
 	case p.Neighbour == "":
 		return errors.New(`model: privacy.neighbour = "": must say what a neighbouring table is`)
 	case p.Certificate == "" || p.Certificate != path.Base(p.Certificate) || strings.ContainsAny(p.Certificate, `/\`) ||

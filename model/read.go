@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
 	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
-	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/strictjson"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
@@ -100,45 +100,18 @@ func Parse(data []byte) (*Model, error) {
 }
 
 func decode(data []byte) (d document, err error) {
-	if err := checkJSON(data); err != nil {
-		return d, err
+	if f := (strictjson.Checker{Same: fold}).Check(data); f != nil {
+		return d, f
 	}
-	if err := checkMembers("", data, "format", "version"); err != nil {
-		return d, err
+	o := strictjson.NewObject("", data, &err)
+	if o.Read("format", &d.Format); d.Format != format {
+		o.Fail("format", strconv.Quote(d.Format), "must be "+strconv.Quote(format))
 	}
-	var head struct {
-		Format  string
-		Version json.Number
+	if o.Read("version", &d.Version); d.Version != version && d.Version != wideVersion {
+		o.Fail("version", strconv.Itoa(d.Version), "must be 1 or 2, the versions this program reads")
 	}
-	if err := json.Unmarshal(data, &head); err != nil || head.Format != format {
-		return d, fmt.Errorf("format = %q: must be %q", head.Format, format)
-	}
-	if head.Version != "1" && head.Version != "2" {
-		return d, fmt.Errorf("version = %v: must be %d or %d, the versions this program reads", head.Version, version,
-			wideVersion)
-	}
-	if err := checkMembers("", data, "format", "version", "software", "complete", "privacy", "loss", "regularizer",
-		"schema", "features", "weights"); err != nil {
-		return d, err
-	}
-	var parts struct{ Privacy, Schema json.RawMessage }
-	if err := json.Unmarshal(data, &parts); err != nil {
-		return d, err
-	}
-	if err := checkMembers("privacy", parts.Privacy, "epsilon", "delta", "relation", "neighbour",
-		"certificate"); err != nil {
-		return d, err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&d); err != nil {
-		// Only errors outside the schema are of this type. An error inside the schema names its own field.
-		if kind, ok := err.(*json.UnmarshalTypeError); ok {
-			return d, fmt.Errorf("%s = %s: must be of type %v", kind.Field, kind.Value, kind.Type)
-		}
-		return d, err
-	}
-	return d, nil
+	o.Into(&d)
+	return d, err
 }
 
 // difference describes the first difference between two lists of names, as the end of an error's text. got
@@ -152,43 +125,8 @@ func difference(got, want []string) string {
 	return fmt.Sprintf(": %d of them: must be %d, by the schema", len(got), len(want))
 }
 
-// checkJSON returns an error unless data is exactly one JSON value in UTF-8, without null and without a
-// repeated key. Keys that differ only in case count as repeated, since package json does not distinguish them.
-func checkJSON(data []byte) error {
-	f := strictjson.Checker{Same: fold}.Check(data)
-	switch {
-	case f == nil:
-		return nil
-	case f.Value != "":
-		return fmt.Errorf("%s = %s: %s", safetext.Text(f.Field), f.Value, f.Rule)
-	}
-	return errors.New(prefix(safetext.Text(f.Field), ": ") + f.Rule)
-}
-
 // fold maps keys that differ only in case, which package json does not distinguish, to the same text.
 func fold(key string) string { return strings.ToLower(strings.ToUpper(key)) }
-
-// checkMembers returns an error if data is not a JSON object or lacks one of the keys in exactly this
-// spelling. field is the object's path for errors; "" for the whole file.
-func checkMembers(field string, data json.RawMessage, keys ...string) error {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(data, &members); err != nil {
-		return fmt.Errorf("%smust be an object", prefix(field, ": "))
-	}
-	for _, key := range keys {
-		if _, given := members[key]; !given {
-			return fmt.Errorf("%s%s: is missing", prefix(field, "."), key)
-		}
-	}
-	return nil
-}
-
-func prefix(field, separator string) string {
-	if field == "" {
-		return ""
-	}
-	return field + separator
-}
 
 // Write writes the model to the file named path. It replaces an existing file. It returns the SHA-256 of the
 // file in lower-case hexadecimal. The new file appears at path with its whole content or not at all.

@@ -46,10 +46,6 @@ func (o Output) missing() string {
 
 func (o Output) String() string { return NameOf(outputNames[:], "output", uint8(o)) }
 
-// UnmarshalText sets o to the output rule with the given name; the empty name is RuleOutput, the algorithm's own rule.
-// An unknown name is an error.
-func (o *Output) UnmarshalText(text []byte) error { return SetName(o, outputNames[:], "output", text) }
-
 // Or returns the output rule o that a user set, or the algorithm's own rule if o is RuleOutput.
 func (o Output) Or(rule Output) Output { return cmp.Or(o, rule) }
 

@@ -72,10 +72,6 @@ var scoreNames = [...]string{"gradient", "value", "second-order"}
 
 func (s Score) String() string { return NameOf(scoreNames[:], "score", uint8(s)) }
 
-// UnmarshalText sets the score to the one named gradient, value or second-order; the empty name is ByGradient. Any
-// other name is an error.
-func (s *Score) UnmarshalText(text []byte) error { return SetName(s, scoreNames[:], "score", text) }
-
 // selectedPlan is the plan of a Selected. inner is the plan of the algorithm whose points are scored.
 type selectedPlan struct {
 	problem    Problem

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"strings"
 )
 
 // RuleSteps is the largest number of steps that the default rules choose. More steps were measured to
@@ -75,24 +76,20 @@ func NameOf(names []string, field string, i uint8) string {
 	return fmt.Sprintf("%s(%d)", field, i)
 }
 
-// SetName sets a setting to the value whose name is text, the index of text in names. It sets the setting to 0 if text
-// is empty and is not in names. Any other text is an error, and sets it to 0 as well.
-func SetName[T ~uint8](setting *T, names []string, field string, text []byte) error {
-	*setting = 0
-	var list []string
-	for i, name := range names {
-		if name == string(text) {
-			*setting = T(i)
-			return nil
-		}
-		if name != "" {
-			list = append(list, name)
+// Named returns the number of the value that has a name in an enumeration, a setting of the given field. value returns
+// the value of a number, whose method String is that of NameOf. It is an error if no value has the name.
+func Named(field, name string, value func(i uint8) fmt.Stringer) (uint8, error) {
+	var names []string
+	for i := uint8(0); ; i++ {
+		switch text := value(i).String(); {
+		case text == name:
+			return i, nil
+		case strings.Contains(text, "("): // the number after the last with a name
+			return 0, fmt.Errorf("optimize: %s = %q: must be one of %v", field, name, names)
+		case text != "":
+			names = append(names, text)
 		}
 	}
-	if len(text) == 0 {
-		return nil
-	}
-	return fmt.Errorf("optimize: %s = %q: must be one of %v", field, text, list)
 }
 
 // KL is public knowledge of how fast the objective F rises away from its minimum: the

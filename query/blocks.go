@@ -162,17 +162,6 @@ func BlockOf(answer []float64, dim int, whole []int) []float64 {
 	return matrix
 }
 
-var squaredFeaturesForms = []Form{
-	one("squared features", func(c Cohort, _, _ []float64, b Bounds) Term { return SquaredFeaturesOf(c, b.Features) }),
-	one("squared features and pairs", func(c Cohort, _, _ []float64, b Bounds) Term {
-		whole := make([]bool, b.Features)
-		for j := range min(b.Features, MaxPairs/2) {
-			whole[b.Features-1-j] = j%3 != 1
-		}
-		return BlockMomentOf(c, whole)
-	}),
-}
-
 // MaxDiagonal is the largest dimension of a diagonal metric.
 const MaxDiagonal = 1 << 24
 
@@ -225,18 +214,3 @@ func (m *metric) largest() float64 {
 // mu^2, the noise in each coordinate has standard deviation Sigma = sqrt 2/(n sqrt(charge)) under
 // replace-one and 1/(n sqrt(charge)) under add-or-remove.
 func SquaredFeaturesOf(c Cohort, dim int) Term { return BlockMomentOf(c, make([]bool, max(dim, 0))) }
-
-// along returns an example of a diagonal metric: it has the entries 1 + |v_j|/max |v|, each with the
-// sign of v_j.
-func along(v []float64) Metric {
-	big := least
-	for _, x := range v {
-		big = max(big, math.Abs(x))
-	}
-	entries := make([]float64, len(v))
-	for j, x := range v {
-		entries[j] = math.Copysign(1+math.Abs(x)/big, x)
-	}
-	m, _ := NewDiagonal(entries) // the zero Metric, which is refused, if v is not finite
-	return m
-}

@@ -154,6 +154,13 @@ func (t Term) again() Term {
 	return Term{kind: t.kind, cohort: c, err: errCodec}
 }
 
+// Example returns a term of the kind about the cohort, for measurements of time. w and prev are its points, or as long
+// as the features for a kind that depends on no loss, and m is its metric if the kind has one. Its other numbers are 1.
+func (k Kind) Example(c Cohort, w, prev []float64, m Metric) Term {
+	return Term{kind: k, cohort: c, w: w, prev: prev, along: prev, ball: ClipBall{Radius: 1}, lo: -1, hi: 1, centred: true,
+		metric: m, slope: 1, reach: 1}.again()
+}
+
 // The bits of the second byte of an encoded term say which optional fields follow.
 const (
 	hasPrev = 1 << iota

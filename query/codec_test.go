@@ -21,7 +21,6 @@ func travels(t testing.TB) map[string]Question {
 	}
 	w[2], prev[3] = 0, math.Copysign(0, -1)
 	on := NewCohort(1<<63|5, 1234.5)
-	bounds := Bounds{Lipschitz: 1.1, InitialGap: .7, Lo: -.3, Hi: 1.3, Features: 3}
 	ask := map[string][]Term{
 		"a mix": {GradientAt(on, w, .3).Weighted(.1), DifferenceByCurvature(on, w, prev, -.1, .9).Weighted(.9),
 			DifferenceWithin(on, prev, w, .7)},
@@ -35,8 +34,8 @@ func travels(t testing.TB) map[string]Question {
 		"not smoothed":     {GradientAt(on, w, 1).Smoothed(Smoothing{By: Values, Seed: 4})},
 	}
 	for _, k := range Kinds() {
-		for _, f := range k.Forms() {
-			ask[f.Name] = f.Ask(on, w, prev, bounds)
+		for _, f := range FormsOf(k, on, w, prev, -.3, 1.3, 3) {
+			ask[f.Name] = f.Terms
 		}
 	}
 	all := map[string]Question{}

@@ -192,42 +192,34 @@ const (
 	Sampled
 )
 
-// table has an entry for each kind: its facts, and at least one form, which is an example of a query for
-// audits. A kind has several forms if the record that changes the answer most differs from form to form.
-var table = [...]struct {
-	Facts
-	forms []Form
-}{
-	Gradient: {Facts{Name: "gradient", Uses: Mixed | Item | Sampled, Smooths: true}, gradientForms},
-	Difference: {Facts{Name: "difference", Centre: AlongStep, Uses: Mixed | Item | Sampled, Smooths: true},
-		differenceForms},
-	Value: {Facts{Name: "value", Number: true, Centre: Anywhere, Uses: Mixed | Candidate | Sampled}, valueForms},
-	Norm:  {Facts{Name: "norm", Normed: true, Roundings: 1, Uses: Candidate | Sampled, Smooths: true}, normForms},
+// table has the facts of each kind.
+var table = [...]Facts{
+	Gradient:   {Name: "gradient", Uses: Mixed | Item | Sampled, Smooths: true},
+	Difference: {Name: "difference", Centre: AlongStep, Uses: Mixed | Item | Sampled, Smooths: true},
+	Value:      {Name: "value", Number: true, Centre: Anywhere, Uses: Mixed | Candidate | Sampled},
+	Norm:       {Name: "norm", Normed: true, Roundings: 1, Uses: Candidate | Sampled, Smooths: true},
 
-	SecondMoment: {Facts{Name: "second moment", Pairs: true, Losses: NoLoss}, momentForms},
-	Curvature:    {Facts{Name: "curvature", Pairs: true, Losses: OfOneMargin}, curvatureForms},
-	MetricGradient: {Facts{Name: "gradient in a metric", Metric: true, Lifted: true, Losses: OfMargins, Smooths: true},
-		metricForms},
-	SquaredSlope: {Facts{Name: "squared slope", Number: true, Centre: Anywhere, Metric: true, Losses: OfMargins,
-		Smooths: true}, slopeForms},
-	Product:       {Facts{Name: "Hessian product", Centre: AlongStep, Losses: Twice}, productForms},
-	ProductChange: {Facts{Name: "difference of Hessian products", Losses: Twice}, productChangeForms},
-	CurvatureAlong: {Facts{Name: "curvature along a direction", Number: true, Centre: Anywhere, Losses: Twice},
-		alongForms},
+	SecondMoment:   {Name: "second moment", Pairs: true, Losses: NoLoss},
+	Curvature:      {Name: "curvature", Pairs: true, Losses: OfOneMargin},
+	MetricGradient: {Name: "gradient in a metric", Metric: true, Lifted: true, Losses: OfMargins, Smooths: true},
+	SquaredSlope: {Name: "squared slope", Number: true, Centre: Anywhere, Metric: true, Losses: OfMargins,
+		Smooths: true},
+	Product:        {Name: "Hessian product", Centre: AlongStep, Losses: Twice},
+	ProductChange:  {Name: "difference of Hessian products", Losses: Twice},
+	CurvatureAlong: {Name: "curvature along a direction", Number: true, Centre: Anywhere, Losses: Twice},
 
-	ValueChange: {Facts{Name: "difference of values", Number: true, Centre: Anywhere}, valueChangeForms},
+	ValueChange: {Name: "difference of values", Number: true, Centre: Anywhere},
 
-	RowMean:         {Facts{Name: "mean row", Losses: NoLoss}, rowMeanForms},
-	SquaredDistance: {Facts{Name: "squared distance", Number: true, Centre: Anywhere, Losses: NoLoss}, distanceForms},
-	CentredMoment:   {Facts{Name: "centred second moment", Pairs: true, Losses: NoLoss}, centredForms},
+	RowMean:         {Name: "mean row", Losses: NoLoss},
+	SquaredDistance: {Name: "squared distance", Number: true, Centre: Anywhere, Losses: NoLoss},
+	CentredMoment:   {Name: "centred second moment", Pairs: true, Losses: NoLoss},
 
-	WeightedGradient:  {Facts{Name: "weighted gradient", Losses: OfParts, Weighted: true}, weightedGradientForms},
-	WeightedCurvature: {Facts{Name: "weighted curvature", Pairs: true, Losses: OfParts, Weighted: true}, weightedCurvatureForms},
-	ScoreMoment:       {Facts{Name: "second moment of weighted gradients", Pairs: true, Losses: OfParts, Weighted: true}, scoreMomentForms},
-	WeightedMoment: {Facts{Name: "weighted second moment", Pairs: true, Losses: OfRows, Weighted: true},
-		weightedMomentForms},
+	WeightedGradient:  {Name: "weighted gradient", Losses: OfParts, Weighted: true},
+	WeightedCurvature: {Name: "weighted curvature", Pairs: true, Losses: OfParts, Weighted: true},
+	ScoreMoment:       {Name: "second moment of weighted gradients", Pairs: true, Losses: OfParts, Weighted: true},
+	WeightedMoment:    {Name: "weighted second moment", Pairs: true, Losses: OfRows, Weighted: true},
 
-	SquaredFeatures: {Facts{Name: "squared features", Blocks: true, Losses: NoLoss}, squaredFeaturesForms},
+	SquaredFeatures: {Name: "squared features", Blocks: true, Losses: NoLoss},
 }
 
 // Kinds returns all kinds.
@@ -244,19 +236,7 @@ func (k Kind) Facts() Facts {
 	if int(k) >= len(table) {
 		return Facts{}
 	}
-	return table[k].Facts
-}
-
-// Forms returns the examples of queries of the kind that audits ask. It returns none for an invalid kind.
-func (k Kind) Forms() []Form {
-	if int(k) >= len(table) {
-		return nil
-	}
-	var list []Form
-	for _, f := range table[k].forms {
-		list = append(list, f.smoothed())
-	}
-	return list
+	return table[k]
 }
 
 // May reports whether a query may use the kind in all ways of the set u.

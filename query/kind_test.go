@@ -11,7 +11,7 @@ import (
 func TestTableOfKinds(t *testing.T) {
 	kinds := Kinds()
 	if len(kinds) != len(table)-1 || kinds[0] != 1 || Kind(0).Facts() != (Facts{}) ||
-		Kind(len(table)).Facts() != (Facts{}) || Kind(len(table)).Forms() != nil {
+		Kind(len(table)).Facts() != (Facts{}) || FormsOf(Kind(len(table)), some, at(1, 2), at(.5, -1), -.5, 1, 2) != nil {
 		t.Fatalf("kinds %v of a table of %d", kinds, len(table)-1)
 	}
 	names, forms := map[string]bool{}, map[string]bool{}
@@ -34,16 +34,16 @@ func TestTableOfKinds(t *testing.T) {
 				t.Errorf("%v: %s", k, what)
 			}
 		}
-		if len(k.Forms()) == 0 {
+		all := FormsOf(k, some, at(1, 2), at(.5, -1), -.5, 1, 2)
+		if len(all) == 0 {
 			t.Errorf("%v: no form, so that no audit asks it", k)
 		}
-		clear(k.Forms())
-		for _, form := range k.Forms() {
+		for _, form := range all {
 			if form.Name == "" || forms[form.Name] || !strings.HasPrefix(form.Name, f.Name) {
 				t.Errorf("%v: a form is called %q", k, form.Name)
 			}
 			forms[form.Name] = true
-			terms := form.Ask(some, at(1, 2), at(.5, -1), Bounds{Lipschitz: 1, InitialGap: 1, Lo: -.5, Hi: 1, Features: 2})
+			terms := form.Terms
 			if !slices.ContainsFunc(terms, func(term Term) bool { return term.Kind() == k }) {
 				t.Errorf("%s: has no %v", form.Name, k)
 			}
@@ -77,8 +77,8 @@ func checkUses(t *testing.T, k Kind, terms []Term) {
 // allows.
 func TestCentres(t *testing.T) {
 	for _, k := range Kinds() {
-		for _, form := range k.Forms() {
-			term := form.Ask(some, at(1, 2), at(.5, -1), Bounds{Lipschitz: 1, InitialGap: 1, Lo: -.5, Hi: 1, Features: 2})[0]
+		for _, form := range FormsOf(k, some, at(1, 2), at(.5, -1), -.5, 1, 2) {
+			term := form.Terms[0]
 			small, large := term, term
 			small.ball.Centre, large.ball.Centre = 1e-3*term.ball.Radius, 1e3*term.ball.Radius
 			_, near := New(1, small)
@@ -94,8 +94,7 @@ func TestCentres(t *testing.T) {
 // TestOver tests that Over changes nothing about a term but its cohort.
 func TestOver(t *testing.T) {
 	for _, k := range Kinds() {
-		term := k.Forms()[0].Ask(some, at(1, 2), at(.5, -1),
-			Bounds{Lipschitz: 1, InitialGap: 1, Hi: 1, Features: 2})[0].Weighted(.5)
+		term := FormsOf(k, some, at(1, 2), at(.5, -1), 0, 1, 2)[0].Terms[0].Weighted(.5)
 		other := term.Over(everyone)
 		if other.Cohort() != everyone || term.Cohort() != some {
 			t.Errorf("%v: about %v, from %v", k, other.Cohort(), term.Cohort())

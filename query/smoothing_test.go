@@ -12,7 +12,7 @@ func TestSmoothingRules(t *testing.T) {
 	c := NewCohort(0, 10)
 	w := []float64{1, 2}
 	for _, k := range Kinds() {
-		term := k.Forms()[0].Ask(c, w, []float64{.5, -1}, Bounds{Lipschitz: 1, InitialGap: 1, Lo: -.5, Hi: 1, Features: 2})[0]
+		term := FormsOf(k, c, w, []float64{.5, -1}, -.5, 1, 2)[0].Terms[0]
 		_, err := New(1, term.Smoothed(Smoothing{Radius: .1}))
 		if k.Facts().Smooths != (err == nil) || err != nil && !strings.Contains(err.Error(), "not asked of smoothed losses") {
 			t.Errorf("%v: %v", k, err)

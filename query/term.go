@@ -409,51 +409,6 @@ func Identity(dim int) (Metric, error) {
 	return NewMetric(dim, p)
 }
 
-var weightedGradientForms = []Form{
-	one("weighted gradient", func(c Cohort, w, prev []float64, b Bounds) Term {
-		return WeightedGradientAt(c, w, b.Lipschitz, 1, b.near(prev, len(w)))
-	}),
-	one("weighted gradient, short reach", func(c Cohort, w, prev []float64, b Bounds) Term {
-		return WeightedGradientAt(c, w, b.Lipschitz/20, .1, b.near(prev, len(w)))
-	}),
-}
-
-var weightedCurvatureForms = []Form{
-	one("weighted curvature", func(c Cohort, w, prev []float64, b Bounds) Term {
-		return WeightedCurvatureAt(c, w, b.Hi, 1, b.near(prev, len(w)))
-	}),
-	one("weighted curvature, short reach", func(c Cohort, w, prev []float64, b Bounds) Term {
-		return WeightedCurvatureAt(c, w, b.Hi/50, .1, b.near(prev, len(w)))
-	}),
-}
-
-var scoreMomentForms = []Form{
-	one("second moment of weighted gradients", func(c Cohort, w, prev []float64, b Bounds) Term {
-		return ScoreMomentAt(c, w, b.Lipschitz, 1, b.near(prev, len(w)))
-	}),
-	one("second moment of weighted gradients, short reach", func(c Cohort, w, prev []float64, b Bounds) Term {
-		return ScoreMomentAt(c, w, b.Lipschitz/20, .1, b.near(prev, len(w)))
-	}),
-}
-
-var weightedMomentForms = []Form{
-	one("weighted second moment", func(c Cohort, w, prev []float64, b Bounds) Term {
-		return WeightedMomentOf(c, 1, b.near(prev, len(w)))
-	}),
-	one("weighted second moment, short reach", func(c Cohort, w, prev []float64, b Bounds) Term {
-		return WeightedMomentOf(c, .1, b.near(prev, len(w)))
-	}),
-}
-
-// near returns the metric of the matrix I + u u'/<u, u>, where u are the first dim numbers of v, or those of one margin if
-// the point's dim coordinates are of several, or at most MaxPairs. Forms of weighted kinds use it as an example of a metric.
-func (b Bounds) near(v []float64, dim int) Metric {
-	if b.Beside == 0 && b.Features > 0 {
-		dim = min(dim, b.Features)
-	}
-	return towards(v[:min(dim, len(v), MaxPairs)])
-}
-
 // weightedShape returns an error if the metric of a term of a weighted kind is diagonal, or if its dimension is 0 or does not
 // divide the number of coordinates of w.
 func (t Term) weightedShape() error {

@@ -138,18 +138,16 @@ func asGaussian(m Mechanism) (gaussianMechanism, bool) {
 // neighbouring tables can be compared. directions returns only one direction if every mechanism has the same law of the
 // privacy loss in both. If it returns two, the first has the larger delta in most cases.
 func (c *Composition) directions() []direction {
-	one := true
-	for _, p := range c.parts {
-		one = one && p.Mechanism.oneDirection()
+	laws, count := make([][]lossLaw, len(c.parts)), 1
+	for i, p := range c.parts {
+		laws[i] = p.Mechanism.laws()
+		count = max(count, len(laws[i]))
 	}
-	out := make([]direction, 2)
-	if one {
-		out = out[:1]
-	}
+	out := make([]direction, count)
 	for k := range out {
 		d := &out[k]
-		for _, p := range c.parts {
-			d.laws = append(d.laws, p.Mechanism.laws()[k])
+		for i, p := range c.parts {
+			d.laws = append(d.laws, laws[i][min(k, len(laws[i])-1)])
 			d.counts = append(d.counts, float64(p.Count))
 		}
 		if c.mu2 > 0 {

@@ -51,8 +51,7 @@ func (m discreteGaussian) String() string {
 	return fmt.Sprintf("discrete gaussian(sigma %v, sensitivity %d)", m.sigma, m.sensitivity)
 }
 
-func (m discreteGaussian) laws() [2]lossLaw { return bothWays(newDiscreteLaw(m.sigma, m.sensitivity)) }
-func (discreteGaussian) oneDirection() bool { return true }
+func (m discreteGaussian) laws() []lossLaw  { return []lossLaw{newDiscreteLaw(m.sigma, m.sensitivity)} }
 func (discreteGaussian) relation() Relation { return 0 }
 
 // renyi returns the Renyi divergence of the Gaussian with the same sigma and sensitivity. The divergence of the

@@ -1,13 +1,13 @@
 package mechanism
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/internal/strictjson"
 )
 
 // EventFile is a relation and the mechanisms to be composed under it.
@@ -71,27 +71,25 @@ const maxFileEvents, maxRepeatedEvents = 1 << 17, 64
 // Anything else is an error: unknown, repeated, missing or misspelt fields,
 // null, and text after the end.
 func DecodeEventFile(data []byte) (EventFile, error) {
-	top, err := decodeObject(data, "file")
+	p, err := decodeEventFile(data)
 	if err != nil {
-		return EventFile{}, err
+		return EventFile{}, fmt.Errorf("account: %w", err)
 	}
-	if err := exactly(top, "file", "relation", "events"); err != nil {
-		return EventFile{}, err
+	return p, nil
+}
+
+func decodeEventFile(data []byte) (p EventFile, err error) {
+	if fault := (strictjson.Checker{}).Check(data); fault != nil {
+		return p, fault
 	}
-	var p EventFile
-	var name string
-	if err := decodeField(top, "file", "relation", &name); err != nil {
-		return EventFile{}, err
-	}
-	if p.Relation, err = ParseRelation(name); err != nil {
-		return EventFile{}, err
-	}
-	var raw []json.RawMessage
-	if err := decodeField(top, "file", "events", &raw); err != nil {
-		return EventFile{}, err
+	f := &planFields{Object: strictjson.NewObject("", data, &err)}
+	f.read("relation", &p.Relation)
+	events := f.events()
+	if f.Only(f.names); err != nil {
+		return p, err
 	}
 	d := planDecoder{relation: p.Relation}
-	p.Events, err = d.list(raw, "")
+	p.Events, err = d.list(events, "events")
 	return p, err
 }
 
@@ -103,20 +101,19 @@ type planDecoder struct {
 	insideRepeated bool
 }
 
-// list decodes a list of events. prefix is the name of the enclosing event, used in error messages.
-// It is empty for the outermost list.
-func (d *planDecoder) list(raw []json.RawMessage, prefix string) ([]Composed, error) {
+// list decodes a list of events, which is at path in the file.
+func (d *planDecoder) list(raw []json.RawMessage, path string) ([]Composed, error) {
 	if d.seen += len(raw); d.seen > maxFileEvents {
-		return nil, fmt.Errorf("account: file: %d events: must be at most %d", d.seen, maxFileEvents)
+		return nil, fmt.Errorf("%d events: must be at most %d", d.seen, maxFileEvents)
 	}
 	if d.insideRepeated {
 		if d.repeats += len(raw); d.repeats > maxRepeatedEvents {
-			return nil, fmt.Errorf("account: file: %d repeated events: must be at most %d", d.repeats, maxRepeatedEvents)
+			return nil, fmt.Errorf("%d repeated events: must be at most %d", d.repeats, maxRepeatedEvents)
 		}
 	}
 	var out []Composed
 	for i, r := range raw {
-		e, err := d.event(r, fmt.Sprintf("%sevent %d", prefix, i))
+		e, err := d.event(r, strictjson.Item(path, i))
 		if err != nil {
 			return nil, err
 		}
@@ -125,25 +122,20 @@ func (d *planDecoder) list(raw []json.RawMessage, prefix string) ([]Composed, er
 	return out, nil
 }
 
-func (d *planDecoder) event(data []byte, where string) (Composed, error) {
-	object, err := decodeObject(data, where)
-	if err != nil {
-		return Composed{}, err
-	}
-	f := &planFields{object: object, where: where}
+func (d *planDecoder) event(data []byte, path string) (out Composed, err error) {
+	f := &planFields{Object: strictjson.NewObject(path, data, &err), path: path, err: &err}
 	var kind EventKind
 	f.read("kind", &kind)
-	var out Composed
 	f.read("count", &out.Count)
-	if f.err == nil && (out.Count < 1 || out.Count > countLimit) {
-		f.err = fmt.Errorf("account: %s: count = %d: must be within [1, 2^30]", where, out.Count)
+	if out.Count < 1 || out.Count > countLimit {
+		f.Fail("count", strconv.Itoa(out.Count), "must be within [1, 2^30]")
 	}
 	out.Mechanism = d.mechanism(kind, f)
-	return out, f.err
+	return out, err
 }
 
 // mechanism reads the fields that an event of the given kind has, and returns the event's
-// mechanism. The first error is stored in f.err.
+// mechanism. It returns nil after an error.
 func (d *planDecoder) mechanism(kind EventKind, f *planFields) Mechanism {
 	switch kind {
 	case Gaussian:
@@ -182,9 +174,7 @@ func (d *planDecoder) mechanism(kind EventKind, f *planFields) Mechanism {
 	case kindRepeatAndSelect:
 		return d.repeated(f)
 	}
-	if f.err == nil {
-		f.err = fmt.Errorf("account: %s: kind = %q: not a kind", f.where, kind)
-	}
+	f.Fail("kind", strconv.Quote(string(kind)), "is not a kind")
 	return nil
 }
 
@@ -201,43 +191,37 @@ func (d *planDecoder) repeated(f *planFields) Mechanism {
 	case "negative-binomial":
 		times.Shape = f.number("shape")
 	default:
-		if f.err == nil {
-			f.err = fmt.Errorf("account: %s: repetitions = %q: must be poisson, geometric, logarithmic or negative-binomial",
-				f.where, name)
-		}
+		f.Fail("repetitions", strconv.Quote(name), "must be poisson, geometric, logarithmic or negative-binomial")
 	}
-	var raw []json.RawMessage
-	f.read("events", &raw)
-	if f.err == nil && d.insideRepeated {
-		f.err = fmt.Errorf("account: %s: %s: must not be among the events of another", f.where, kindRepeatAndSelect)
+	raw := f.events()
+	if d.insideRepeated {
+		f.Fail("kind", string(kindRepeatAndSelect), "must not be among the events of another")
 	}
-	if f.err != nil {
+	if f.Err() != nil {
 		return nil
 	}
 	d.insideRepeated = true
-	events, err := d.list(raw, f.where+": ")
+	events, err := d.list(raw, strictjson.Join(f.path, "events"))
 	d.insideRepeated = false
 	if err != nil {
-		f.err = err
+		*f.err = err
 		return nil
 	}
 	return f.build(newRepeatAndSelect(context.Background(), times, events))
 }
 
-// planFields reads the fields of a JSON object. It records the names of the fields that it reads,
-// and stores the first error in err. After an error it reads no more values.
+// planFields reads the fields of the JSON object at path in the file, and records the names of the fields that it
+// reads. The first error is stored in *err. After an error it reads no more values.
 type planFields struct {
-	object map[string]json.RawMessage
-	where  string
-	names  []string
-	err    error
+	strictjson.Object
+	path  string
+	names []string
+	err   *error
 }
 
 func (f *planFields) read(name string, to any) {
 	f.names = append(f.names, name)
-	if f.err == nil {
-		f.err = decodeField(f.object, f.where, name, to)
-	}
+	f.Read(name, to)
 }
 
 func (f *planFields) number(name string) (v float64) {
@@ -251,93 +235,32 @@ func (f *planFields) whole(name string) (v int) {
 }
 
 func (f *planFields) wholeOr(name string, otherwise int) int {
-	if _, given := f.object[name]; given {
+	if f.Has(name) {
 		return f.whole(name)
 	}
 	return otherwise
 }
 
+func (f *planFields) events() (raw []json.RawMessage) {
+	f.read("events", &raw)
+	return raw
+}
+
 func (f *planFields) demand(kind EventKind, is, must Relation) {
-	if f.err == nil && is != must {
-		f.err = fmt.Errorf("account: %s: relation = %v: a %s needs %v", f.where, is, kind, must)
+	if is != must {
+		f.Fail("kind", string(kind), "needs the relation "+must.String())
 	}
 }
 
 // build returns m, the mechanism that was made from the fields read. It returns nil if there was an error before, if the
-// object has fields that were not read, or if m could not be made (err), and stores the first of these errors in f.err.
+// object has fields that were not read, or if m could not be made (err).
 func (f *planFields) build(m Mechanism, err error) Mechanism {
-	if f.err == nil {
-		f.err = exactly(f.object, f.where, f.names...)
+	f.Only(f.names)
+	if err != nil {
+		f.Fail("", "", strings.TrimPrefix(err.Error(), "account: "))
 	}
-	if f.err == nil && err != nil {
-		f.err = fmt.Errorf("%s: %w", f.where, err)
-	}
-	if f.err != nil {
+	if f.Err() != nil {
 		return nil
 	}
 	return m
-}
-
-// decodeObject reads one JSON object and returns its fields by name. It is an error if a name is repeated or if text
-// follows the object. Upper and lower case in a name differ, unlike in package json. where names the object in errors.
-func decodeObject(data []byte, where string) (map[string]json.RawMessage, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	open, err := dec.Token()
-	if err != nil {
-		return nil, fmt.Errorf("account: %s: %w", where, err)
-	}
-	if open != json.Delim('{') {
-		return nil, fmt.Errorf("account: %s: must be an object", where)
-	}
-	fields := make(map[string]json.RawMessage)
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return nil, fmt.Errorf("account: %s: %w", where, err)
-		}
-		key := name.(string) // a name in a JSON object is always a string
-		if _, twice := fields[key]; twice {
-			return nil, fmt.Errorf("account: %s: %s: given twice", where, key)
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, fmt.Errorf("account: %s: %s: %w", where, key, err)
-		}
-		fields[key] = value
-	}
-	if _, err := dec.Token(); err != nil {
-		return nil, fmt.Errorf("account: %s: %w", where, err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("account: %s: text after the end", where)
-	}
-	return fields, nil
-}
-
-func exactly(fields map[string]json.RawMessage, where string, names ...string) error {
-	for _, name := range names {
-		if _, ok := fields[name]; !ok {
-			return fmt.Errorf("account: %s: %s: missing", where, name)
-		}
-	}
-	for name := range fields {
-		if !slices.Contains(names, name) {
-			return fmt.Errorf("account: %s: %q: not a field here", where, name)
-		}
-	}
-	return nil
-}
-
-func decodeField(fields map[string]json.RawMessage, where, name string, to any) error {
-	value, ok := fields[name]
-	if !ok {
-		return fmt.Errorf("account: %s: %s: missing", where, name)
-	}
-	if bytes.Equal(bytes.TrimSpace(value), []byte("null")) {
-		return fmt.Errorf("account: %s: %s: must not be null", where, name)
-	}
-	if err := json.Unmarshal(value, to); err != nil {
-		return fmt.Errorf("account: %s: %s: %w", where, name, err)
-	}
-	return nil
 }

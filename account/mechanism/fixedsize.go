@@ -129,7 +129,7 @@ func (m fixedSample) String() string {
 	return s + ")"
 }
 
-func (m fixedSample) laws() [2]lossLaw {
+func (m fixedSample) laws() []lossLaw {
 	var l foldedLaw
 	q := m.sampling
 	for _, p := range m.parts {
@@ -139,9 +139,8 @@ func (m fixedSample) laws() [2]lossLaw {
 			down: newMixtureLaw([]component{{1, 0}}, []component{{1 - q, 0}, {q, -p.mean}}),
 		})
 	}
-	return [2]lossLaw{l, l}
+	return []lossLaw{l}
 }
-func (fixedSample) oneDirection() bool { return true }
 func (fixedSample) relation() Relation { return ReplaceOne }
 
 func (m fixedSample) renyi(float64) (float64, error) {

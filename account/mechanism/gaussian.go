@@ -1,6 +1,7 @@
 package mechanism
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -20,10 +21,7 @@ import (
 // float64 is returned as the least positive float64. A call takes about two microseconds. It uses
 // correctly rounded operations only, so that every machine returns the same bits.
 func GaussianDelta(mu, epsilon float64) (float64, error) {
-	if err := gaussianNonNegative("mu", mu); err != nil {
-		return 0, err
-	}
-	if err := gaussianNonNegative("epsilon", epsilon); err != nil {
+	if err := cmp.Or(gaussianNonNegative("mu", mu), gaussianNonNegative("epsilon", epsilon)); err != nil {
 		return 0, err
 	}
 	return gaussianDelta(mu, epsilon), nil
@@ -33,10 +31,7 @@ func GaussianDelta(mu, epsilon float64) (float64, error) {
 // the least float64 >= 0 with GaussianDelta(mu, epsilon) <= delta. mu must be finite and >= 0, delta in (0, 1). It is
 // an error if epsilon overflows. A call takes about a tenth of a millisecond.
 func GaussianEpsilon(mu, delta float64) (float64, error) {
-	if err := gaussianNonNegative("mu", mu); err != nil {
-		return 0, err
-	}
-	if err := probabilityDelta(delta); err != nil {
+	if err := cmp.Or(gaussianNonNegative("mu", mu), probabilityDelta(delta)); err != nil {
 		return 0, err
 	}
 	if gaussianDelta(mu, 0) <= delta {

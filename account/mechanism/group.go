@@ -145,11 +145,9 @@ func (m replacedMixture) String() string {
 		m.offsets)
 }
 
-func (m replacedMixture) laws() [2]lossLaw {
-	before, after := mirrored(m.multiplier, m.weights, m.offsets)
-	return bothWays(newMixtureLaw(before, after))
+func (m replacedMixture) laws() []lossLaw {
+	return mixtureLaws(m.multiplier, m.weights, m.offsets, ReplaceOne)
 }
-func (replacedMixture) oneDirection() bool { return true }
 func (replacedMixture) relation() Relation { return ReplaceOne }
 func (m replacedMixture) renyi(float64) (float64, error) {
 	return 0, fmt.Errorf("%v: no Renyi bound", m)

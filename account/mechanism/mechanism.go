@@ -14,10 +14,8 @@ type Mechanism interface {
 	// laws returns the laws of the privacy loss ln(P/Q) in the two directions, which are the two
 	// orders of neighbouring tables. Under add-or-remove the first direction is the removal of a
 	// record, where P is the output with the record. The second direction is the addition of a
-	// record. The two laws are equal if the dominating pair is symmetric.
-	laws() [2]lossLaw
-	// oneDirection reports whether the two laws are equal.
-	oneDirection() bool
+	// record. It returns one law if the two are equal, because the dominating pair is symmetric.
+	laws() []lossLaw
 	// relation returns the neighbouring relation for which the mechanism was made. It is the zero
 	// Relation if the mechanism holds for any relation; its noise multiplier is then relative to the
 	// sensitivity under the relation in use.
@@ -44,16 +42,12 @@ func (m gaussianMechanism) mu() float64 { return m.sensitivity / m.multiplier }
 func (m gaussianMechanism) String() string {
 	return fmt.Sprintf("gaussian(noise multiplier %v)", m.multiplier/m.sensitivity)
 }
-func (m gaussianMechanism) laws() [2]lossLaw { return bothWays(gaussianLaw(m.mu())) }
-func (gaussianMechanism) oneDirection() bool { return true }
+func (m gaussianMechanism) laws() []lossLaw  { return []lossLaw{gaussianLaw(m.mu())} }
 func (gaussianMechanism) relation() Relation { return 0 }
 
 func gaussianLaw(mu float64) lossLaw {
 	return newMixtureLaw([]component{{1, mu}}, []component{{1, 0}})
 }
-
-// bothWays returns the laws of a mechanism whose directions have the same law.
-func bothWays(l lossLaw) [2]lossLaw { return [2]lossLaw{l, l} }
 
 type sampledGaussian struct {
 	multiplier, sampling float64
@@ -105,19 +99,9 @@ func (m sampledGaussian) String() string {
 	return fmt.Sprintf("sampled gaussian(noise multiplier %v, sampling %v, %v)", m.multiplier, m.sampling, m.under)
 }
 
-func (m sampledGaussian) laws() [2]lossLaw {
-	q, mu := m.sampling, 1/m.multiplier
-	without := component{1 - q, 0}
-	if m.under == ReplaceOne {
-		return bothWays(newMixtureLaw([]component{without, {q, mu}}, []component{without, {q, -mu}}))
-	}
-	alone := []component{{1, 0}}
-	return [2]lossLaw{
-		newMixtureLaw([]component{without, {q, mu}}, alone),
-		newMixtureLaw(alone, []component{without, {q, -mu}}),
-	}
+func (m sampledGaussian) laws() []lossLaw {
+	return mixtureLaws(m.multiplier, []float64{1 - m.sampling, m.sampling}, []float64{0, 1}, m.under)
 }
-func (m sampledGaussian) oneDirection() bool { return m.under == ReplaceOne }
 func (m sampledGaussian) relation() Relation { return m.under }
 
 type gaussianMixture struct {
@@ -172,21 +156,24 @@ func (m gaussianMixture) String() string {
 	return fmt.Sprintf("gaussian mixture(noise multiplier %v, weights %v, offsets %v)", m.multiplier, m.weights, m.offsets)
 }
 
-// mirrored returns the components of a mixture and those of its mirror image about 0.
-func mirrored(multiplier float64, weights, offsets []float64) (with, mirror []component) {
+// mixtureLaws returns the laws of a Gaussian mechanism whose sensitivity is offsets[i] with probability weights[i].
+// Under add-or-remove the mixture is compared with the noise alone, and under replace-one with its mirror image about 0.
+func mixtureLaws(multiplier float64, weights, offsets []float64, r Relation) []lossLaw {
+	var with, mirror []component
 	for i, w := range weights {
-		with = append(with, component{w, offsets[i] / multiplier})
-		mirror = append(mirror, component{w, -offsets[i] / multiplier})
+		mu := offsets[i] / multiplier
+		with, mirror = append(with, component{w, mu}), append(mirror, component{w, 0 - mu})
 	}
-	return with, mirror
+	if r == ReplaceOne {
+		return []lossLaw{newMixtureLaw(with, mirror)}
+	}
+	alone := []component{{1, 0}}
+	return []lossLaw{newMixtureLaw(with, alone), newMixtureLaw(alone, mirror)}
 }
 
-func (m gaussianMixture) laws() [2]lossLaw {
-	with, mirror := mirrored(m.multiplier, m.weights, m.offsets)
-	alone := []component{{1, 0}}
-	return [2]lossLaw{newMixtureLaw(with, alone), newMixtureLaw(alone, mirror)}
+func (m gaussianMixture) laws() []lossLaw {
+	return mixtureLaws(m.multiplier, m.weights, m.offsets, AddOrRemove)
 }
-func (gaussianMixture) oneDirection() bool { return false }
 func (gaussianMixture) relation() Relation { return AddOrRemove }
 
 type boundedMechanism struct {
@@ -246,8 +233,7 @@ func (m boundedMechanism) checked() (Mechanism, error) {
 }
 
 func (m boundedMechanism) String() string   { return fmt.Sprintf("%s(epsilon %v)", m.name, m.epsilon) }
-func (m boundedMechanism) laws() [2]lossLaw { return bothWays(m.law(m.epsilon)) }
-func (boundedMechanism) oneDirection() bool { return true }
+func (m boundedMechanism) laws() []lossLaw  { return []lossLaw{m.law(m.epsilon)} }
 func (boundedMechanism) relation() Relation { return 0 }
 func (m boundedMechanism) renyi(order float64) (float64, error) {
 	return m.order(order, m.epsilon), nil

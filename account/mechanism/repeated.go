@@ -236,8 +236,7 @@ func (m repeated) String() string { return fmt.Sprintf("best of %v runs of %s", 
 
 // laws returns the laws of the mechanism's pure epsilon-DP bound. [Compose] refuses a mechanism
 // without this bound before it calls laws.
-func (m repeated) laws() [2]lossLaw   { return bothWays(responseLaw(m.pure)) }
-func (repeated) oneDirection() bool   { return true }
+func (m repeated) laws() []lossLaw    { return []lossLaw{responseLaw(m.pure)} }
 func (m repeated) relation() Relation { return m.under }
 
 // unpaired returns an error if no dominating pair is known for m, so that [Compose] cannot account

@@ -1,6 +1,7 @@
 package mechanism
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -64,10 +65,7 @@ func RhoOfMu(mu float64) (float64, error) {
 // For a Gaussian mechanism [GaussianDelta] is smaller. rho and epsilon must be finite and >= 0. rho
 // = 0 gives delta 0; otherwise the result is in (0, 1].
 func ZCDPDelta(rho, epsilon float64) (float64, error) {
-	if err := gaussianNonNegative("rho", rho); err != nil {
-		return 0, err
-	}
-	if err := gaussianNonNegative("epsilon", epsilon); err != nil {
+	if err := cmp.Or(gaussianNonNegative("rho", rho), gaussianNonNegative("epsilon", epsilon)); err != nil {
 		return 0, err
 	}
 	return zcdpDelta(rho, epsilon), nil
@@ -77,10 +75,7 @@ func ZCDPDelta(rho, epsilon float64) (float64, error) {
 // bound of [ZCDPDelta] solved for epsilon and rounded up. rho must be finite and >= 0, and delta
 // must be in (0, 1). It is an error if epsilon overflows.
 func ZCDPEpsilon(rho, delta float64) (float64, error) {
-	if err := gaussianNonNegative("rho", rho); err != nil {
-		return 0, err
-	}
-	if err := probabilityDelta(delta); err != nil {
+	if err := cmp.Or(gaussianNonNegative("rho", rho), probabilityDelta(delta)); err != nil {
 		return 0, err
 	}
 	if zcdpDelta(rho, 0) <= delta {

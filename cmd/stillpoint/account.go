@@ -49,7 +49,7 @@ func (a *accountCommand) Run(ctx context.Context, c *console) error {
 		return fmt.Errorf("curve: %w", refused)
 	}
 	if a.Curve {
-		if report.Curve, err = curve(ctx, composition); err != nil {
+		if report.Curve, err = curve(ctx, composition, curvePoints); err != nil {
 			return err
 		}
 	}

@@ -142,18 +142,22 @@ func (r *answer) fill(err error) {
 	}
 }
 
-// The printed curve of delta over epsilon has curvePoints+1 points at equal distances, from epsilon 0 to the
-// epsilon at which delta is curveLeast.
-const curvePoints, curveLeast = 32, 1e-12
+// The printed curve of delta over epsilon has curvePoints+1 points, the drawn one drawnPoints+1.
+const curvePoints, drawnPoints = 32, 60
 
-func curve(ctx context.Context, c *mechanism.Composition) ([]curvePoint, error) {
-	last, err := c.Epsilon(ctx, curveLeast)
+// leastDelta is the delta at which a curve ends.
+const leastDelta = 1e-12
+
+// curve returns points+1 points of the curve of delta over epsilon at equal distances, from epsilon 0 to the epsilon at
+// which delta is leastDelta.
+func curve(ctx context.Context, c *mechanism.Composition, points int) ([]curvePoint, error) {
+	last, err := c.Epsilon(ctx, leastDelta)
 	if err != nil {
 		return nil, err
 	}
 	var out []curvePoint
-	for k := range curvePoints + 1 {
-		epsilon := last.Upper * float64(k) / curvePoints
+	for k := range points + 1 {
+		epsilon := last.Upper * float64(k) / float64(points)
 		b, err := c.Delta(ctx, epsilon)
 		if err != nil {
 			return nil, err
@@ -197,9 +201,6 @@ func (r *accountReport) text() string {
 	return w.String()
 }
 
-// leastDelta is the delta at which the drawn curve of delta over epsilon ends.
-const leastDelta = 1e-12
-
 // checkPicture returns an error if the name of a picture's file has an ending other than .svg, since pictures
 // are always SVG. A name without an ending is allowed.
 func checkPicture(path string) error {
@@ -213,20 +214,14 @@ func checkPicture(path string) error {
 // epsilon at which delta is leastDelta. The axis of delta is logarithmic. If delta is 0 at nearly every
 // epsilon, plotCurve returns an error.
 func plotCurve(ctx context.Context, path string, c *mechanism.Composition) error {
-	last, err := c.Epsilon(ctx, leastDelta)
+	list, err := curve(ctx, c, drawnPoints)
 	if err != nil {
 		return err
 	}
-	const points = 60
 	curve := report.Series{Name: "upper end", Style: report.Line}
-	for i := range points + 1 {
-		epsilon := last.Upper * float64(i) / points
-		b, err := c.Delta(ctx, epsilon)
-		if err != nil {
-			return err
-		}
-		if b.Upper > 0 {
-			curve.X, curve.Y = append(curve.X, epsilon), append(curve.Y, b.Upper)
+	for _, p := range list {
+		if p.DeltaUpper > 0 {
+			curve.X, curve.Y = append(curve.X, p.Epsilon), append(curve.Y, p.DeltaUpper)
 		}
 	}
 	if len(curve.X) < 2 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"math"
 	"path/filepath"
@@ -15,7 +14,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
 	"github.com/stillpoint-dp/stillpoint/certificate"
-	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
@@ -252,19 +250,6 @@ func times(n int) string {
 		return "once"
 	}
 	return fmt.Sprintf("%d times", n)
-}
-
-// isBudget reports whether the first 64 bytes of a file contain the format's name of a dataset's certificate.
-// It returns false if the file cannot be opened.
-func isBudget(path string) bool {
-	f, err := regularfile.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	head := make([]byte, 64)
-	n, _ := io.ReadFull(f, head)
-	return strings.Contains(string(head[:n]), budget.CertificateFormat)
 }
 
 // bar draws a dataset's cap as a bar of width characters: # for charges of runs that ended, + for

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/stillpoint-dp/stillpoint"
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
@@ -32,7 +31,7 @@ type certificateSign struct {
 }
 
 func (s *certificateSign) Run(ctx context.Context, c *console) error {
-	text, _, _, err := verified(ctx, s.Certificate)
+	text, _, _, err := verified(ctx, s.Certificate, "")
 	if err != nil {
 		return err
 	}
@@ -80,21 +79,9 @@ func (v *certificateVerify) Run(ctx context.Context, c *console) error {
 		return err
 	}
 	// The file is read only once, so that the verified bytes are also the bytes whose signature is checked.
-	text, report, _, err := verified(ctx, v.Certificate)
+	text, report, _, err := verified(ctx, v.Certificate, v.Model)
 	if err != nil {
 		return err
-	}
-	if v.Model != "" {
-		if report == nil {
-			return fmt.Errorf("%s: is the certificate of a dataset's budget, which names no model: leave --model out", v.Certificate)
-		}
-		parsed, err := certificate.Parse(text)
-		if err != nil {
-			return err
-		}
-		if err := certificate.VerifyModel(parsed, v.Model); err != nil {
-			return err
-		}
 	}
 	who, err := sshsig.Verify(signers, signedAs, text, signature)
 	if err != nil {
@@ -117,18 +104,24 @@ func (v *certificateVerify) Run(ctx context.Context, c *console) error {
 	return err
 }
 
-// verified reads and verifies the certificate of a run or of a dataset. It returns the certificate's bytes with the
-// report of the verification of a run, or with the dataset.
-func verified(ctx context.Context, path string) (text []byte, run *certificate.Report, d *budget.Dataset, err error) {
+// verified reads and verifies the certificate of a run or of a dataset, and that the model file at modelPath, unless it
+// is empty, is the one that the certificate names. It returns the certificate's bytes with the report of the
+// verification of a run, or with the dataset.
+func verified(ctx context.Context, path, modelPath string) (text []byte, run *certificate.Report, d *budget.Dataset,
+	err error) {
 	if text, err = regularfile.Read(path, budget.MostCertificate); err != nil {
 		return nil, nil, nil, err
 	}
 	if strings.Contains(string(text[:min(len(text), 64)]), budget.CertificateFormat) {
-		d, err = budget.Verify(ctx, text)
+		if d, err = budget.Verify(ctx, text); err == nil && modelPath != "" {
+			err = errors.New("is the certificate of a dataset's budget, which names no model: leave --model out")
+		}
 	} else if parsed, bad := certificate.Parse(text); bad != nil {
 		err = bad
-	} else {
-		run, err = parsed.Verify(ctx)
+	} else if run, err = parsed.Verify(ctx); err == nil && modelPath != "" {
+		if err := certificate.VerifyModel(parsed, modelPath); err != nil {
+			return nil, nil, nil, err
+		}
 	}
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("%s: %w", path, err)
@@ -144,27 +137,14 @@ type verifyCommand struct {
 }
 
 func (v *verifyCommand) Run(ctx context.Context, c *console) error {
-	if isBudget(v.Certificate) {
-		return v.verifyBudget(ctx, c)
-	}
-	if len(v.Runs) > 0 {
+	_, run, d, err := verified(ctx, v.Certificate, v.Model)
+	switch {
+	case err != nil:
+		return err
+	case d == nil && len(v.Runs) > 0:
 		return fmt.Errorf("%s: is no dataset's certificate: --run is for those", v.Certificate)
-	}
-	report, err := stillpoint.VerifyFiles(ctx, v.Certificate, v.Model)
-	if err != nil {
-		return err
-	}
-	return c.answer(v.JSON, report, fmt.Sprintln(report))
-}
-
-// verifyBudget verifies the certificate of a dataset.
-func (v *verifyCommand) verifyBudget(ctx context.Context, c *console) error {
-	if v.Model != "" {
-		return fmt.Errorf("%s: is the certificate of a dataset's budget, which names no model: leave --model out", v.Certificate)
-	}
-	_, _, d, err := verified(ctx, v.Certificate)
-	if err != nil {
-		return err
+	case d == nil:
+		return c.answer(v.JSON, run, fmt.Sprintln(run))
 	}
 	for _, path := range v.Runs {
 		if err := against(ctx, d, path); err != nil {

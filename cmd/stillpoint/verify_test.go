@@ -190,7 +190,7 @@ func TestVerifyOfWhatIsNoCertificate(t *testing.T) {
 	writeFiles(t, ".", files)
 	for name := range files {
 		code, out, message := inProcess("verify", name)
-		if code != 4 || out != "" || !strings.HasPrefix(message, "stillpoint: certificate") || len(message) > 500 {
+		if code != 4 || out != "" || !strings.HasPrefix(message, "stillpoint: "+name+": certificate") || len(message) > 500 {
 			t.Errorf("%s: exit code %d, prints %q and %.500q", name, code, out, message)
 		}
 		for _, r := range strings.TrimSuffix(message, "\n") {

@@ -62,3 +62,17 @@ func TestRecordsAreNoNames(t *testing.T) {
 		}
 	})
 }
+
+// TestNamesAtTheirLimits tests both sides of each limit of a name: its length, its digits, and the letters of one that
+// begins with a digit.
+func TestNamesAtTheirLimits(t *testing.T) {
+	for name, want := range map[string]bool{
+		strings.Repeat("x", 100): true, strings.Repeat("x", 101): false, strings.Repeat("é", 100): true,
+		"abcdef1234": true, "abcdef12345": false, "a1234": true, "a12345": false, "a1b234": false, "ab1cd2": true,
+		"1abcd": true, "1abc": false, "1234abcde": true, "1234abcd": false, "123abcd": true, "1 abcd": false,
+	} {
+		if Is(name) != want {
+			t.Errorf("%s: must be %v", name, want)
+		}
+	}
+}

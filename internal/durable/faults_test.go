@@ -237,3 +237,30 @@ func (numbered) Identity() (device, inode uint64) { return 7, 8 }
 type bare struct{ fs.FileInfo }
 
 func (bare) Sys() any { return nil }
+
+// taken is a disk on which the first names of new files are taken.
+type taken struct {
+	System
+	names, tried int
+}
+
+func (d *taken) Create(path string, a Access) (File, error) {
+	if d.tried++; d.tried <= d.names {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrExist}
+	}
+	return d.System.Create(path, a)
+}
+
+// TestNamesThatAreTaken tests that a file is written under another name beside its own while names are taken, up to a
+// thousand of them, and that the error is told then.
+func TestNamesThatAreTaken(t *testing.T) {
+	for names, want := range map[int]error{0: nil, 1: nil, 999: nil, 1000: fs.ErrExist} {
+		d, path := &taken{names: names}, filepath.Join(t.TempDir(), "file")
+		if err := writeFile(d, path, []byte("text")); !errors.Is(err, want) {
+			t.Errorf("%d names are taken: %v: must be %v", names, err, want)
+		}
+		if text, _ := os.ReadFile(path); (string(text) == "text") != (want == nil) || d.tried != min(names+1, 1000) {
+			t.Errorf("%d names are taken: %q after %d tries", names, text, d.tried)
+		}
+	}
+}

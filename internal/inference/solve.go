@@ -1,6 +1,7 @@
 package inference
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -102,10 +103,7 @@ func (r Released) validate() error {
 // function Edge), Region if it is smaller but positive, and NotIdentified otherwise or if the Fieller
 // region is not bounded. level is the coverage of the intervals, in [.5, .999].
 func Solve(r Released, level float64) (*Estimate, error) {
-	if err := r.validate(); err != nil {
-		return nil, err
-	}
-	if err := CheckLevel(level); err != nil {
+	if err := cmp.Or(r.validate(), CheckLevel(level)); err != nil {
 		return nil, err
 	}
 	k := len(r.At)

@@ -2,19 +2,18 @@ package ledgerfile
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"regexp"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
+	"github.com/stillpoint-dp/stillpoint/internal/strictjson"
 )
 
 // Entry is a line of a ledger file.
@@ -26,9 +25,9 @@ type Entry struct {
 	// Fit numbers the fits of a folder from 1.
 	Fit int `json:"fit"`
 	// Data is the table's absolute path.
-	Data string `json:"data,omitempty"`
+	Data string `json:"data"`
 
-	Algorithm string `json:"algorithm,omitempty"`
+	Algorithm string `json:"algorithm"`
 	// Guarantee is the guarantee of the fit. Its mu is the whole budget, reserved before the first
 	// release.
 	account.Guarantee
@@ -41,7 +40,7 @@ type Entry struct {
 	Dataset string `json:"dataset,omitempty"`
 	Run     string `json:"run,omitempty"`
 	// Charged is the budget spent at the end of the fit, in units of mu^2.
-	Charged float64 `json:"charged,omitempty"`
+	Charged float64 `json:"charged,omitzero"`
 	// Certificate is the SHA-256 of the fit's certificate, in hexadecimal. It is empty in a reservation, in the
 	// end of a fit without a certificate, and in lines of earlier versions.
 	Certificate string `json:"certificate,omitempty"`
@@ -121,12 +120,6 @@ func (e *Entry) check() error {
 		return rule("data", `""`, "the path of the table")
 	case e.Algorithm == "":
 		return rule("algorithm", `""`, "a name")
-	case !e.Relation.Valid():
-		return rule("relation", `""`, "replace-one or add-or-remove")
-	case !(e.Epsilon > 0) || math.IsInf(e.Epsilon, 0):
-		return rule("epsilon", e.Epsilon, "finite and > 0")
-	case !(e.Delta > 0 && e.Delta < 1):
-		return rule("delta", e.Delta, "> 0 and < 1")
 	case !(e.Charged >= 0) || math.IsInf(e.Charged, 0):
 		return rule("charged", e.Charged, "finite and >= 0")
 	case e.Entry == Reserved && e.Charged != 0:
@@ -138,7 +131,7 @@ func (e *Entry) check() error {
 		return rule("store, dataset, run", fmt.Sprintf("%q, %q, %q", e.Store, e.Dataset, e.Run),
 			"given together or not at all")
 	}
-	if err := e.checkMu(); err != nil {
+	if err := cmp.Or(e.Guarantee.Check(), e.checkMu()); err != nil {
 		return err
 	}
 	return e.checkSchedule()
@@ -252,81 +245,12 @@ func Torn(text []byte) (at int, unended bool) {
 	return at, false
 }
 
-var (
-	keys = []string{"time", "entry", "fit", "data", "algorithm", "relation", "epsilon", "delta", "unit", "mu",
-		"schedule", "store", "dataset", "run", "charged", "certificate"}
-	optional = []string{"unit", "schedule", "store", "dataset", "run", "charged", "certificate"}
-	stepKeys = []string{"noise_multiplier", "sampling", "count"}
-)
-
 func parseLine(line []byte) (e Entry, err error) {
-	if !utf8.Valid(line) {
-		return e, errors.New("must be UTF-8")
+	if f := (strictjson.Checker{}).Check(line); f != nil {
+		return e, f
 	}
-	members, err := object("", line, keys, optional)
-	if err != nil {
-		return e, err
-	}
-	if raw, given := members["schedule"]; given {
-		var steps []json.RawMessage
-		if err := json.Unmarshal(raw, &steps); err != nil {
-			return e, errors.New("schedule: must be a list")
-		}
-		for i, s := range steps {
-			if _, err := object(fmt.Sprintf("schedule[%d]: ", i), s, stepKeys, nil); err != nil {
-				return e, err
-			}
-		}
-	}
-	if err := json.Unmarshal(line, &e); err != nil {
-		if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return e, fmt.Errorf("%s: must be of type %v", kind.Field, kind.Type)
-		}
+	if strictjson.NewObject("", line, &err).Into(&e); err != nil {
 		return e, err
 	}
 	return e, e.check()
-}
-
-// object parses a JSON object and returns its values by key. It returns an error if a key is not in keys or
-// appears twice, if a key that is not in optional is absent, or if a value is null. Package json alone would
-// accept repeated keys, keys in another case, and null for any value. field begins the text of errors.
-func object(field string, text []byte, keys, optional []string) (map[string]json.RawMessage, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	if token, err := d.Token(); err != nil || token != json.Delim('{') {
-		return nil, fmt.Errorf("%smust be a JSON object", field)
-	}
-	members := map[string]json.RawMessage{}
-	for d.More() {
-		token, err := d.Token()
-		if err != nil {
-			return nil, fmt.Errorf("%smust be a JSON object", field)
-		}
-		key, _ := token.(string) // the decoder accepts only strings as keys
-		if !slices.Contains(keys, key) {
-			return nil, fmt.Errorf("%s%q: is no key of an entry", field, key)
-		}
-		if _, twice := members[key]; twice {
-			return nil, fmt.Errorf("%s%s: is given twice", field, key)
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return nil, fmt.Errorf("%s%s: must be JSON", field, key)
-		}
-		if string(value) == "null" {
-			return nil, fmt.Errorf("%s%s = null: must have a value", field, key)
-		}
-		members[key] = value
-	}
-	if _, err := d.Token(); err != nil { // the closing brace
-		return nil, fmt.Errorf("%smust be a JSON object", field)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("%smust be one JSON object with nothing after it", field)
-	}
-	for _, key := range keys {
-		if _, given := members[key]; !given && !slices.Contains(optional, key) {
-			return nil, fmt.Errorf("%s%s: is missing", field, key)
-		}
-	}
-	return members, nil
 }

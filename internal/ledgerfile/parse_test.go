@@ -236,11 +236,11 @@ func TestStores(t *testing.T) {
 func TestStepsOfASchedulesAreNamed(t *testing.T) {
 	const step = `{"noise_multiplier":2.5,"sampling":0.01,"count":100}`
 	for bad, want := range map[string]string{
-		`{"noise_multiplier":2.5,"sampling":0.01}`:                        "schedule[1]: count: is missing",
-		`{"noise_multiplier":2.5,"sampling":0.01,"count":1,"count":2}`:    "schedule[1]: count: is given twice",
-		`{"noise_multiplier":2.5,"sampling":null,"count":1}`:              "schedule[1]: sampling = null: must have a value",
-		`{"noise_multiplier":2.5,"sampling":0.01,"count":1,"colour":"r"}`: `schedule[1]: "colour": is no key of an entry`,
-		`7`: "schedule[1]: must be a JSON object",
+		`{"noise_multiplier":2.5,"sampling":0.01}`:                        "schedule[1].count: is missing",
+		`{"noise_multiplier":2.5,"sampling":0.01,"count":1,"count":2}`:    "schedule[1].count: is given twice",
+		`{"noise_multiplier":2.5,"sampling":null,"count":1}`:              "schedule[1].sampling = null: must have a value",
+		`{"noise_multiplier":2.5,"sampling":0.01,"count":1,"colour":"r"}`: "schedule[1].colour: is unknown: the members here are noise_multiplier, sampling, count",
+		`7`: "schedule[1] = 7: must be an object",
 	} {
 		line := strings.Replace(sampled, step, step+","+bad, 1)
 		if _, err := Parse([]byte(line + "\n")); err == nil || !strings.HasSuffix(err.Error(), want) {

@@ -128,19 +128,19 @@ func TestTogether(t *testing.T) {
 // TestTextsOfMembers tests the whole text of the error for a line that is no object with the keys of an entry.
 func TestTextsOfMembers(t *testing.T) {
 	for line, want := range map[string]string{
-		"7":                   "must be a JSON object",
+		"7":                   "7: must be an object",
 		`{"fit"`:              "",
-		reserved + "{}":       "must be one JSON object with nothing after it",
+		reserved + "{}":       "must be one JSON value with nothing after it",
 		`{"fit":1,"fit":1}`:   "fit: is given twice",
-		`{"colour":1}`:        `"colour": is no key of an entry`,
+		`{"colour":1}`:        "time: is missing",
 		`{"fit":null}`:        "fit = null: must have a value",
 		`{"fit":1}`:           "time: is missing",
-		`{"fit":01}`:          "must be a JSON object",
-		`{1:2}`:               "must be a JSON object",
-		`{"fit":1 2}`:         "must be a JSON object",
+		`{"fit":01}`:          "must be JSON: invalid character '1' after object key:value pair",
+		`{1:2}`:               "must be JSON: invalid character '1' looking for beginning of object key string",
+		`{"fit":1 2}`:         "must be JSON: invalid character '2' after object key:value pair",
 		"{\"data\":\"\xff\"}": "must be UTF-8",
-		strings.Replace(reserved, `:1,"data`, `:"1","data`, 1):    "fit: must be of type int",
-		strings.Replace(reserved, `"mu"`, `"schedule":7,"mu"`, 1): "schedule: must be a list",
+		strings.Replace(reserved, `:1,"data`, `:"1","data`, 1):    `fit = "1": must be an integer`,
+		strings.Replace(reserved, `"mu"`, `"schedule":7,"mu"`, 1): "schedule = 7: must be an array",
 	} {
 		text := line + "\n"
 		if want == "" { // cut short by a crash

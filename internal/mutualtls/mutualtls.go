@@ -153,7 +153,6 @@ func (l *Listener) accept() {
 func (l *Listener) meet(c net.Conn) {
 	ctx, stop := context.WithTimeout(l.open, patience)
 	defer stop()
-	defer context.AfterFunc(ctx, func() { c.Close() })()
 	s := tls.Server(c, l.tls)
 	if s.HandshakeContext(ctx) != nil {
 		c.Close()

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -249,4 +250,88 @@ func TestEveryByteOfTheKey(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestNobodyIsLeft tests that a closed listener has closed its connections when Close returns, whether they have
+// introduced themselves or not, and that a side that cannot connect closes its own.
+func TestNobodyIsLeft(t *testing.T) {
+	closed := func(c net.Conn) bool {
+		_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+		_, err := c.Read(make([]byte, 1))
+		return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
+	}
+	l := listen(t, Key{1})
+	silent, err := net.Dial("tcp", l.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	met, err := Dial(t.Context(), l.Address(), Key{1}, 0) // nobody accepts it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer met.Close()
+	time.Sleep(50 * time.Millisecond) // until the listener knows whom it has met
+	var left atomic.Bool
+	l.all.Go(func() {
+		<-l.open.Done()
+		time.Sleep(20 * time.Millisecond)
+		left.Store(true)
+	})
+	if err := l.Close(); err != nil || !left.Load() {
+		t.Errorf("closed, with an error %v, before all goroutines have ended: %v", err, !left.Load())
+	}
+	for name, c := range map[string]net.Conn{"silent": silent, "met": met} {
+		if !closed(c) {
+			t.Errorf("the %s connection is open", name)
+		}
+	}
+	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	go func() {
+		_, _ = Dial(t.Context(), plain.Addr().String(), Key{1}, 0)
+	}()
+	c, err := plain.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
+	for began := time.Now(); time.Since(began) < 10*time.Second; {
+		_ = c.SetReadDeadline(time.Now().Add(time.Second))
+		if _, err := c.Read(make([]byte, 1<<10)); errors.Is(err, os.ErrDeadlineExceeded) {
+			continue
+		} else if err != nil {
+			return
+		}
+	}
+	t.Error("a side that could not connect left its connection open")
+}
+
+// TestStrangersLeaveTheirPlaces tests that more strangers than may introduce themselves at once, one after the other, keep
+// nobody out.
+func TestStrangersLeaveTheirPlaces(t *testing.T) {
+	l := listen(t, Key{1})
+	for range guests + 20 {
+		c, err := net.Dial("tcp", l.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	go func() {
+		if c, err := Dial(ctx, l.Address(), Key{1}, 0); err == nil {
+			_ = c.Close()
+		}
+	}()
+	c, err := l.Accept(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
 }

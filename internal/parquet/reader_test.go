@@ -45,6 +45,15 @@ func TestChecksum(t *testing.T) {
 		if !h.checked || h.compressed == 0 || h.kind != kind {
 			t.Fatalf("%s has no checksum, or pages of kind %d", name, h.kind)
 		}
+		for _, sum := range []uint32{0, 1, h.checksum - 1, h.checksum + 1, ^h.checksum} {
+			other := r.current
+			if other.checksum = sum; sum == h.checksum {
+				continue
+			}
+			if _, err := r.contents(other, nil); !errors.Is(err, ErrDamaged) {
+				t.Errorf("%s: the checksum %d is taken for %d: %v", name, sum, h.checksum, err)
+			}
+		}
 		for at := h.start; at < h.start+int64(h.compressed); at++ {
 			damaged := bytes.Clone(content)
 			damaged[at] ^= 1

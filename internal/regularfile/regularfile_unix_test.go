@@ -4,6 +4,7 @@ package regularfile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestOnlyRegularFiles tests that anything but a regular file is refused without being read, also
@@ -78,4 +80,61 @@ func TestOnlyRegularFiles(t *testing.T) {
 	} else {
 		file.Close()
 	}
+}
+
+// TestAFileThatIsReplaced opens a name that other goroutines exchange for a pipe and back. Whatever is opened is a regular
+// file, and no opening waits for somebody to write to the pipe.
+func TestAFileThatIsReplaced(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := syscall.Mkfifo(at("pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(at("file"), []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			target := at([]string{"file", "pipe"}[i%2])
+			_ = os.Link(target, at("next"))
+			_ = os.Rename(at("next"), at("name"))
+			_ = os.Remove(at("next"))
+		}
+	}()
+	opened := make(chan error, 1)
+	go func() {
+		for began := time.Now(); time.Since(began) < 150*time.Millisecond; {
+			f, err := Open(at("name"))
+			if err != nil {
+				continue
+			}
+			info, err := f.Stat()
+			_ = f.Close()
+			if err != nil || !info.Mode().IsRegular() {
+				opened <- fmt.Errorf("%v, %v: must be a regular file", info.Mode(), err)
+				return
+			}
+		}
+		opened <- nil
+	}()
+	select {
+	case err := <-opened:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("an opening waits")
+		if f, err := os.OpenFile(at("pipe"), os.O_RDWR, 0); err == nil {
+			defer f.Close()
+		}
+	}
+	close(stop)
+	<-done
 }

@@ -157,7 +157,7 @@ func (f *Fit) survival() (s Section, ok bool) {
 	plot := Plot{
 		Title: "Without an event",
 		Caption: "The probability of no event until a time, for a record with the mean " + name + ", half of it, and twice it. " +
-			"The baseline of intervals between two cuts were released with noise.",
+			"The baselines of intervals between two cuts were released with noise.",
 		X: Axis{Label: t.Column}, Y: Axis{Label: "probability of no event", Max: 1},
 	}
 	const steps = 60

@@ -31,7 +31,8 @@ var layers = map[string]struct {
 		"internal/train", "optimize"}},
 	"account": {local: []string{"account/internal/round", "account/mechanism", "internal/memo",
 		"internal/safetext"}, barred: randomness},
-	"account/mechanism": {local: []string{"account/internal/round", "internal/memo", "internal/vector"},
+	"account/mechanism": {local: []string{"account/internal/round", "internal/memo", "internal/strictjson",
+		"internal/vector"},
 		others: []string{"gonum.org/v1/gonum"}, barred: randomness},
 	"account/internal/round": {},
 	"internal/memo":          {},
@@ -50,6 +51,7 @@ var layers = map[string]struct {
 		others: []string{"github.com/jackc/pgx/v5"}},
 	"budget/stores":       {local: []string{"budget", "internal/budgetstore/sqlite", "internal/budgetstore/postgres"}},
 	"query":               {local: []string{"account", "internal/codec", "internal/simd"}},
+	"internal/querytest":  {local: []string{"query"}},
 	"internal/cellstatus": {},
 	"internal/decimal":    {},
 	"internal/autobounds": {},
@@ -101,7 +103,7 @@ var layers = map[string]struct {
 	"internal/vector":     {},
 	"internal/durable":    {local: []string{"internal/regularfile"}},
 	"internal/safetext":   {},
-	"internal/strictjson": {},
+	"internal/strictjson": {local: []string{"internal/safetext"}},
 	"internal/strictyaml": {local: []string{"internal/safetext"}, others: []string{"github.com/goccy/go-yaml"}},
 	"internal/table": {local: []string{"internal/vector", "internal/decimal", "internal/parquet", "internal/regularfile"},
 		others: []string{"github.com/klauspost/compress", "golang.org/x/text"}},
@@ -152,7 +154,7 @@ var layers = map[string]struct {
 	"internal/sshsig":              {others: []string{"golang.org/x/crypto"}},
 	"internal/train/trialtest":     {},
 	"internal/durable/durabletest": {local: []string{"internal/durable", "internal/holder"}},
-	"internal/ledgerfile":          {local: []string{"account/mechanism", "account"}},
+	"internal/ledgerfile":          {local: []string{"account/mechanism", "account", "internal/strictjson"}},
 	"optimize/forecast":            {local: []string{"internal/vector", "optimize"}},
 	"optimize/firstorder": {local: append([]string{"internal/simd", "internal/vector", "loss"}, familyMay...),
 		others: []string{"gonum.org/v1/gonum"}},
@@ -184,7 +186,8 @@ var testLocal = map[string][]string{
 	"internal/testloss":    {"internal/losscheck", "losstest"},
 	"losstest":             {"internal/testloss"},
 	"stationarity":         {"internal/testloss"},
-	"optimize":             {"optimizetest", "optimize/firstorder", "optimize/recursive"},
+	"query":                {"internal/querytest"},
+	"optimize":             {"optimizetest", "internal/targetpair", "optimize/firstorder", "optimize/recursive"},
 	"optimize/forecast":    {"optimizetest", "account", "loss", "optimize/firstorder", "optimize/choose"},
 	"optimize/firstorder":  {"optimizetest", "optimize/choose", "convex"},
 	"optimize/onepass":     {"optimizetest", "loss", "convex"},
@@ -210,7 +213,7 @@ var testLocal = map[string][]string{
 	"curator/internal/wire": {"account", "curator/internal/session",
 		"curator/internal/row/rowtest", "curator/internal/engine/enginetest"},
 	"curator/internal/session": {"account/mechanism", "internal/targetpair", "curator/internal/row",
-		"curator/internal/engine/enginetest"},
+		"curator/internal/engine/enginetest", "internal/querytest"},
 	"":                 {"budget/stores", "internal/inference", "internal/report"},
 	"internal/fitting": {"account"},
 	"examples/service": {"account", "curator", "optimize", "optimize/choose", "internal/crashsafe"},
@@ -279,7 +282,7 @@ var inspectors = map[string][]string{
 	"internal/durable/durabletest":       {"syscall"}, // error codes of a disk
 	"internal/regularfile":               {"syscall"}, // a flag of open
 	"internal/train":                     {"reflect"}, // the fields that are settings
-	"certificate":                        {"reflect"}, // the fields that are members of its file
+	"internal/strictjson":                {"reflect"}, // the fields that are members of a file
 	"internal/strictyaml":                {"reflect"}, // the fields that are decoded
 }
 

@@ -38,6 +38,8 @@ func TestDecide(t *testing.T) {
 		{runrecord.Compared{Difference: -1}, true, 0, 1, 0},
 		{runrecord.Compared{Difference: 0}, true, 2, -5, 0},                        // would move by .005
 		{runrecord.Compared{Difference: -480, LowerBound: true}, true, 1000, 2, 0}, // would move by .02
+		{runrecord.Compared{Difference: 0, LowerBound: true}, true, 1e-6, 0.0499e-6, 0},
+		{runrecord.Compared{Difference: 0, LowerBound: true}, true, 1e-6, 0.0501e-6, (.0501/math.Pow(.12505, 2) + .5e-12) / (1/math.Pow(.12505, 2) + 1e-12)},
 	} {
 		c := test.c
 		c.Sigma, c.Shrunk = 1, .25
@@ -105,6 +107,11 @@ func TestExplained(t *testing.T) {
 		{runrecord.Compared{Difference: -.25, Sigma: .05}, 0, 0, 0, false},
 		{runrecord.Compared{Difference: -.25, Sigma: .05, Constant: .5, Counts: true}, 0, 0, 0, false},
 		{runrecord.Compared{Difference: -.25, Sigma: .05, Constant: .5, Events: true}, 0, 0, 0, false},
+		{runrecord.Compared{Difference: -.25, Sigma: .05, Constant: .5, Cut: true}, 0, 0, 0, false},
+		{runrecord.Compared{Difference: -.25, Sigma: .12, Constant: .5, ConstantSigma: .16}, .5, 0, 1, true},
+		{runrecord.Compared{Difference: -.25, Sigma: .05, Events: true, Happened: .2, HappenedSigma: .0667}, 0, 0, 0, false},
+		{runrecord.Compared{Difference: -.25, Sigma: .05, Events: true, Happened: .2, HappenedSigma: .0666}, 1 - math.Exp(-2.5),
+			1 - math.Exp(-2.5+2*1.96*math.Hypot(.05, 1.25*.0666)/.2), 1 - math.Exp(-2.5-2*1.96*math.Hypot(.05, 1.25*.0666)/.2), true},
 		{runrecord.Compared{Difference: -.25, Sigma: .05, Events: true, Happened: .2, HappenedSigma: .07}, 0, 0, 0, false},
 		{runrecord.Compared{Difference: -.3, Sigma: .01, Events: true, Happened: .6}, 1 - math.Exp(-1), 1 - math.Exp(-1+.0653333),
 			1 - math.Exp(-1-.0653333), true},
@@ -112,6 +119,15 @@ func TestExplained(t *testing.T) {
 		share, low, high, ok := test.c.Explained()
 		if math.Abs(share-test.share)+math.Abs(low-test.low)+math.Abs(high-test.high) > 1e-3 || ok != test.ok {
 			t.Errorf("%+v: saves %v, from %v to %v, %v", test.c, share, low, high, ok)
+		}
+	}
+}
+
+// TestEarlierComparisons: those of earlier versions have neither end of an interval; one end may be 0.
+func TestEarlierComparisons(t *testing.T) {
+	for ends, want := range map[[2]float64]bool{{0, 0}: true, {0, .5}: false, {-.5, 0}: false, {-.5, .5}: false} {
+		if got := (runrecord.Compared{Least: ends[0], Most: ends[1]}).Earlier(); got != want {
+			t.Errorf("%v: of an earlier version %v", ends, got)
 		}
 	}
 }

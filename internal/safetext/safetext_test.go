@@ -3,6 +3,7 @@ package safetext
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -191,6 +192,58 @@ func TestDistance(t *testing.T) {
 			if got := distance(a, b); got != slow(a, b) {
 				t.Errorf("%q to %q: %d: must be %d", a, b, got, slow(a, b))
 			}
+		}
+	}
+}
+
+// told is a writer whose writes fail with the errors of a list, in turn, and succeed after them.
+type told struct {
+	strings.Builder
+	errs []error
+}
+
+func (w *told) Write(p []byte) (int, error) {
+	if len(w.errs) == 0 {
+		return w.Builder.Write(p)
+	}
+	err := w.errs[0]
+	w.errs = w.errs[1:]
+	if err != nil {
+		return 0, err
+	}
+	return w.Builder.Write(p)
+}
+
+// TestWriterKeepsItsFirstError tests which error Flush returns, each time that it is called: the first of all writes, its
+// own included, whatever comes after it.
+func TestWriterKeepsItsFirstError(t *testing.T) {
+	first, second := errors.New("first"), errors.New("second")
+	for name, c := range map[string]struct {
+		errs       []error
+		text, want string
+		err        error
+	}{
+		"none":              {nil, "a\xe2", "a\\xe2", nil},
+		"of a write":        {[]error{first}, "a", "", first},
+		"of both":           {[]error{first, second}, "a", "", first},
+		"of two writes":     {[]error{first, second}, "a", "", first},
+		"of the flush":      {[]error{nil, second}, "a\xe2", "a", second},
+		"of a later write":  {[]error{nil, second, first}, "a", "a", second},
+		"of the first only": {[]error{first, nil}, "a\xe2", "\\xe2", first},
+	} {
+		to := &told{errs: c.errs}
+		w := NewWriter(to)
+		_, _ = w.Write([]byte(c.text))
+		if name == "of two writes" {
+			_, _ = w.Write([]byte(c.text))
+		}
+		for range 3 {
+			if err := w.Flush(); err != c.err {
+				t.Errorf("%s: %v: must be %v", name, err, c.err)
+			}
+		}
+		if to.String() != c.want {
+			t.Errorf("%s: %q: must be %q", name, to.String(), c.want)
 		}
 	}
 }

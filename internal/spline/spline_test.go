@@ -77,3 +77,18 @@ func TestSquares(t *testing.T) {
 		}
 	}
 }
+
+// TestNoZeroIsNegative tests that -0 is in the cell of 0, on equal and on listed knots, so that all programs write the same
+// features of it.
+func TestNoZeroIsNegative(t *testing.T) {
+	listed, err := spline.At([]float64{-1, -.25, 0, .5, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []spline.Knots{spline.Equal(4), spline.Equal(5), listed} {
+		i, f := k.Cell(0)
+		if j, g := k.Cell(math.Copysign(0, -1)); i != j || math.Float64bits(f) != math.Float64bits(g) {
+			t.Errorf("%d knots: cell %d, %v: must be %d, %v", k.Len(), j, g, i, f)
+		}
+	}
+}

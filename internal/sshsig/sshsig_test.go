@@ -249,3 +249,85 @@ func FuzzVerify(f *testing.F) {
 		}
 	})
 }
+
+// TestWrappingsOfSignatures changes one part at a time of a sound signature's wrapping. Each error names the part.
+func TestWrappingsOfSignatures(t *testing.T) {
+	k := parsed(t, keys(t)["ed25519"])
+	sign := func(format string) string {
+		s, err := k.signer.Sign(rand.Reader, body(space, hash512, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if format != "" {
+			s.Format = format
+		}
+		return string(ssh.Marshal(s))
+	}
+	signers := []byte("ada " + k.Public() + "\n")
+	for name, c := range map[string]struct {
+		change func(*wrapped, *pem.Block)
+		want   string
+	}{
+		"nothing":           {func(*wrapped, *pem.Block) {}, ""},
+		"a header":          {func(_ *wrapped, b *pem.Block) { b.Headers = map[string]string{"Comment": "x"} }, "must be one SSH SIGNATURE"},
+		"another block":     {func(_ *wrapped, b *pem.Block) { b.Type = "SSH" }, "must be one SSH SIGNATURE"},
+		"version 0":         {func(w *wrapped, _ *pem.Block) { w.Version = 0 }, "must be of version 1"},
+		"version 2":         {func(w *wrapped, _ *pem.Block) { w.Version = 2 }, "must be of version 1"},
+		"a namespace":       {func(w *wrapped, _ *pem.Block) { w.Namespace = "file" }, `namespace = "file": must be "a-namespace"`},
+		"a hash":            {func(w *wrapped, _ *pem.Block) { w.Hash = "md5" }, `hash = "md5": must be sha256 or sha512`},
+		"the other hash":    {func(w *wrapped, _ *pem.Block) { w.Hash = hash256 }, "it is not of this file, or was altered"},
+		"a key":             {func(w *wrapped, _ *pem.Block) { w.PublicKey = "key" }, "must hold a public key and a signature"},
+		"SHA-1 by DSA":      {func(w *wrapped, _ *pem.Block) { w.Signature = sign("ssh-dss") }, `algorithm = "ssh-dss": must be one that does not rest on SHA-1`},
+		"SHA-1 by RSA":      {func(w *wrapped, _ *pem.Block) { w.Signature = sign("ssh-rsa") }, `algorithm = "ssh-rsa": must be one that does not rest on SHA-1`},
+		"another algorithm": {func(w *wrapped, _ *pem.Block) { w.Signature = sign("ecdsa-sha2-nistp256") }, "it is not of this file, or was altered"},
+	} {
+		w := wrapped{1, string(k.signer.PublicKey().Marshal()), space, "", hash512, sign("")}
+		b := pem.Block{Type: block}
+		c.change(&w, &b)
+		b.Bytes = append([]byte(magic), ssh.Marshal(w)...)
+		_, err := Verify(signers, space, file, pem.EncodeToMemory(&b))
+		if (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v: must say %q", name, err, c.want)
+		}
+	}
+}
+
+// TestWhoMaySign tests whose signature a list of signers allows: the name is that of the line with the key, and a line with
+// namespaces allows these alone, each as a whole. An error names the line, counted from 1 with comments and empty lines.
+func TestWhoMaySign(t *testing.T) {
+	list := keys(t)
+	k, other := parsed(t, list["ed25519"]), parsed(t, list["ecdsa"])
+	s, stranger := signature(t, k), "it was made by key "+k.Fingerprint()+", which is not among the allowed signers"
+	line := func(name, options string, k *Key) string {
+		return strings.TrimSpace(name+" "+options) + " " + k.Public() + "\n"
+	}
+	for _, c := range []struct{ signers, name, want string }{
+		{line("ada", "", k), "ada", ""},
+		{line("eve", "", other) + line("ada", "", k), "ada", ""},
+		{line("ada", "", k) + line("eve", "", other), "ada", ""},
+		{line("ada", "", k) + line("eve", "", k), "ada", ""},
+		{line("eve", "", other), "", stranger},
+		{line("ada", `namespaces="a-namespace"`, k), "ada", ""},
+		{line("ada", `namespaces="file,a-namespace"`, k), "ada", ""},
+		{line("ada", `namespaces="a-namespace2"`, k), "", stranger},
+		{line("ada", `namespaces="xa-namespace,file"`, k), "", stranger},
+		{line("eve", `namespaces="file"`, k) + line("ada", "", k), "ada", ""},
+		{line("ada", `namespaces="file" namespaces="a-namespace"`, k), "", "signers: line 1: must be NAME TYPE KEY"},
+		{line("ada", `namespaces="file",namespaces="a-namespace"`, k), "", `signers: line 1: must have no option but namespaces="..."`},
+		{line("ada", `cert-authority`, k), "", `signers: line 1: must have no option but namespaces="..."`},
+		{line("ada", `namespaces=""`, k), "", `signers: line 1: must have no option but namespaces="..."`},
+		{"# people\n\n" + line("ada*", "", k), "", "signers: line 3: must be NAME TYPE KEY, where NAME is one name and no pattern"},
+		{"# people\n" + line("ad?", "", k), "", "signers: line 2: must be NAME TYPE KEY, where NAME is one name and no pattern"},
+		{line("eve", "", other) + line("!ada", "", k), "", "signers: line 2: must be NAME TYPE KEY, where NAME is one name and no pattern"},
+		{line(`"ada"`, "", k), "", "signers: line 1: must be NAME TYPE KEY, where NAME is one name and no pattern"},
+		{"ada\n", "", "signers: line 1: must be NAME TYPE KEY, where NAME is one name and no pattern"},
+		{"ada key\n", "", "signers: line 1: must be NAME TYPE KEY, as in a public key's file after the name"},
+		{"", "", "signers: must list at least one"},
+		{"# nobody\n", "", "signers: must list at least one"},
+	} {
+		who, err := Verify([]byte(c.signers), space, file, s)
+		if who.Name != c.name || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.60q: %+v, %v: must be %q, %q", c.signers, who, err, c.name, c.want)
+		}
+	}
+}

@@ -9,15 +9,41 @@ import (
 	"io"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
 // Fault is the first fault of a text. Field is the path of the value at fault, and empty for the text as a whole.
 // Value is the value if it is at fault itself, and Rule the rule that is broken.
 type Fault struct{ Field, Value, Rule string }
 
+// Error returns the field, its value and the rule, safe to show. The field and the value are cut to 80 bytes each.
+func (f *Fault) Error() string {
+	text := shorten(f.Field)
+	switch {
+	case text == "":
+		text = shorten(f.Value)
+	case f.Value != "":
+		text += " = " + shorten(f.Value)
+	}
+	if text != "" {
+		text += ": "
+	}
+	return text + safetext.Text(f.Rule)
+}
+
+// shorten returns a text that is safe to show, cut to 80 bytes and three dots.
+func shorten(text string) string {
+	const most = 80
+	if text = safetext.Text(text); len(text) > most {
+		return text[:most] + "..."
+	}
+	return text
+}
+
 // Checker checks texts.
 type Checker struct {
-	// Same returns the same text for keys that count as one.
+	// Same returns the same text for keys that count as one. If it is nil, only equal keys do.
 	Same func(key string) string
 	// Lenient allows null, and numbers beyond the range of float64.
 	Lenient bool
@@ -40,6 +66,9 @@ func (c Checker) Check(data []byte) *Fault {
 	decoder = json.NewDecoder(bytes.NewReader(value))
 	if c.Lenient {
 		decoder.UseNumber()
+	}
+	if c.Same == nil {
+		c.Same = func(key string) string { return key }
 	}
 	return c.value("", decoder)
 }

@@ -69,6 +69,9 @@ func TestSize(t *testing.T) {
 	if err := shallow(make([]byte, Largest+1)); err == nil || !strings.Contains(err.Error(), "is larger than") {
 		t.Errorf("error %v", err)
 	}
+	if err := shallow([]byte("a: 1" + strings.Repeat("\n", Largest-4))); err != nil {
+		t.Errorf("a file of the largest size: %v", err)
+	}
 	if err := shallow([]byte("a: [" + strings.Repeat("1,", mostTokens) + "]")); err == nil ||
 		!strings.Contains(err.Error(), "has more than") {
 		t.Errorf("error %v", err)

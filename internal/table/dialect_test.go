@@ -40,6 +40,12 @@ func TestDialects(t *testing.T) {
 			[]string{"a", "b"}, [][]string{{"1", "2"}}},
 		{"utf-16 without one", string(utf16(t, "utf-16le", "a,b\n1,2\n")), dataset.CSV{Encoding: "utf-16le"},
 			[]string{"a", "b"}, [][]string{{"1", "2"}}},
+		{"utf-16be without one", string(utf16(t, "utf-16be", "a,b\n1,é\n")), dataset.CSV{Encoding: "utf-16be"},
+			[]string{"a", "b"}, [][]string{{"1", "é"}}},
+		{"utf-16 with the other mark", string(utf16(t, "utf-16le", "\ufeffa,b\n1,é\n")), dataset.CSV{Encoding: "utf-16"},
+			[]string{"a", "b"}, [][]string{{"1", "é"}}},
+		{"a mark of utf-16be alone", string(utf16(t, "utf-16be", "\ufeffa,b\n1,é\n")), dataset.CSV{}, []string{"a", "b"}, [][]string{{"1", "é"}}},
+		{"a mark of utf-16le alone", string(utf16(t, "utf-16le", "\ufeffa,b\n1,é\n")), dataset.CSV{}, []string{"a", "b"}, [][]string{{"1", "é"}}},
 		{"utf-16, half a pair", string(utf16(t, "utf-16le", "a,b\n1,2\n")) + "\x00\xd8,\x003\x00\n\x00",
 			dataset.CSV{Encoding: "utf-16le"}, []string{"a", "b"}, [][]string{{"1", "2"}, {"\ufffd", "3"}}},
 	} {

@@ -2,7 +2,6 @@ package train
 
 import (
 	_ "embed" // comments.txt
-	"encoding"
 	"errors"
 	"fmt"
 	"maps"
@@ -30,7 +29,7 @@ func SetField(into reflect.Value, key string, value any) error {
 		return fmt.Errorf("train.%s: is no setting", key)
 	}
 	v := into.FieldByIndex(f.Index)
-	if text, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+	if v.Kind() == reflect.Uint8 {
 		s, ok := value.(string)
 		if !ok {
 			return fmt.Errorf("train.%s = %v: must be a name", key, value)
@@ -38,7 +37,11 @@ func SetField(into reflect.Value, key string, value any) error {
 		if s == "" {
 			return fmt.Errorf("train.%s = \"\": must be a name; leave it out for the algorithm's rule", key)
 		}
-		if err := text.UnmarshalText([]byte(s)); err != nil {
+		number, err := optimize.Named(key, s, func(i uint8) fmt.Stringer {
+			v.SetUint(uint64(i))
+			return v.Interface().(fmt.Stringer)
+		})
+		if v.SetUint(uint64(number)); err != nil {
 			return fmt.Errorf("train.%s: %w", key, err)
 		}
 		return nil
@@ -165,7 +168,7 @@ func (t *Train) Set(all map[string]any) error {
 // tried returns an error if the setting in the field f cannot have the value. Settings that are names are
 // accepted here and checked when the algorithm is known.
 func tried(f reflect.StructField, key string, value any) error {
-	if _, ok := reflect.New(f.Type).Interface().(encoding.TextUnmarshaler); ok {
+	if f.Type.Kind() == reflect.Uint8 {
 		return nil
 	}
 	f.Index, f.Name = []int{0}, "Value"
@@ -248,7 +251,7 @@ func nameOf(t reflect.Type, f reflect.StructField) string {
 // inWords returns the type of a setting in the words of Setting.Type, such as "whole number".
 func inWords(t reflect.Type) string {
 	switch {
-	case reflect.PointerTo(t).Implements(reflect.TypeFor[interface{ UnmarshalText([]byte) error }]()):
+	case t.Kind() == reflect.Uint8:
 		return "name"
 	case t.Kind() == reflect.Bool:
 		return "yes or no"

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/querytest"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -132,7 +133,7 @@ func Forms() []string {
 
 // forms returns the forms of query that Search examines for a loss. They are the forms that a prefix sum can add up, a
 // sum of several of these forms, the forms that a private selection can use, and all other forms that the loss allows.
-func forms(l loss.Loss) []query.Form { return slices.Concat(vectors(), numbers(), alone(l)) }
+func forms(l loss.Loss) []querytest.Form { return slices.Concat(vectors(), numbers(), alone(l)) }
 
 // searchDim is the number of features of the records in a search. Two are enough: a row can then
 // lie along a step or orthogonal to it, or in between, where its margin can be chosen.
@@ -164,7 +165,7 @@ func Search(ctx context.Context, l loss.Loss, r account.Relation, name string, s
 type hunt struct {
 	loss   loss.Loss
 	budget account.Budget
-	form   query.Form
+	form   querytest.Form
 	rand   *rand.Rand
 	found  Finding
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/querytest"
 	"github.com/stillpoint-dp/stillpoint/internal/testloss"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -65,7 +66,7 @@ func scripted() ([]Subject, error) {
 type script struct {
 	loss      loss.Loss
 	constants loss.Constants
-	bounds    query.Bounds
+	bounds    querytest.Bounds
 	// dim is the number of parameters.
 	dim      int
 	relation account.Relation
@@ -99,7 +100,7 @@ func (k *walk) hear(r query.Release) {
 	k.prev, k.w = k.w, next
 }
 
-func (k *walk) ask(ctx context.Context, o Oracle, c query.Cohort, f query.Form) error {
+func (k *walk) ask(ctx context.Context, o Oracle, c query.Cohort, f querytest.Form) error {
 	q, err := query.New(k.script.charge, f.Ask(c, k.w, k.prev, k.script.bounds)...)
 	if err != nil {
 		return err
@@ -168,7 +169,7 @@ func (s *script) prefixes(ctx context.Context, o Oracle) (any, error) {
 	return k.heard, nil
 }
 
-func (k *walk) prefix(ctx context.Context, o Oracle, m query.Factorization, f query.Form) error {
+func (k *walk) prefix(ctx context.Context, o Oracle, m query.Factorization, f querytest.Form) error {
 	s := k.script
 	first, err := s.draw(o)
 	if err != nil {

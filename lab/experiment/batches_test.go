@@ -114,8 +114,9 @@ func slack(boost firstorder.SpiderBoost) string {
 // boosts are the SpiderBoosts that TestBatches tries.
 func boosts(t *testing.T) (list []firstorder.SpiderBoost) {
 	for output := range strings.SplitSeq(*batchOutputs, ",") {
-		var rule optimize.Output
-		if err := rule.UnmarshalText([]byte(output)); err != nil {
+		number, err := optimize.Named("output", output, func(i uint8) fmt.Stringer { return optimize.Output(i) })
+		rule := optimize.Output(number)
+		if err != nil {
 			t.Fatal(err)
 		}
 		if *batchTheorem {

@@ -28,12 +28,6 @@ var criterionNames = [...]string{"gradient", "population", "excess-risk", "secon
 
 func (c Criterion) String() string { return optimize.NameOf(criterionNames[:], "criterion", uint8(c)) }
 
-// UnmarshalText sets the criterion to the one with the given name; the empty name is Gradient. It returns an error for
-// any other name.
-func (c *Criterion) UnmarshalText(text []byte) error {
-	return optimize.SetName(c, criterionNames[:], "goal", text)
-}
-
 // Describe returns the criterion in words, for messages.
 func (c Criterion) Describe() string {
 	switch c {

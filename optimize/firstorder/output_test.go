@@ -132,9 +132,9 @@ func TestRandomIsUniform(t *testing.T) {
 }
 
 func TestParseOutput(t *testing.T) {
-	parse := func(s string) (o optimize.Output, err error) {
-		err = o.UnmarshalText([]byte(s))
-		return o, err
+	parse := func(s string) (optimize.Output, error) {
+		i, err := optimize.Named("output", s, func(i uint8) fmt.Stringer { return optimize.Output(i) })
+		return optimize.Output(i), err
 	}
 	for rule := optimize.TailAverage; rule <= optimize.Random; rule++ {
 		if got, err := parse(rule.String()); got != rule || err != nil {

@@ -354,12 +354,6 @@ var _ = [1]struct{}{}[len(batchNames)-int(batchRules)]
 
 func (b Batches) String() string { return optimize.NameOf(batchNames[:], "batches", uint8(b)) }
 
-// UnmarshalText sets b to the rule with the given name: all, theorem or auto. The empty name is the
-// algorithm's own rule, that of the zero Batches. Any other name is an error.
-func (b *Batches) UnmarshalText(text []byte) error {
-	return optimize.SetName(b, batchNames[:], "batches", text)
-}
-
 // defaultBatchSlack is the value of SpiderBoost.BatchSlack if it is zero.
 const defaultBatchSlack = .1
 

@@ -52,11 +52,6 @@ var followerNames = [...]string{"spiderboost", "storm"}
 
 func (f Follower) String() string { return optimize.NameOf(followerNames[:], "then", uint8(f)) }
 
-// UnmarshalText sets f to the follower with the given name; the empty name is ThenSpiderBoost.
-func (f *Follower) UnmarshalText(text []byte) error {
-	return optimize.SetName(f, followerNames[:], "then", text)
-}
-
 // warmPlan is the plan of a [Warm]. second is the method's plan from the problem's start, whose numbers the plan
 // states. A run makes the plan again, from the point to which first leads.
 type warmPlan struct {

@@ -18,11 +18,6 @@ var inners = [...]string{"strongly-convex", "gd", "spiderboost", "storm"}
 
 func (i Inner) String() string { return optimize.NameOf(inners[:], "inner", uint8(i)) }
 
-// UnmarshalText sets i to the solver with the given name; the empty name is strongly-convex.
-func (i *Inner) UnmarshalText(text []byte) error {
-	return optimize.SetName(i, inners[:], "inner", text)
-}
-
 // solver returns the algorithm of a round with the given number of steps.
 func (c Proximal) solver(steps int) optimize.Algorithm {
 	switch c.Inner {

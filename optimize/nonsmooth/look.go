@@ -202,14 +202,6 @@ var orders = [...]string{"", "exact", "first", "zero"}
 
 func (o Order) String() string { return optimize.NameOf(orders[:], "order", uint8(o)) }
 
-// UnmarshalText reads "exact", "first" or "zero". The empty name means RuleOrder. It returns an error for
-// any other name.
-func (o *Order) UnmarshalText(text []byte) error {
-	return optimize.SetName(o, orders[:], "order", text)
-}
-
-// setName sets a setting of the given field to the value whose name in names is text.
-
 // smooth returns the problem with the smoothed loss, whose gradients are computed as c.Order selects. It also sets, in
 // the plan g, the clip norm of gradients and the ball to which gradient differences are clipped. It returns an error
 // for the order exact on a network whose derivative jumps, and for more directions than [query.Pool] allows.

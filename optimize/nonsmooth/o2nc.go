@@ -142,24 +142,12 @@ var oracles = [...]string{"fresh", "multi-pass", "single-pass"}
 
 func (o Oracle) String() string { return optimize.NameOf(oracles[:], "oracle", uint8(o)) }
 
-// UnmarshalText reads the name of an oracle. The empty name means fresh. It returns an error for any other
-// name.
-func (o *Oracle) UnmarshalText(text []byte) error {
-	return optimize.SetName(o, oracles[:], "oracle", text)
-}
-
 // Prefix selects the factorization that makes the noise of prefix sums: toeplitz (0) or tree (1).
 type Prefix uint8
 
 var prefixes = [...]string{"toeplitz", "tree"}
 
 func (p Prefix) String() string { return optimize.NameOf(prefixes[:], "prefix", uint8(p)) }
-
-// UnmarshalText reads "tree" or "toeplitz". The empty name means toeplitz. It returns an error for any
-// other name.
-func (p *Prefix) UnmarshalText(text []byte) error {
-	return optimize.SetName(p, prefixes[:], "prefix", text)
-}
 
 func (p Prefix) factorization() query.Factorization {
 	if p == 1 {
@@ -262,18 +250,13 @@ func (c O2NC) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, erro
 }
 
 func (c O2NC) check() error {
-	if err := optimize.CheckSteps("o2nc", c.Steps); err != nil {
+	if err := cmp.Or(optimize.CheckSteps("o2nc", c.Steps), optimize.CheckCount("o2nc", "block", c.Block),
+		optimize.CheckCount("o2nc", "period", c.Period)); err != nil {
 		return err
 	}
 	switch {
 	case c.Radius != 0 && !optimize.Positive(c.Radius):
 		return fmt.Errorf("optimize: o2nc: radius = %v: must be > 0, or left out for the rule's", c.Radius)
-	case c.Block < 0 || c.Block > optimize.MostSteps:
-		return fmt.Errorf("optimize: o2nc: block = %d: must be between 1 and %d, or left out for the rule's",
-			c.Block, optimize.MostSteps)
-	case c.Period < 0 || c.Period > optimize.MostSteps:
-		return fmt.Errorf("optimize: o2nc: period = %d: must be between 1 and %d, or left out for the rule's",
-			c.Period, optimize.MostSteps)
 	case c.Period > 0 && c.Oracle == Fresh:
 		return fmt.Errorf("optimize: o2nc: period = %d: must be 0 with oracle fresh, which asks for a gradient each step",
 			c.Period)

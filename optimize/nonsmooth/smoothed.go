@@ -90,12 +90,6 @@ var smoothings = [...]string{query.Ball: "ball", query.LasryLions: "lasry-lions"
 
 func (s Smoothing) String() string { return optimize.NameOf(smoothings[:], "smoothing", uint8(s)) }
 
-// UnmarshalText reads "ball", "lasry-lions" or "sampled". The empty name means ball. It returns an error
-// for any other name.
-func (s *Smoothing) UnmarshalText(text []byte) error {
-	return optimize.SetName(s, smoothings[:], "smoothing", text)
-}
-
 // Space selects whether steps are made with a released preconditioner (metric) or without one
 // (plain).
 type Space uint8
@@ -114,12 +108,6 @@ const (
 var spaces = [...]string{"", "metric", "plain"}
 
 func (s Space) String() string { return optimize.NameOf(spaces[:], "space", uint8(s)) }
-
-// UnmarshalText reads "metric" or "plain". The empty name means RuleSpace. It returns an error for any
-// other name.
-func (s *Space) UnmarshalText(text []byte) error {
-	return optimize.SetName(s, spaces[:], "space", text)
-}
 
 // leastEffective and leastConvex are the smallest effective sizes N, for nonconvex and for convex losses,
 // at which a released second moment of the rows improves a fit by more than its part of the budget is worth

@@ -101,11 +101,6 @@ var innerNames = [...]string{"noisy-gd", "phased-sgd"}
 
 func (i Inner) String() string { return optimize.NameOf(innerNames[:], "inner", uint8(i)) }
 
-// UnmarshalText sets i to the inner algorithm with the given name. No name means NoisyGD.
-func (i *Inner) UnmarshalText(text []byte) error {
-	return optimize.SetName(i, innerNames[:], "inner", text)
-}
-
 // Division selects which records a round of Recursive uses.
 type Division uint8
 
@@ -121,11 +116,6 @@ const (
 var divisionNames = [...]string{"", "disjoint", "all"}
 
 func (c Division) String() string { return optimize.NameOf(divisionNames[:], "cohorts", uint8(c)) }
-
-// UnmarshalText sets c to the division with the given name, disjoint or all. No name means RuleDivision.
-func (c *Division) UnmarshalText(text []byte) error {
-	return optimize.SetName(c, divisionNames[:], "cohorts", text)
-}
 
 // plan is the plan of a [Recursive] for one problem.
 type plan struct {
@@ -174,7 +164,7 @@ func (r *plan) solve(run *optimize.Run, t round, f objective, start []float64) (
 			return err
 		}
 	}
-	return t.gd.solve(run, cohort, f)
+	return t.gd.solve(run, cohort)
 }
 
 // radiusRule returns the default of D, the bound on the distance from the start to a minimiser. It is
@@ -239,7 +229,7 @@ func (p *quadratic) addGradient(g, w []float64) {
 
 // solve makes the steps of a round, with queries on the given records. It returns the first error of a
 // query. The run computes the average.
-func (s noisyGD) solve(run *optimize.Run, records query.Cohort, f objective) error {
+func (s noisyGD) solve(run *optimize.Run, records query.Cohort) error {
 	for range s.steps {
 		if err := run.Follow(s.charge, records, optimize.Use{Weight: 1}); err != nil {
 			return err

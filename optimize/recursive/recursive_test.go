@@ -516,20 +516,15 @@ func TestRecursiveRefuses(t *testing.T) {
 			t.Errorf("error %v: want %q", err, want)
 		}
 	}
-	for name, parse := range map[string]func(string) (fmt.Stringer, error){
-		"inner": func(s string) (fmt.Stringer, error) {
-			i := new(recursive.Inner)
-			return i, i.UnmarshalText([]byte(s))
-		},
-		"cohorts": func(s string) (fmt.Stringer, error) {
-			d := new(recursive.Division)
-			return d, d.UnmarshalText([]byte(s))
-		},
-		"score": func(s string) (fmt.Stringer, error) {
-			by := new(optimize.Score)
-			return by, by.UnmarshalText([]byte(s))
-		},
+	for name, value := range map[string]func(i uint8) fmt.Stringer{
+		"inner":   func(i uint8) fmt.Stringer { return recursive.Inner(i) },
+		"cohorts": func(i uint8) fmt.Stringer { return recursive.Division(i) },
+		"score":   func(i uint8) fmt.Stringer { return optimize.Score(i) },
 	} {
+		parse := func(s string) (fmt.Stringer, error) {
+			i, err := optimize.Named(name, s, value)
+			return value(i), err
+		}
 		for _, s := range map[string][]string{"inner": {"noisy-gd", "phased-sgd"}, "cohorts": {"", "disjoint", "all"},
 			"score": {"gradient", "value"}}[name] {
 			if v, err := parse(s); err != nil || v.String() != s {

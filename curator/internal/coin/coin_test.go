@@ -20,21 +20,17 @@ var (
 )
 
 func TestStreamIsTheSpecified(t *testing.T) {
-	p, s := PublicFrom(testKey), Simulated(testKey)
+	s := Simulated(testKey)
 	for i, want := range testWords {
-		if got := p.Uint64(); got != want {
-			t.Errorf("public word %d = %#x, want %#x", i, got, want)
-		}
 		if got := s.Uint64(); got != want {
-			t.Errorf("secret word %d = %#x, want %#x", i, got, want)
+			t.Errorf("word %d = %#x, want %#x", i, got, want)
 		}
 	}
 }
 
-// The expected values were drawn once from testKey. If they change, a logged key no longer gives the
-// same random bits.
+// The expected values were drawn once from testKey. If they change, a key no longer gives the same random bits.
 func TestPublicDrawsAreFixed(t *testing.T) {
-	p := PublicFrom(testKey)
+	p := Simulated(testKey)
 	got := fmt.Sprint(p.Perm(10), p.IntN(6), p.IntN(1000), p.IntN(math.MaxInt))
 	const want = "[7 1 6 2 8 5 3 4 9 0] 5 33 7850501670287272243"
 	if got != want {
@@ -44,13 +40,11 @@ func TestPublicDrawsAreFixed(t *testing.T) {
 
 func TestFillIsManyWords(t *testing.T) {
 	a, b := Simulated(testKey), Simulated(testKey)
-	c, d := PublicFrom(testKey), PublicFrom(testKey)
 	for _, n := range []int{0, 1, 31, 64, 1000} {
-		secret, public := make([]uint64, n), make([]uint64, n)
+		secret := make([]uint64, n)
 		a.Fill(secret)
-		c.Fill(public)
 		for i := range n {
-			if secret[i] != b.Uint64() || public[i] != d.Uint64() {
+			if secret[i] != b.Uint64() {
 				t.Fatalf("word %d of %d differs", i, n)
 			}
 		}
@@ -58,29 +52,13 @@ func TestFillIsManyWords(t *testing.T) {
 }
 
 func TestKeys(t *testing.T) {
-	p, err := NewPublic()
+	p, err := PublicSeed()
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := PublicFrom(p.Key())
-	for range 100 {
-		if p.Uint64() != again.Uint64() {
-			t.Fatal("the key does not repeat the coins")
-		}
+	if other, err := PublicSeed(); err != nil || other == p {
+		t.Errorf("two public seeds are %x and %x: %v", p, other, err)
 	}
-	other, err := NewPublic()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if other.Key() == p.Key() {
-		t.Error("two new keys are equal")
-	}
-	if got, want := PublicFrom(testKey).String(),
-		"4142434445464748494a4b4c4d4e4f505152535455565758595a313233343536"; got != want ||
-		PublicFrom(testKey).LogValue().String() != want {
-		t.Errorf("Public prints %s, want %s", got, want)
-	}
-
 	a, err := NewSecret()
 	if err != nil {
 		t.Fatal(err)
@@ -269,7 +247,7 @@ func TestHeadsCompareExactly(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for i := range 300 {
 		key := [32]byte{4, byte(i), byte(i >> 8)}
-		words := PublicFrom(key)
+		words := Simulated(key)
 		var numbers [64]*big.Float
 		var digits [64]*big.Int
 		for j := range digits {
@@ -302,7 +280,7 @@ func TestHeadsCompareExactly(t *testing.T) {
 }
 
 func TestMisusePanics(t *testing.T) {
-	s, p := Simulated(testKey), PublicFrom(testKey)
+	s, p := Simulated(testKey), Simulated(testKey)
 	for name, f := range map[string]func(){
 		"IntN(0)":        func() { s.IntN(0) },
 		"IntN(-1)":       func() { p.IntN(-1) },
@@ -323,7 +301,6 @@ func TestMisusePanics(t *testing.T) {
 	}
 	for name, f := range map[string]func(){
 		"Secret": func() { new(Secret).Uint64() },
-		"Public": func() { new(Public).Uint64() },
 	} {
 		func() {
 			defer func() {

@@ -14,8 +14,8 @@ func Example() {
 	}
 	fmt.Printf("%+v\n", struct{ Noise *coin.Secret }{secret})
 
-	public := coin.PublicFrom([32]byte([]byte("ABCDEFGHIJKLMNOPQRSTUVWXYZ123456")))
-	fmt.Println(public.Perm(10))
+	simulated := coin.Simulated([32]byte([]byte("ABCDEFGHIJKLMNOPQRSTUVWXYZ123456")))
+	fmt.Println(simulated.Perm(10))
 	// Output:
 	// {Noise:coin.Secret{redacted}}
 	// [7 1 6 2 8 5 3 4 9 0]

@@ -97,6 +97,12 @@ func freshKey() (key [32]byte, err error) {
 	return key, nil
 }
 
+// PublicSeed returns 64 fresh public coins, of a key of their own.
+func PublicSeed() (uint64, error) {
+	key, err := freshKey()
+	return binary.LittleEndian.Uint64(key[:]), err
+}
+
 // noCopy makes vet's copylocks check report copies of a type that contains it.
 type noCopy struct{}
 

@@ -1,26 +1,83 @@
 package engine
 
-import "testing"
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
 
-// TestBlocksOfRows tests which block holds a row, for tables whose blocks are of equal and of unequal sizes, the first of
-// them the smallest, the largest or empty.
-func TestBlocksOfRows(t *testing.T) {
-	for _, sizes := range [][]int{{4, 4, 4}, {4, 4, 2}, {1, 5, 3}, {7, 1, 2}, {0, 3, 2}, {2, 0, 3}, {9}} {
-		l, of := &lengths{starts: []int{0}}, []int{}
-		for b, n := range sizes {
-			l.blocks = append(l.blocks, make([]float32, n))
-			for i := range n {
-				l.blocks[b][i] = float32(len(of))
-				of = append(of, b)
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// TestLengthsAreNotTooSmall tests the lengths of gradients with a score in a metric against exact ones: none is smaller,
+// whatever its sum is rounded to, and none is larger by more than twice the bound on rounding errors. The gradients have no
+// slope in the score: the length of a row is rounded up on its own.
+func TestLengthsAreNotTooSmall(t *testing.T) {
+	const features, above, records = 2, 3, 8
+	l, err := row.Dense(features)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := row.NewTableOf(l, records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range records {
+		table.Append([]float32{.5, -.5}, 1, true)
+	}
+	b, err := table.Block(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(11, 4))
+	d, slack := features+above, 0.
+	for range 200 {
+		entries := make([]float64, d*d)
+		for i := range d {
+			for j := range i + 1 {
+				entries[i*d+j] = r.NormFloat64()
+				entries[j*d+i] = entries[i*d+j]
 			}
-			l.starts = append(l.starts, len(of))
 		}
-		for m, want := range of {
-			if got := l.blockOf(m); got != want {
-				t.Errorf("blocks of %v: row %d is in block %d: must be in %d", sizes, m, got, want)
-			} else if v := l.rows([]int32{int32(m)}); v[0] != float32(m) {
-				t.Errorf("blocks of %v: row %d has the length of row %v", sizes, m, v[0])
+		m, err := query.NewMetric(d, entries)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := newInMetric(m, above, l, records)
+		norm := m.Norm() * m.Step()
+		if want := float64(d*2*(2*d+4)) * 0x1p-53 * norm * norm; !(math.Abs(g.lost/want-1) < 1e-12) {
+			t.Fatalf("rounding errors are at most %v: must be %v", g.lost, want)
+		}
+		p := &pass{layout: l, kernel: fastest(), shape: shaped(1, l), long: make([]float32, records)}
+		p.writer.layout = l
+		slopes, rest, faulty := make([]float64, records), make([]float64, records*above), make([]bool, records)
+		for i := range rest {
+			rest[i] = r.NormFloat64() * math.Ldexp(1, r.IntN(8))
+		}
+		g.measure(p, b, slopes, rest, faulty)
+		steps, of := make([]int64, d), new(big.Float).SetPrec(300)
+		for i := range records {
+			exact := new(big.Float).SetPrec(300)
+			for j := range d {
+				m.Row(steps, j)
+				sum := new(big.Float).SetPrec(300)
+				for k := range above {
+					sum.Add(sum, of.Mul(of.SetInt64(steps[features+k]), big.NewFloat(rest[k*records+i])))
+				}
+				exact.Add(exact, sum.Mul(sum, sum))
 			}
+			step := big.NewFloat(m.Step())
+			exact.Mul(exact, of.Mul(of.SetInt64(1), step).Mul(of, step))
+			got := new(big.Float).SetPrec(300).SetFloat64(g.long[i])
+			over, _ := got.Sub(got, exact).Float64()
+			if most := 2 * g.lost * g.plain[i]; faulty[i] || !(over >= 0 && over <= most) {
+				t.Fatalf("a squared length of %v is larger than the exact one by %v: must be from 0 to %v", g.long[i], over, most)
+			}
+			slack = max(slack, over/g.plain[i])
 		}
+	}
+	if !(slack > 0) {
+		t.Error("no length has any room")
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
+	"github.com/stillpoint-dp/stillpoint/internal/querytest"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -403,7 +404,7 @@ func TestKindsAgainstReferences(t *testing.T) {
 		"capped-absolute": parse(t, "capped-absolute(0.5)"),
 	}) {
 		k := l.Constants()
-		bounds := query.Bounds{Lipschitz: k.Lipschitz, InitialGap: k.InitialGap, Lo: k.Curvature.Lo, Hi: k.Curvature.Hi,
+		bounds := querytest.Bounds{Lipschitz: k.Lipschitz, InitialGap: k.InitialGap, Lo: k.Curvature.Lo, Hi: k.Curvature.Hi,
 			Features: d}
 		if math.IsInf(bounds.Hi-bounds.Lo, 0) { // the loss's slope jumps
 			bounds.Lo, bounds.Hi, bounds.Smoothing = -1, 2, query.Smoothing{Radius: .4}
@@ -464,7 +465,7 @@ func TestKindsAgainstReferences(t *testing.T) {
 						!facts.Suits(query.Scored, true, false)) {
 					t.Fatalf("%v: has no slow reference", kind)
 				}
-				for _, form := range kind.Forms() {
+				for _, form := range querytest.Forms(kind) {
 					terms := form.Ask(s.All(), w, prev, bounds)
 					check(form.Name, terms)
 					check(form.Name+", doubled", []query.Term{terms[0].Weighted(2)})
@@ -493,8 +494,8 @@ func TestUsesAreTheTables(t *testing.T) {
 	}
 	for _, k := range query.Kinds() {
 		ask := func(c query.Cohort) []query.Term {
-			return k.Forms()[0].Ask(c, []float64{1, 2}, []float64{0, 1},
-				query.Bounds{Lipschitz: 1, InitialGap: 1, Hi: .25, Features: 2})
+			return querytest.Forms(k)[0].Ask(c, []float64{1, 2}, []float64{0, 1},
+				querytest.Bounds{Lipschitz: 1, InitialGap: 1, Hi: .25, Features: 2})
 		}
 		s := open(t, randomRecords(r, 20, 2), l, b, nil)
 		p := openPrefix(t, s, query.Prefix{Factorization: query.Tree, Items: 2, Sensitivity: 10, Charge: .1})

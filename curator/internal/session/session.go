@@ -7,6 +7,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -294,10 +295,7 @@ func (s *Session) members(q query.Question) ([]int32, error) {
 	if q.Dim() == 0 {
 		return nil, errors.New("curator: question: must be made by query.New")
 	}
-	if err := s.pointed(q); err != nil {
-		return nil, err
-	}
-	if err := engine.Answers(s.engine().Loss(), q); err != nil {
+	if err := cmp.Or(s.pointed(q), engine.Answers(s.engine().Loss(), q)); err != nil {
 		return nil, err
 	}
 	if q.Cohort().ID()&sampleBit != 0 {

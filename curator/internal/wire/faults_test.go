@@ -411,12 +411,19 @@ func TestNotGathered(t *testing.T) {
 	c.conns <- near
 	told := make(chan error, 1)
 	go func() { told <- wire.Work(context.Background(), far, wire.Hello{Version: "old"}, build(0)) }()
+	next, last := net.Pipe()
+	c.conns <- next
+	newer := make(chan error, 1)
+	go func() { newer <- wire.Work(context.Background(), last, wire.Hello{Version: "zzz"}, build(0)) }()
 	lone := c.feed(3, c.jobs[0], nil)
 	for i := range c.jobs {
 		c.feed(i, c.jobs[i], nil)
 	}
 	c.same(c.gather(nil), "beside others")
 	if err := <-told; err == nil || !strings.Contains(err.Error(), `version "old"`) {
+		t.Error(err)
+	}
+	if err := <-newer; err == nil || !strings.Contains(err.Error(), `version "zzz"`) {
 		t.Error(err)
 	}
 	if err := <-lone.done; err == nil || !strings.Contains(err.Error(), "partition") {

@@ -2,12 +2,18 @@ package wire
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"io"
+	"math"
 	"net"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
 // TestLateAnswer tests that an answer that arrives after nobody waits for it any more is dropped. The
@@ -203,5 +209,52 @@ func TestTooLong(t *testing.T) {
 	}
 	if fits(mostBody) != nil || fits(mostBody+1) == nil {
 		t.Error("the limit is another")
+	}
+}
+
+// TestALostWorkerOfTwo tests that the loss of a worker is not reported while another of its partition is left, and that a
+// worker that is lost already changes nothing.
+func TestALostWorkerOfTwo(t *testing.T) {
+	var told []Event
+	s := &Shards{config: Config{Told: func(e Event) { told = append(told, e) }}}
+	a, b, other := new(link), new(link), new(link)
+	p := &part{number: 4, links: []*link{a, b}, changed: make(chan struct{})}
+	for i, c := range []struct {
+		lost *link
+		left []*link
+		told int
+	}{{other, []*link{a, b}, 0}, {a, []*link{b}, 0}, {a, []*link{b}, 0}, {b, nil, 1}, {b, nil, 1}} {
+		if s.lose(p, c.lost); !slices.Equal(p.links, c.left) || len(told) != c.told {
+			t.Errorf("loss %d: %d links, told %v", i, len(p.links), told)
+		}
+	}
+}
+
+// TestMessagesAtTheirLimits tests that a message whose length is stated as too large is refused before it is read, and that
+// numbers of partitions outside of their limits are refused.
+func TestMessagesAtTheirLimits(t *testing.T) {
+	for _, n := range []uint32{mostBytes, mostBytes + 1, math.MaxUint32} {
+		near, far := net.Pipe()
+		go func() {
+			_, _ = far.Write(append(binary.LittleEndian.AppendUint32(nil, n), byte(ask)))
+			_ = far.SetDeadline(time.Now().Add(10 * time.Second))
+			_, _ = far.Write([]byte("body"))
+			_ = far.Close()
+		}()
+		m := newConn(near)
+		if _, _, err := m.receive(); err != errMessage {
+			t.Errorf("%d bytes: %v: must be %v", n, err, errMessage)
+		}
+		m.close()
+	}
+	for _, n := range []int{-1, 0, mostPartitions + 1} {
+		ended, stop := context.WithCancel(t.Context())
+		stop()
+		_, err := Gather(ended, Config{Count: n, Loss: loss.Logistic(), Dim: 2}, func(ctx context.Context) (io.ReadWriteCloser, error) {
+			return nil, ctx.Err()
+		})
+		if want := fmt.Sprintf("shards: %d: must be between 1 and 1048576", n); err == nil || err.Error() != want {
+			t.Errorf("%d partitions: %v: must be %q", n, err, want)
+		}
 	}
 }

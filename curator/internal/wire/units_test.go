@@ -99,10 +99,13 @@ func (c *cutOff) Write(p []byte) (int, error) {
 func TestUnitsApart(t *testing.T) {
 	tags := tagsOf(40)
 	parts := func() [][]Tag { return [][]Tag{slices.Clone(tags[:11]), nil, slices.Clone(tags[11:39]), {tags[39]}} }
-	for _, p := range [][][]Tag{parts(), {tags}, {nil, nil}, {nil}} {
+	for _, p := range [][][]Tag{parts(), {tags}, {tags[:7], tags[7:]}, {nil, nil}, {nil}} {
 		if err := compared(t, p, nil); err != nil {
 			t.Errorf("%v", err)
 		}
+	}
+	if err := compared(t, [][]Tag{tags[:8], tags[7:]}, nil); !errors.Is(err, ErrSplit) {
+		t.Errorf("a tag in both of two partitions: %v", err)
 	}
 	for from, to := range map[int]int{0: 2, 2: 1, 3: 0} {
 		for i := range parts()[from] {

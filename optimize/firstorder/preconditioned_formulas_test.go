@@ -1,0 +1,94 @@
+package firstorder
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
+)
+
+// preconditionable returns a problem of two classes with some features.
+func preconditionable(t *testing.T, margins int) optimize.Problem {
+	t.Helper()
+	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := loss.Loss(loss.Logistic())
+	if margins > 1 {
+		if l, err = loss.Softmax(margins); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return optimize.Problem{Shape: optimize.Shape{Features: 6, Margins: margins}, Constants: l.Constants(), Records: 5000, Mu: b.Mu(), Budget: b,
+		Relation: account.ReplaceOne, RankOne: true, Start: make([]float64, 6*margins)}
+}
+
+// TestClipsByHand works out the clip norm: kappa root mean squares, for rare classes and counts more, at least as for the least mean
+// square and at most the longest gradient in the metric.
+func TestClipsByHand(t *testing.T) {
+	made, err := Preconditioned{}.Plan(t.Context(), preconditionable(t, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := made.(*preconditionedPlan)
+	const l0, effective, ridge = .8, 5., .01
+	for _, c := range []struct{ kappa, rare, longest, square, want float64 }{
+		{2, 0, 0, .09, .6}, {2, 5, 0, .09, 2 * .3}, {2, 25, 0, .09, 25 * .09 / math.Sqrt(5)}, {2, 0, .5, .09, .5 * .8 * math.Sqrt(5)},
+		{2, 0, 0, 0, 2 * math.Sqrt(.02*.64*5)}, {2, 0, 0, 99, 1 / math.Sqrt(.01)},
+	} {
+		g.kappa, g.rare, g.longest = c.kappa, c.rare, c.longest
+		if got := g.clip(l0, effective, ridge, c.square); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// TestMetricsOfForecasts: with several margins each direction of the rows has as many directions of the parameters, each with its
+// part of the curvature: an eigenvalue stands for a second moment that is as many times as large over the curvature's bound.
+func TestMetricsOfForecasts(t *testing.T) {
+	for _, margins := range []int{1, 3} {
+		p := preconditionable(t, margins)
+		b, k := p.DataSmoothness(), float64(margins)
+		const ridge = .03
+		for _, e := range []float64{0, .01, .2} {
+			if got, want := metricOf(p, ridge)(e), 1/(e*k/b+ridge); math.Abs(got/want-1) > 1e-12 {
+				t.Errorf("%d margins: the metric at %v is %v: must be %v", margins, e, got, want)
+			}
+		}
+		want := 0.
+		for _, d := range forecast.Assumed(p) {
+			v := k * d.Eigenvalue / b
+			want += d.Share * 6 * v / (v + ridge)
+		}
+		if got := (*preconditionedPlan)(nil).effective(p, ridge); math.Abs(got/want-1) > 1e-12 || got > 6 {
+			t.Errorf("%d margins: effective dimension %v: must be %v", margins, got, want)
+		}
+	}
+}
+
+// TestSecondHalves works out what the gradients of the second half of a run show beyond their noise.
+func TestSecondHalves(t *testing.T) {
+	s := &spectrum{values: []float64{.3, -.1}, vectors: *mat.NewDense(2, 2, []float64{1, 0, 0, 1})}
+	for _, c := range []struct {
+		sigma float64
+		want  float64
+	}{{0, (.31*36 + .01*9) / 4}, {2, (.31*36 + .01*9 - .32*8) / 4}, {9, 0}} {
+		l := &secondHalf{from: 2}
+		for i, g := range [][]float64{{9, 9}, {9, 9}, {2, 4}, {4, -1}} {
+			l.add(i, g, c.sigma)
+		}
+		if !slices.Equal(l.sum, []float64{6, 3}) || l.count != 2 || l.variance != 2*c.sigma*c.sigma {
+			t.Errorf("%+v", l)
+		}
+		if got := l.seen(s, .01); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("noise %v: %v: must be %v", c.sigma, got, c.want)
+		}
+	}
+}

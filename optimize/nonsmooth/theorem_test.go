@@ -1,0 +1,66 @@
+package nonsmooth
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+// TestTheoremsByHand works out the parameters of Theorems 4.1 and 6.1 of Kornowski, Liu and Talwar 2024. Settings that are given take
+// the place of the rules, up to the number of steps.
+func TestTheoremsByHand(t *testing.T) {
+	k := loss.Ramp().Constants()
+	const n, mu, d = 2000., .8, 4.
+	p := optimize.Problem{Shape: optimize.Shape{Features: d, Margins: 1}, Constants: k, Records: n, Mu: mu, Relation: account.ReplaceOne, Start: make([]float64, d)}
+	Φ, L := k.InitialGap, k.Lipschitz
+	for _, radius := range []float64{.05, .4} {
+		α := radius / 2
+		var g o2ncPlan
+		if err := (O2NC{Oracle: MultiPass, Radius: radius}).theorem(&g, p); err != nil {
+			t.Fatal(err)
+		}
+		near := func(what string, got, want float64) {
+			t.Helper()
+			if !(math.Abs(got/want-1) < 1e-9) {
+				t.Errorf("radius %v: %s: %v: must be %v", radius, what, got, want)
+			}
+		}
+		β := math.Cbrt(Φ * L * L * math.Pow(d, 1.5) / (n * n * mu * mu * α))
+		D := α * math.Pow(min(β/L, 1), 2)
+		T := math.Ceil(Φ / (D * β))
+		near("step of a move", g.D, D)
+		near("steps", float64(g.T), T)
+		near("block", float64(g.M), min(max(math.Floor(α/D), 1), T))
+		near("period", float64(g.period), min(max(math.Ceil(α/(D*2)), 1), T))
+		near("curvature", g.base, L)
+
+		if err := (O2NC{Oracle: SinglePass, Radius: radius}).theorem(&g, p); err != nil {
+			t.Fatal(err)
+		}
+		T = n / 2
+		D = min(math.Cbrt(Φ*Φ*α/(L*L*T*T*2)), math.Cbrt(Φ*Φ*α/(L*L*T*T)), math.Sqrt(Φ*α*mu/(d*L*T)), math.Pow(math.Pow(Φ/(L*T), 3)*α*α*mu/8, .2))
+		near("step of a move in a single pass", g.D, D)
+		Σ := min(max(math.Ceil(math.Pow(α/(mu*D), 2./3)+α/(D*2)), 1), T)
+		near("period in a single pass", float64(g.period), min(Σ, math.Floor(min(T, math.Floor(n/(2*Σ-1))*Σ))))
+		near("steps in a single pass", float64(g.T), math.Floor(min(T, max(math.Floor(n/(2*Σ-1)), 1)*Σ)))
+		near("block in a single pass", float64(g.M), min(max(math.Floor(α/(4*D)), 1), T))
+	}
+	for _, c := range []struct{ steps, block, period, M, every int }{{100, 3, 5, 3, 5}, {4, 7, 2, 4, 2}, {4, 2, 9, 2, 4}} {
+		var g o2ncPlan
+		if err := (O2NC{Oracle: MultiPass, Radius: .4, Steps: c.steps, Block: c.block, Period: c.period}).theorem(&g, p); err != nil {
+			t.Fatal(err)
+		}
+		if g.T != c.steps || g.M != c.M || g.period != c.every {
+			t.Errorf("%+v: %d steps in blocks of %d and periods of %d", c, g.T, g.M, g.period)
+		}
+	}
+	var g o2ncPlan
+	for factor, valid := range map[float64]bool{1.99: true, 2.01: false} {
+		if err := (O2NC{Oracle: MultiPass, Radius: factor * Φ / L, Steps: 10}).theorem(&g, p); (err == nil) != valid {
+			t.Errorf("a radius of %v F0/L0: %v", factor, err)
+		}
+	}
+}
