@@ -562,7 +562,7 @@ func TestKnotsOfDatesAreDays(t *testing.T) {
 	date := Column{Name: "d", Kind: Date, High: 997, Curve: 9}
 	number := date
 	number.Kind = Number
-	days, places := date.rankKnots(masses), number.rankKnots(masses)
+	days, places := date.rankKnots(masses, 0), number.rankKnots(masses, 0)
 	up := 0
 	for i, x := range days {
 		if x != math.Round(places[i]) {
