@@ -213,3 +213,30 @@ func TestWhoseClipIsKnown(t *testing.T) {
 		t.Error("the moves of shortened rows are known")
 	}
 }
+
+// TestLogarithmicPlotsDrawNoZero: on a logarithmic axis only numbers above 0 and below infinity are drawn, of steps, of released
+// gradients and of levels.
+func TestLogarithmicPlotsDrawNoZero(t *testing.T) {
+	for v, drawn := range map[float64]bool{.5: true, 0: false, -.5: false, math.Inf(1): false, math.NaN(): false} {
+		f := &Fit{plan: runrecord.Run{}, GradientNorms: []float64{v, 2}}
+		n := runNoise{noise: noise{estimate: []float64{v, 3}}}
+		f.plan.Predicted, f.plan.Floor = v, 7
+		p := f.noisePlot(n, 2)
+		want := map[bool][]float64{true: {2 * v, 6}, false: {6}}[drawn]
+		released := map[bool][]float64{true: {v, 2}, false: {2}}[drawn]
+		if len(p.Series) != 2 || !slices.Equal(p.Series[0].Y, want) || !slices.Equal(p.Series[1].Y, released) || !p.Y.Log {
+			t.Errorf("%v: %+v", v, p.Series)
+		}
+		if names := len(p.References); names != map[bool]int{true: 2, false: 1}[drawn] || p.References[names-1].Y[0] != 7 {
+			t.Errorf("expected at the end %v: %+v", v, p.References)
+		}
+		f.plan.Predicted, f.plan.Floor = 7, v
+		if p := f.noisePlot(n, 2); len(p.References) != map[bool]int{true: 2, false: 1}[drawn] || p.References[0].Y[0] != 7 {
+			t.Errorf("noise level %v: %+v", v, p.References)
+		}
+		f.GradientNorms = f.GradientNorms[:1]
+		if p := f.noisePlot(n, 2); len(p.Series) != 1 {
+			t.Errorf("gradients of other steps are drawn: %+v", p.Series)
+		}
+	}
+}
