@@ -562,7 +562,7 @@ func TestKnotsOfDatesAreDays(t *testing.T) {
 	date := Column{Name: "d", Kind: Date, High: 997, Curve: 9}
 	number := date
 	number.Kind = Number
-	days, places := date.rankKnots(masses), number.rankKnots(masses)
+	days, places := date.rankKnots(masses, 0), number.rankKnots(masses, 0)
 	up := 0
 	for i, x := range days {
 		if x != math.Round(places[i]) {
@@ -574,5 +574,56 @@ func TestKnotsOfDatesAreDays(t *testing.T) {
 	}
 	if up == 0 || up > 6 {
 		t.Errorf("%d of 9 knots are rounded up", up)
+	}
+}
+
+// TestMarkersOfMissingCells tests what is said of an empty cell where the markers are others: it is absent all the same, in
+// each use of a column.
+func TestMarkersOfMissingCells(t *testing.T) {
+	s, err := New(Definition{Columns: []Column{{Name: "n", Kind: Number, High: 1}, {Name: "c", Kind: Category, Categories: []string{"a"}},
+		{Name: "p", Kind: Public, Values: []string{"x", "y"}}}, Where: "p=x", Missing: []string{"NA"},
+		Target: Target{Column: "y", Kind: Category, Classes: []string{"no", "yes"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.Bind([]string{"n", "c", "p", "y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, known := range []string{"1", "a", "y", "yes"} {
+		for cell, want := range map[string]string{"": cellstatus.Absent, "NA": cellstatus.Absent, known: cellstatus.Read} {
+			if _, got := m.Column(i).Status(cell); got != want {
+				t.Errorf("column %d, %q: %s: must be %s", i, cell, got, want)
+			}
+		}
+		if _, got := m.Column(i).Status("?"); got != cellstatus.Unlisted && got != cellstatus.Unread {
+			t.Errorf("column %d: %s", i, got)
+		}
+	}
+}
+
+// TestFeaturesOfNumbers tests how many features a number has, with and without an indicator and a curve.
+func TestFeaturesOfNumbers(t *testing.T) {
+	for _, c := range []struct {
+		column Column
+		want   int
+	}{{Column{}, 1}, {Column{Indicator: true}, 2}, {Column{Indicator: true, Curve: 5}, 7}, {Column{Indicator: true, Curve: CurveNone}, 2},
+		{Column{Indicator: true, Curve: CurveAuto}, 2}, {Column{Curve: CurveNone}, 1}} {
+		for _, kind := range []ColumnKind{Number, Date} {
+			if c.column.Kind = kind; c.column.width() != c.want {
+				t.Errorf("%+v: %d: must be %d", c.column, c.column.width(), c.want)
+			}
+		}
+	}
+}
+
+// TestCharactersOfClasses tests which characters a class may have: none that is not seen, but those that join letters.
+func TestCharactersOfClasses(t *testing.T) {
+	for text, want := range map[string]bool{"a": true, "a b": true, "a\u00a0b": true, "a\u200cb": true, "a\u200db": true, "a\u200bb": false, "a\u200eb": false,
+		"a\u202eb": false, "a\nb": false, "a\x00b": false, "\u200d": true, "日本": true} {
+		_, err := New(Definition{Columns: []Column{{Name: "a", Kind: Number, High: 1}}, Target: Target{Column: "y", Kind: Category, Classes: []string{"no", text}}})
+		if (err == nil) != want {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }

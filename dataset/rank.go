@@ -6,13 +6,20 @@ import (
 	"errors"
 	"math"
 	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // The constants of knots by ranks ([Schema.Ranked]). A bin counts for at most mostBin times its share of a uniform
-// distribution, so that a number with which many rows agree draws few knots.
+// distribution, so that a number with which many rows agree draws few knots. If a bound of a column has more than mostEnd
+// of the mass, the hat beside it at most mostBeside of that, and noise is at most mostNoise of the mass, the share of F is
+// restShare in place of rankShare (lab/results/families.md).
 const (
-	rankBins = 64
-	mostBin  = 4. / rankBins
+	rankBins             = 64
+	mostBin              = 4. / rankBins
+	mostEnd, mostBeside  = .3, .1
+	mostNoise            = .004
+	rankShare, restShare = .5, .9
 )
 
 // Fine returns the schema in which the curves of the given columns have 65 equally spaced knots. The mean row of
@@ -36,6 +43,11 @@ func (s *Schema) Fine(columns []string) (*Schema, error) {
 // 1 on the scale of its transform, and the distribution function F of u, knots are equally spaced in (u + F(u))/2.
 // Half of the knots thus follow the numbers of rows, and half the range, where rows are few.
 //
+// If the hat of a bound has more than .3 of the mass, such as that of 0 where most rows have none of a thing, and the hat
+// beside it at most .1 of that, the rows at this bound are left out of F, and knots are equally spaced in .1 u + .9 F(u).
+// Any other mass m then counts as m^3/(m^2 + v) for the mean square v of the means below zero, which are noise. This holds
+// if sqrt(v) is at most .004 of the mass.
+//
 // mean is the mean row under Fine(columns), or an estimate of it with noise: masses below zero count as zero, a bin
 // has at most 4/64 of the mass, and F is the cumulative mass over its total, with a missing number in no bin. A
 // column without positive mass, or whose knots would be too near to each other, keeps its equally spaced knots. The
@@ -45,7 +57,7 @@ func (s *Schema) Ranked(columns []string, mean []float64) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	def := s.definition()
+	def, noise := s.definition(), below(fine, columns, mean)
 	for _, h := range fine.hats {
 		name := h.Axes[0].Column
 		if !h.curve || !slices.Contains(columns, name) {
@@ -53,7 +65,7 @@ func (s *Schema) Ranked(columns []string, mean []float64) (*Schema, error) {
 		}
 		c := &def.Columns[s.places[name]]
 		equal := *c
-		c.Knots = c.rankKnots(mean[h.First : h.First+h.Width])
+		c.Knots = c.rankKnots(mean[h.First:h.First+h.Width], noise)
 		if c.Knots != nil && c.validateKnots() != nil {
 			*c = equal
 		}
@@ -61,22 +73,31 @@ func (s *Schema) Ranked(columns []string, mean []float64) (*Schema, error) {
 	return New(def)
 }
 
+// below returns the mean square of the means below zero of the columns' hats, which no mean row without noise has.
+func below(fine *Schema, columns []string, mean []float64) float64 {
+	var count, squares float64
+	for _, h := range fine.hats {
+		if h.curve && slices.Contains(columns, h.Axes[0].Column) {
+			for _, m := range mean[h.First : h.First+h.Width] {
+				if m < 0 {
+					count, squares = count+1, squares+float64(m*m)
+				}
+			}
+		}
+	}
+	return squares / max(count, 1)
+}
+
 // rankKnots returns the knots of the column's curve by ranks, in the column's units, or nil if there is no positive
-// mass. masses are the means of the 65 hats of the column, times any positive number.
-func (c Column) rankKnots(masses []float64) []float64 {
+// mass. masses are the means of the 65 hats of the column, times any positive number, and noise is that of below.
+func (c Column) rankKnots(masses []float64, noise float64) []float64 {
 	bins := make([]float64, rankBins)
+	masses, whole, share := rest(masses, noise)
 	var total float64
 	for i, m := range masses {
-		m = max(m, 0)
 		total += m
 		// A hat within the range has half of its rows on either side of its knot, if rows are spread evenly.
-		left, right := i-1, i
-		switch {
-		case i == 0:
-			left = right
-		case i == rankBins:
-			right = left
-		}
+		left, right := max(i-1, 0), min(i, rankBins-1)
 		bins[left] += m / 2
 		bins[right] += m / 2
 	}
@@ -85,27 +106,55 @@ func (c Column) rankKnots(masses []float64) []float64 {
 	}
 	var capped float64
 	for i := range bins {
-		bins[i] = min(bins[i]/total, mostBin)
+		bins[i] = min(bins[i]/whole, mostBin)
 		capped += bins[i]
+	}
+	width := func(i int) float64 {
+		return float64((1-share)/rankBins) + float64(share*bins[i]/capped)
 	}
 	knots := make([]float64, c.Curve)
 	knots[0], knots[c.Curve-1] = c.Low, c.High
-	// at is (u + F(u))/2 at the left end of bin i.
+	// at is (1-share) u + share F(u) at the left end of bin i.
 	i, at := 0, 0.
 	for k := 1; k < c.Curve-1; k++ {
 		want := float64(k) / float64(c.Curve-1)
-		width := (1./rankBins + bins[i]/capped) / 2
-		for i < rankBins-1 && at+width < want {
-			at += width
+		for i < rankBins-1 && at+width(i) < want {
+			at += width(i)
 			i++
-			width = (1./rankBins + bins[i]/capped) / 2
 		}
-		u := (float64(i) + min((want-at)/width, 1)) / rankBins
+		u := (float64(i) + min((want-at)/width(i), 1)) / rankBins
 		if knots[k] = c.cellAt(2*u - 1); c.Kind == Date {
 			knots[k] = math.Round(knots[k])
 		}
 	}
 	return knots
+}
+
+// rest returns the masses from which knots follow, the sum of all masses above zero, and the share of F.
+func rest(masses []float64, noise float64) (list []float64, whole, share float64) {
+	list = vector.Map(masses, func(m float64) float64 { return max(m, 0) })
+	for _, m := range list {
+		whole += m
+	}
+	alone := func(end, beside int) bool {
+		return list[end] > mostEnd*whole && list[beside] <= mostBeside*list[end]
+	}
+	low, high := alone(0, 1), alone(rankBins, rankBins-1)
+	if !(low || high) || !(math.Sqrt(noise) <= mostNoise*whole) {
+		return list, whole, rankShare
+	}
+	if low {
+		list[0] = 0
+	}
+	if high {
+		list[rankBins] = 0
+	}
+	for i, m := range list {
+		if m > 0 {
+			list[i] = m / (1 + noise/float64(m*m))
+		}
+	}
+	return list, whole, restShare
 }
 
 // Refines returns an error unless the schema can take the place of another one over rows that were stored by

@@ -37,7 +37,7 @@ func meanRow(t *testing.T, s *Schema, rows [][]string) []float64 {
 }
 
 // TestRankedGolden: ages are uniform in [0, 50], so that F(u) = min(2u, 1) and the knots of 5 are at
-// (u + F(u))/2 = k/4: u = 1/6, 1/3 and 1/2. Three quarters of the gains are zero, a bin that is capped at 4/64, and
+// (u + F(u))/2 = k/4: u = 1/6, 1/3 and 1/2. Three quarters of the gains are zero, and
 // the others uniform on the scale of log2(1 + gain), from 0 to 6; half of them are missing and count in no bin. The
 // dates are all the same day, so that F is about a step, and knots by ranks of whole days remain apart.
 func TestRankedGolden(t *testing.T) {
@@ -89,18 +89,10 @@ func TestRankedGolden(t *testing.T) {
 		}
 	}
 	near("age", []float64{0, 100. / 6, 100. / 3, 50, 100}, 1)
-	// Of the mass, 6/7 is at zero, in bin 0, and 1/7 spread over 64 bins. Capped at 4/64, bin 0 has
-	// .0625 of .0625 + 63/64/7 = .2031, which is .3077, and any other bin .01099.
+	// Three quarters of the rows are at the bound 0. Those are left out, and the others are even on the scale.
 	var want []float64
 	for k := range 7 {
-		v, at := 64*float64(k)/6, .3077*32+.5
-		switch {
-		case v < at:
-			want = append(want, v/at)
-		default:
-			want = append(want, 1+(v-at)/(.5+.01099*32))
-		}
-		want[k] = math.Exp2(6*min(want[k], 64)/64) - 1
+		want = append(want, math.Exp2(float64(k))-1)
 	}
 	near("gain", want, .15)
 	if s := knots["seen"]; len(s) != 6 || slices.ContainsFunc(s, func(d float64) bool { return d != math.Trunc(d) }) {
@@ -161,6 +153,71 @@ schema:
 		}
 		if at == 0 && (ranked.Columns()[0].Knots != nil || ranked.Columns()[1].Knots != nil) {
 			t.Error("no knots fall together, so that nothing is tested")
+		}
+	}
+}
+
+// TestRanksLeaveOutABound has columns from 0 to 64 with a knot for each bin, so that a knot is the place of a bin and the
+// share of it. With the rows at a bound left out, a bin without mass has the width .1/64 = .0015625 of .1 u + .9 F.
+func TestRanksLeaveOutABound(t *testing.T) {
+	s := mustLoad(t, `
+schema:
+  columns:
+    a: {number: [0, 64], curve: 5}
+    b: {number: [0, 64], curve: 5}
+  target: {column: y, classes: [0, 1]}
+`)
+	fine, err := s.Fine([]string{"a", "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := fine.Hats()
+	for name, test := range map[string]struct {
+		a, b    map[int]float64
+		columns []string
+		want    []float64
+	}{
+		// Both bins of hat 40 are capped at 1/16 and have half of F. Bin 39 begins at .0609375 and is .4515625 wide.
+		"no noise":        {a: map[int]float64{0: 5.5, 40: 4.5}, want: []float64{39.418685, 39.972318, 40.525952}},
+		"just above .3":   {a: map[int]float64{0: 3.05, 40: 6.95}, want: []float64{39.418685, 39.972318, 40.525952}},
+		"the upper bound": {a: map[int]float64{64: 7, 24: 3}, want: []float64{23.474048, 24.027682, 24.581315}},
+		// v is .0009: .04 counts as .0256 and .06 as .048. Bins 19 and 20 are .158084 wide, 39 and 40 are .295041.
+		"noise": {a: map[int]float64{0: 9.9, 20: .04, 40: .06, 10: -.03}, want: []float64{20.393640, 39.427124, 40.274465}},
+		"noise of another column": {a: map[int]float64{0: 9.9, 20: .04, 40: .06}, b: map[int]float64{1: 1, 5: -.03},
+			want: []float64{20.393640, 39.427124, 40.274465}},
+		// Without it bins 19 and 20 have .2 of F each and are .1815625 wide, bins 39 and 40 .3 and .2715625.
+		"noise of no column of ranks": {a: map[int]float64{0: 9.9, 20: .04, 40: .06}, b: map[int]float64{3: -.03},
+			columns: []string{"a"}, want: []float64{20.213425, 39.291139, 40.211738}},
+		// Noise of .041 is above .004 of 10: bin 0 has .0625 of .0725, and is .438847 wide in (u + F)/2.
+		"too much noise":         {a: map[int]float64{0: 9.9, 20: .04, 40: .06, 10: -.041}, want: []float64{.569675, 8.827586, 37.296552}},
+		"a share of .3":          {a: map[int]float64{0: 3, 40: 7}, want: []float64{10.666667, 39.164179, 40.597015}},
+		"within":                 {a: map[int]float64{24: 9.9, 40: .1}, want: []float64{23.293833, 24.338573, 36.740741}},
+		"beside a bound, too":    {a: map[int]float64{0: 6, 1: 0.61, 40: 3.39}, want: []float64{4.697248, 36.697248, 40.534851}},
+		"hardly beside a bound":  {a: map[int]float64{0: 6, 1: 0.6, 40: 3.4}, want: []float64{1.694818, 39.481553, 40.299572}},
+		"beside the upper bound": {a: map[int]float64{64: 6, 63: 0.61, 40: 3.39}, want: []float64{32.000000, 40.292082, 59.302752}},
+		"both bounds":            {a: map[int]float64{0: 4, 64: 4, 20: 2}, want: []float64{19.487889, 20.041522, 20.595156}},
+		"all rows":               {a: map[int]float64{0: 10}},
+	} {
+		mean := make([]float64, fine.Dim())
+		for at, m := range test.a {
+			mean[first[0].First+at] = m
+		}
+		for at, m := range test.b {
+			mean[first[1].First+at] = m
+		}
+		if test.columns == nil {
+			test.columns = []string{"a", "b"}
+		}
+		ranked, err := s.Ranked(test.columns, mean)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ranked.Columns()[0].Knots
+		if len(test.want) == 0 && got == nil {
+			continue
+		}
+		if len(got) != 5 || slices.ContainsFunc([]int{0, 1, 2}, func(k int) bool { return !(math.Abs(got[k+1]-test.want[k]) < 2e-6) }) {
+			t.Errorf("%s: %v, must be %v between the bounds", name, got, test.want)
 		}
 	}
 }

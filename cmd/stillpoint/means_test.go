@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -144,6 +146,33 @@ func TestProfilesMustBeOfTheModel(t *testing.T) {
 		}
 		if got := fmt.Sprint(err); want == "" && err != nil || want != "" && got != want {
 			t.Errorf("%s: %s", profile, got)
+		}
+	}
+}
+
+// TestPopulationsAreTheirRows tests the population of a table and that of profiles: its header, and each of its rows.
+func TestPopulationsAreTheirRows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.csv")
+	if err := os.WriteFile(path, []byte("age,sex\n40,f\n41,m\n\n42,\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	people, err := publicRows(t.Context(), path)
+	if got := fmt.Sprintf("%q %q %v", people.Header, people.Rows, err); got != `["age" "sex"] [["40" "f"] ["41" "m"] ["42" ""]] <nil>` {
+		t.Error(got)
+	}
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := publicRows(ended, path); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: %v", err)
+	}
+	people, err = profiles([]string{" age=40, sex =f", "age=41,sex= m=n"})
+	if got := fmt.Sprintf("%q %q %v", people.Header, people.Rows, err); got != `["age" "sex"] [["40" "f"] ["41" " m=n"]] <nil>` {
+		t.Error(got)
+	}
+	for text, want := range map[string]string{"age": `profile = "age": must be column=value, several joined by commas`,
+		"sex=f,age=4": `profile = "sex=f,age=4": must name the columns of the first profile, in its order`} {
+		if _, err := profiles([]string{"age=40,sex=f", text}); err == nil || err.Error() != want {
+			t.Errorf("%v: must be %s", err, want)
 		}
 	}
 }

@@ -266,11 +266,12 @@ func braced(text string) int {
 var (
 	rLink   = regexp.MustCompile(`\\link\{([^{}]*)\}`)
 	rCode   = regexp.MustCompile(`\\code\{([^{}]*)\}`)
-	rMethod = regexp.MustCompile(`\\method\{(\w+)\}\{\w+\}`)
+	rMethod = regexp.MustCompile(`\\method\{([\w.]+)\}\{\w+\}`)
+	rBold   = regexp.MustCompile(`\\bold\{([^{}]*)\}`)
 )
 
 func rText(text string) string {
-	return rCode.ReplaceAllString(rLink.ReplaceAllString(text, "$1"), "`$1`")
+	return rBold.ReplaceAllString(rCode.ReplaceAllString(rLink.ReplaceAllString(text, "$1"), "`$1`"), "**$1**")
 }
 
 // rUsage returns the usage lines of functions and methods. Methods are shown as calls of their generic

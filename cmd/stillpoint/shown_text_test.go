@@ -214,6 +214,24 @@ joint region (limit 5.991 of the squared distance): does not hold 0 for all of t
 		"(limit 5.991 of the squared distance): holds 0 for all of them\n") {
 		t.Error(got)
 	}
+	c.Odds, c.Reason, c.Short = nil, "also carries x2", true
+	other := model.ContrastOf{}
+	other.Text, other.State, other.Reason = "a - d", "not in the formula", "noise hides it"
+	joint.State, joint.Reason = "withheld", "two of them are one"
+	if got := contrastText([]*model.ContrastOf{&c, &other}, joint); got != `a - b
+  0.5123, 90% interval -0.1111 to 1.136 (log-odds), standard error 0.32, of which privacy makes 34% of the width
+  also carries x2
+a - d
+  not in the formula, no interval is stated: noise hides it
+SHORT formula, to which the intervals belong: y ~ a + b
+joint region: withheld
+  two of them are one
+` {
+		t.Error(got)
+	}
+	if got := contrastText([]*model.ContrastOf{&c}, nil); !strings.HasSuffix(got, "belong: y ~ a + b\n") {
+		t.Error(got)
+	}
 }
 
 // TestCoefficientsToTheLetter tests the table of coefficients with their noise.

@@ -6,7 +6,6 @@ package simulate
 
 import (
 	"cmp"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"runtime"
@@ -45,12 +44,15 @@ type Config struct {
 	Workers, BlockRows int
 }
 
-// Session is a simulated session. It satisfies optimize.Oracle.
+// Session is a simulated session. It satisfies optimize.Oracle, and its methods do what those of curator.Session of the
+// same names do, with simulated random bits. The events of its ledger are marked as simulated.
 type Session struct {
-	session *session.Session
-	table   *row.Table // guarded by the session's Refine
-	config  Config     // without rows and targets
+	*simulated
+	table  *row.Table // guarded by the session's Refine
+	config Config     // without rows and targets
 }
+
+type simulated = session.Session
 
 // Open returns a simulated session.
 func Open(c Config) (*Session, error) { return Watched(c, nil) }
@@ -87,14 +89,14 @@ func Watched(c Config, w func(Exchange) (any, error)) (*Session, error) {
 		return nil, err
 	}
 	c.Rows, c.Targets = nil, nil
-	return &Session{session: k, table: t, config: c}, nil
+	return &Session{k, t, c}, nil
 }
 
 // Refine replaces every row by another one for the same record, as curator.Session.Refine does by another schema.
 // change must return a new row of dim features for the row x. It must depend on x, on public facts and on released
 // answers alone, and is not called for faulty records.
 func (s *Session) Refine(dim int, change func(x []float32) []float32) error {
-	return s.session.Refine(func(engine.Engine) (engine.Engine, error) {
+	return s.simulated.Refine(func(engine.Engine) (engine.Engine, error) {
 		t, err := row.NewTable(dim, s.config.BlockRows)
 		if err != nil {
 			return nil, err
@@ -121,49 +123,13 @@ func (s *Session) Refine(dim int, change func(x []float32) []float32) error {
 	})
 }
 
-// Ask answers a query as curator.Session.Ask does, with simulated random bits.
-func (s *Session) Ask(ctx context.Context, q query.Question) (query.Release, error) {
-	return s.session.Ask(ctx, q)
-}
-
 // OpenPrefix opens a prefix sum as curator.Session.OpenPrefix does, with simulated random bits.
 func (s *Session) OpenPrefix(p query.Prefix) (query.PrefixSum, error) {
-	k, err := s.session.OpenPrefix(p)
+	k, err := s.simulated.OpenPrefix(p)
 	if err != nil {
 		return nil, err
 	}
 	return k, nil
-}
-
-// Select selects as curator.Session.Select does, with simulated random bits.
-func (s *Session) Select(ctx context.Context, sel query.Selection) (int, error) {
-	return s.session.Select(ctx, sel)
-}
-
-// All returns the cohort of all records.
-func (s *Session) All() query.Cohort { return s.session.All() }
-
-// Draw returns a cohort of size records that were in no cohort before.
-func (s *Session) Draw(size int) (query.Cohort, error) { return s.session.Draw(size) }
-
-// Follow makes the session draw Poisson samples by a schedule.
-func (s *Session) Follow(schedule *account.Schedule) error { return s.session.Follow(schedule) }
-
-// Sample draws the schedule's next Poisson sample.
-func (s *Session) Sample() (query.Cohort, error) { return s.session.Sample() }
-
-// DrawEach returns a cohort that each record not yet in a cohort joins with probability p.
-func (s *Session) DrawEach(p float64) (query.Cohort, error) { return s.session.DrawEach(p) }
-
-// Dim returns the number of features.
-func (s *Session) Dim() int { return s.session.Dim() }
-
-// Ledger returns a view of the session's ledger; its events are marked as simulated.
-func (s *Session) Ledger() account.View { return s.session.Ledger() }
-
-// Stable makes a pass of SGD as curator.Session.Stable does, with simulated random bits.
-func (s *Session) Stable(ctx context.Context, q query.Stable) (query.Release, error) {
-	return s.session.Stable(ctx, q)
 }
 
 // Exchange is what a watcher sees of one release: the query, the released answer and the exact answer before noise. An audit compares the exchanges of neighbouring tables. The fields

@@ -34,3 +34,27 @@ func TestMemoryIsOutOfReach(t *testing.T) {
 		}
 	}
 }
+
+const inherited = "inherited"
+
+func init() {
+	other[inherited] = func(uint64, string) {
+		flags, err := unix.FcntlInt(os.Stderr.Fd(), unix.F_GETFD, 0)
+		if err != nil {
+			flags = 2
+		}
+		os.Exit(flags & unix.FD_CLOEXEC)
+	}
+}
+
+// TestStandardErrorIsNotInherited tests that the programs that a silent process starts do not get its standard error beside
+// the null device.
+func TestStandardErrorIsNotInherited(t *testing.T) {
+	c := exec.Command(os.Args[0])
+	c.Dir = t.TempDir()
+	c.Env = append(os.Environ(), wayVariable+"="+inherited, silentVariable+"=1")
+	c.Run()
+	if got := c.ProcessState.ExitCode(); got != unix.FD_CLOEXEC {
+		t.Errorf("flags %d: must be %d", got, unix.FD_CLOEXEC)
+	}
+}

@@ -88,3 +88,37 @@ func TestALinkThatComesBetween(t *testing.T) {
 		t.Error("the file was never opened")
 	}
 }
+
+// TestAPipeThatComesBetween tests that a file that is replaced by a pipe again and again, while it is opened, is a regular
+// file when it is open.
+func TestAPipeThatComesBetween(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := syscall.Mkfifo(at("pipe"), 0o600); err != nil {
+		t.Skip(err)
+	}
+	if err := os.WriteFile(at("file"), []byte("plain"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var over atomic.Bool
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		for i := 0; !over.Load(); i++ {
+			_ = os.Link(at([]string{"file", "pipe"}[i%2]), at("next"))
+			_ = os.Rename(at("next"), at("path"))
+			_ = os.Remove(at("next"))
+		}
+	})
+	for start := time.Now(); time.Since(start) < 150*time.Millisecond; {
+		f, err := System{}.Open(at("path"))
+		if err != nil {
+			continue
+		}
+		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+			t.Errorf("%v, %v is open", info, err)
+		}
+		_ = f.Close()
+	}
+	over.Store(true)
+	ended.Wait()
+}

@@ -271,6 +271,7 @@ func TestNobodyIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer met.Close()
+	time.Sleep(50 * time.Millisecond) // until the listener knows whom it has met
 	var left atomic.Bool
 	l.all.Go(func() {
 		<-l.open.Done()
@@ -308,4 +309,29 @@ func TestNobodyIsLeft(t *testing.T) {
 		}
 	}
 	t.Error("a side that could not connect left its connection open")
+}
+
+// TestStrangersLeaveTheirPlaces tests that more strangers than may introduce themselves at once, one after the other, keep
+// nobody out.
+func TestStrangersLeaveTheirPlaces(t *testing.T) {
+	l := listen(t, Key{1})
+	for range guests + 20 {
+		c, err := net.Dial("tcp", l.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	go func() {
+		if c, err := Dial(ctx, l.Address(), Key{1}, 0); err == nil {
+			_ = c.Close()
+		}
+	}()
+	c, err := l.Accept(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
 }

@@ -226,6 +226,7 @@ func TestWriterKeepsItsFirstError(t *testing.T) {
 		"none":              {nil, "a\xe2", "a\\xe2", nil},
 		"of a write":        {[]error{first}, "a", "", first},
 		"of both":           {[]error{first, second}, "a", "", first},
+		"of two writes":     {[]error{first, second}, "a", "", first},
 		"of the flush":      {[]error{nil, second}, "a\xe2", "a", second},
 		"of a later write":  {[]error{nil, second, first}, "a", "a", second},
 		"of the first only": {[]error{first, nil}, "a\xe2", "\\xe2", first},
@@ -233,6 +234,9 @@ func TestWriterKeepsItsFirstError(t *testing.T) {
 		to := &told{errs: c.errs}
 		w := NewWriter(to)
 		_, _ = w.Write([]byte(c.text))
+		if name == "of two writes" {
+			_, _ = w.Write([]byte(c.text))
+		}
 		for range 3 {
 			if err := w.Flush(); err != c.err {
 				t.Errorf("%s: %v: must be %v", name, err, c.err)

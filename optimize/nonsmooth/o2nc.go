@@ -250,18 +250,13 @@ func (c O2NC) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, erro
 }
 
 func (c O2NC) check() error {
-	if err := optimize.CheckSteps("o2nc", c.Steps); err != nil {
+	if err := cmp.Or(optimize.CheckSteps("o2nc", c.Steps), optimize.CheckCount("o2nc", "block", c.Block),
+		optimize.CheckCount("o2nc", "period", c.Period)); err != nil {
 		return err
 	}
 	switch {
 	case c.Radius != 0 && !optimize.Positive(c.Radius):
 		return fmt.Errorf("optimize: o2nc: radius = %v: must be > 0, or left out for the rule's", c.Radius)
-	case c.Block < 0 || c.Block > optimize.MostSteps:
-		return fmt.Errorf("optimize: o2nc: block = %d: must be between 1 and %d, or left out for the rule's",
-			c.Block, optimize.MostSteps)
-	case c.Period < 0 || c.Period > optimize.MostSteps:
-		return fmt.Errorf("optimize: o2nc: period = %d: must be between 1 and %d, or left out for the rule's",
-			c.Period, optimize.MostSteps)
 	case c.Period > 0 && c.Oracle == Fresh:
 		return fmt.Errorf("optimize: o2nc: period = %d: must be 0 with oracle fresh, which asks for a gradient each step",
 			c.Period)

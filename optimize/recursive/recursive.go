@@ -164,7 +164,7 @@ func (r *plan) solve(run *optimize.Run, t round, f objective, start []float64) (
 			return err
 		}
 	}
-	return t.gd.solve(run, cohort, f)
+	return t.gd.solve(run, cohort)
 }
 
 // radiusRule returns the default of D, the bound on the distance from the start to a minimiser. It is
@@ -229,7 +229,7 @@ func (p *quadratic) addGradient(g, w []float64) {
 
 // solve makes the steps of a round, with queries on the given records. It returns the first error of a
 // query. The run computes the average.
-func (s noisyGD) solve(run *optimize.Run, records query.Cohort, f objective) error {
+func (s noisyGD) solve(run *optimize.Run, records query.Cohort) error {
 	for range s.steps {
 		if err := run.Follow(s.charge, records, optimize.Use{Weight: 1}); err != nil {
 			return err

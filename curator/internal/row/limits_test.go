@@ -89,6 +89,10 @@ func TestKeptRowsAreWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		amplitude := e.Basis.Amplitude()
+		if want := 1 + 0x1p-22 - 2*amplitude*amplitude*(1+0x1p-22); s.rule.room != want {
+			t.Errorf("there is room for %v: must be %v", s.rule.room, want)
+		}
 		if err := s.Keep(most); err != nil || s.first[len(s.kept)] != want {
 			t.Errorf("of %d rows %v are kept, %v: must be %d", most, s.first, err, want)
 		}
