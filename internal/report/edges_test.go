@@ -124,7 +124,7 @@ func TestTextsOfSurvival(t *testing.T) {
 // TestLimitsOfIntervalTexts: numbers up to a billion have the decimals of their errors. A forest has the first 20 coefficients
 // with an interval. Several intervals together are refused of a Fieller region, also at its own level.
 func TestLimitsOfIntervalTexts(t *testing.T) {
-	for v, want := range map[float64]string{.99e9: "990000000.0", 1.01e9: "1.01e+09", 2e6: "2000000.0"} {
+	for v, want := range map[float64]string{.99e9: "990000000.0", 1.01e9: "1.01e+09", -1.01e9: "-1.01e+09", 2e6: "2000000.0"} {
 		if got := rounded(v, .1); got != want {
 			t.Errorf("%v: %s", v, got)
 		}
