@@ -240,3 +240,42 @@ func TestLogarithmicPlotsDrawNoZero(t *testing.T) {
 		}
 	}
 }
+
+// TestHeatsHaveTheirPlaces: the names of rows stand beside their cells, those of columns below all rows, and the axis below them.
+func TestHeatsHaveTheirPlaces(t *testing.T) {
+	for rows := range 4 {
+		h := Heat{Title: "t", X: "across", Y: "down", Columns: []string{"p", "q"}}
+		for i := range rows + 1 {
+			h.Rows, h.Cells = append(h.Rows, fmt.Sprint("r", i)), append(h.Cells, []HeatCell{{Value: 1, Text: "1"}, {Value: -2, Text: "-2"}})
+		}
+		text, bottom := string(h.draw("id")), 6+24*(rows+1)
+		if !strings.Contains(text, fmt.Sprintf(` %d"`, bottom+44)) {
+			t.Errorf("%d rows: the picture is not %d high: %.200s", rows+1, bottom+44, text)
+		}
+		places := map[string]int{"p": bottom + 16, "q": bottom + 16, "across": bottom + 36, "r0": 22, fmt.Sprint("r", rows): 22 + 24*rows}
+		for name, y := range places {
+			at := strings.Index(text, ">"+name+"</text>")
+			if at < 0 {
+				t.Fatalf("%s is not shown: %s", name, text)
+			}
+			begin := strings.LastIndex(text[:at], "<text")
+			if want := fmt.Sprintf(` y="%d"`, y); !strings.Contains(text[begin:at], want) {
+				t.Errorf("%d rows: %s stands at %s: must be at%s", rows+1, name, text[begin:at], want)
+			}
+		}
+	}
+}
+
+// TestTablesOfEffectsEnd: a table of more coefficients than rows has one fewer, and thresholds between ordered classes follow.
+func TestTablesOfEffectsEnd(t *testing.T) {
+	for n, want := range map[int]int{mostRows - 2: mostRows - 2, mostRows - 1: mostRows - 1, mostRows: mostRows - 1, mostRows + 5: mostRows - 1} {
+		c := &model.Coefficients{Unit: "units", Level: .9, Thresholds: make([]model.Coefficient, 3)}
+		for i := range n {
+			c.List = append(c.List, model.Coefficient{Term: fmt.Sprint("x", i)})
+		}
+		rows := effects(c).Rows
+		if len(rows) != want+3 || rows[want-1].Cells[0] != fmt.Sprint("x", want-1) || rows[want].Cells[1] != "threshold 1" {
+			t.Errorf("%d coefficients: %d rows, number %d is %q", n, len(rows), want, rows[want-1].Cells)
+		}
+	}
+}
