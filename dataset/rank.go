@@ -12,12 +12,13 @@ import (
 
 // The constants of knots by ranks ([Schema.Ranked]). A bin counts for at most mostBin times its share of a uniform
 // distribution, so that a number with which many rows agree draws few knots. If a bound of a column has more than mostEnd
-// of the mass, and noise is at most mostNoise of the mass, the share of F is restShare in place of rankShare
-// (lab/results/families.md).
+// of the mass, the hat beside it at most mostBeside of that, and noise is at most mostNoise of the mass, the share of F is
+// restShare in place of rankShare (lab/results/families.md).
 const (
 	rankBins             = 64
 	mostBin              = 4. / rankBins
-	mostEnd, mostNoise   = .3, .004
+	mostEnd, mostBeside  = .3, .1
+	mostNoise            = .004
 	rankShare, restShare = .5, .9
 )
 
@@ -42,10 +43,10 @@ func (s *Schema) Fine(columns []string) (*Schema, error) {
 // 1 on the scale of its transform, and the distribution function F of u, knots are equally spaced in (u + F(u))/2.
 // Half of the knots thus follow the numbers of rows, and half the range, where rows are few.
 //
-// If the hat of a bound has more than .3 of the mass, such as that of 0 where most rows have none of a thing, the rows at
-// this bound are left out of F, and knots are equally spaced in .1 u + .9 F(u). Any other mass m then counts as
-// m^3/(m^2 + v) for the mean square v of the means below zero, which are noise. This holds if sqrt(v) is at most .004 of the
-// mass.
+// If the hat of a bound has more than .3 of the mass, such as that of 0 where most rows have none of a thing, and the hat
+// beside it at most .1 of that, the rows at this bound are left out of F, and knots are equally spaced in .1 u + .9 F(u).
+// Any other mass m then counts as m^3/(m^2 + v) for the mean square v of the means below zero, which are noise. This holds
+// if sqrt(v) is at most .004 of the mass.
 //
 // mean is the mean row under Fine(columns), or an estimate of it with noise: masses below zero count as zero, a bin
 // has at most 4/64 of the mass, and F is the cumulative mass over its total, with a missing number in no bin. A
@@ -135,14 +136,21 @@ func rest(masses []float64, noise float64) (list []float64, whole, share float64
 	for _, m := range list {
 		whole += m
 	}
-	most := mostEnd * whole
-	if !(max(list[0], list[rankBins]) > most && math.Sqrt(noise) <= mostNoise*whole) {
+	alone := func(end, beside int) bool {
+		return list[end] > mostEnd*whole && list[beside] <= mostBeside*list[end]
+	}
+	low, high := alone(0, 1), alone(rankBins, rankBins-1)
+	if !(low || high) || !(math.Sqrt(noise) <= mostNoise*whole) {
 		return list, whole, rankShare
 	}
+	if low {
+		list[0] = 0
+	}
+	if high {
+		list[rankBins] = 0
+	}
 	for i, m := range list {
-		if i%rankBins == 0 && m > most {
-			list[i] = 0
-		} else if m > 0 {
+		if m > 0 {
 			list[i] = m / (1 + noise/float64(m*m))
 		}
 	}

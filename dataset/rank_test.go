@@ -189,10 +189,14 @@ schema:
 		"noise of no column of ranks": {a: map[int]float64{0: 9.9, 20: .04, 40: .06}, b: map[int]float64{3: -.03},
 			columns: []string{"a"}, want: []float64{20.213425, 39.291139, 40.211738}},
 		// Noise of .041 is above .004 of 10: bin 0 has .0625 of .0725, and is .438847 wide in (u + F)/2.
-		"too much noise": {a: map[int]float64{0: 9.9, 20: .04, 40: .06, 10: -.041}, want: []float64{.569675, 8.827586, 37.296552}},
-		"a share of .3":  {a: map[int]float64{0: 3, 40: 7}, want: []float64{10.666667, 39.164179, 40.597015}},
-		"within":         {a: map[int]float64{24: 9.9, 40: .1}, want: []float64{23.293833, 24.338573, 36.740741}},
-		"all rows":       {a: map[int]float64{0: 10}},
+		"too much noise":         {a: map[int]float64{0: 9.9, 20: .04, 40: .06, 10: -.041}, want: []float64{.569675, 8.827586, 37.296552}},
+		"a share of .3":          {a: map[int]float64{0: 3, 40: 7}, want: []float64{10.666667, 39.164179, 40.597015}},
+		"within":                 {a: map[int]float64{24: 9.9, 40: .1}, want: []float64{23.293833, 24.338573, 36.740741}},
+		"beside a bound, too":    {a: map[int]float64{0: 6, 1: 0.61, 40: 3.39}, want: []float64{4.697248, 36.697248, 40.534851}},
+		"hardly beside a bound":  {a: map[int]float64{0: 6, 1: 0.6, 40: 3.4}, want: []float64{1.694818, 39.481553, 40.299572}},
+		"beside the upper bound": {a: map[int]float64{64: 6, 63: 0.61, 40: 3.39}, want: []float64{32.000000, 40.292082, 59.302752}},
+		"both bounds":            {a: map[int]float64{0: 4, 64: 4, 20: 2}, want: []float64{19.487889, 20.041522, 20.595156}},
+		"all rows":               {a: map[int]float64{0: 10}},
 	} {
 		mean := make([]float64, fine.Dim())
 		for at, m := range test.a {
