@@ -130,3 +130,48 @@ func TestRoundedToTheLastBit(t *testing.T) {
 		t.Errorf("below 0: %v", down)
 	}
 }
+
+// nameless is a store that has no names.
+type nameless struct{ Store }
+
+func (nameless) Datasets(context.Context) ([]string, error) { return nil, errors.New("out of reach") }
+
+// TestRunsBeforeTheirReservation tests what a run and a book say before a store has answered.
+func TestRunsBeforeTheirReservation(t *testing.T) {
+	for _, held := range []bool{false, true} {
+		r := NewBook(&silent{}).Run("people", "")
+		if held {
+			r.Hold()
+		}
+		if got, ok := r.Receipt(); ok || got != (account.Reservation{}) {
+			t.Errorf("held %v: %+v", held, got)
+		}
+	}
+	if _, err := NewBook(nameless{}).Names(t.Context()); !errors.Is(err, ErrStore) {
+		t.Errorf("%v: must be %v", err, ErrStore)
+	}
+}
+
+// TestEveryRowHasItsHash tests which rows a dataset has, by number and hash.
+func TestEveryRowHasItsHash(t *testing.T) {
+	c := newChain("people")
+	limit := newCap(t, account.ReplaceOne, 0)
+	c.apply(entry{Number: 1, Kind: kindCreated, Cap: &limit}, "one")
+	c.apply(entry{Number: 2, Kind: kindClosed}, "two")
+	d, err := c.dataset()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		row  int
+		head string
+		want bool
+	}{{1, "one", true}, {2, "two", true}, {1, "two", false}, {2, "one", false}, {0, "", false}, {3, "", false}, {1, "", false}} {
+		if err := d.Has(account.Reservation{Dataset: "people", Row: x.row, Head: x.head}); (err == nil) != x.want {
+			t.Errorf("row %d, %q: %v", x.row, x.head, err)
+		}
+	}
+	if err := d.Has(account.Reservation{Dataset: "others", Row: 1, Head: "one"}); err == nil {
+		t.Error("a row of another dataset")
+	}
+}

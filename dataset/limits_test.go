@@ -627,3 +627,33 @@ func TestCharactersOfClasses(t *testing.T) {
 		}
 	}
 }
+
+// TestGroupsOfInteractions tests which group of one-hot features an interaction of a number depends on: hashes count.
+func TestGroupsOfInteractions(t *testing.T) {
+	s, err := New(Definition{Columns: []Column{{Name: "h", Kind: Hash, Buckets: 3}, {Name: "c", Kind: Category, Categories: []string{"x", "y"}},
+		{Name: "n", Kind: Number, High: 1}, {Name: "d", Kind: Category, Categories: []string{"x"}}},
+		Interactions: []Interaction{{"n", "d"}, {"c", "n"}}, Target: Target{Column: "y", Kind: Number, High: 8, Exposure: Exposure{"e", 1, 2}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var groups []int
+	for _, h := range s.Hats() {
+		groups = append(groups, h.Group)
+	}
+	if got := fmt.Sprint(groups); got != "[2 1]" {
+		t.Errorf("groups %s", got)
+	}
+	var others []int
+	for i := range s.Dim() {
+		if s.IsOther(i) {
+			others = append(others, i)
+		}
+	}
+	if got := fmt.Sprint(others); got != "[6 10]" { // 4 of h, 3 of c, the number and its indicator, and 2 of d
+		t.Errorf("other levels %s", got)
+	}
+	list := s.Explain(make([]float64, s.Dim()), true)
+	if got := list[len(list)-1].Value; math.Abs(got-math.Log(4)) > 1e-15 {
+		t.Errorf("the constant of a rate of 4 is %v", got)
+	}
+}

@@ -264,3 +264,21 @@ func TestNamesThatAreTaken(t *testing.T) {
 		}
 	}
 }
+
+// sudden is a disk on which another process makes each folder just before this one.
+type sudden struct{ System }
+
+func (d sudden) Mkdir(path string) error {
+	return errors.Join(d.System.Mkdir(path), d.System.Mkdir(path))
+}
+
+// TestFoldersThatOthersMake tests that a folder is made although another process makes it at the same time.
+func TestFoldersThatOthersMake(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a", "b")
+	if err := MakeFolder(sudden{}, path); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		t.Errorf("%v, %v", info, err)
+	}
+}

@@ -247,3 +247,11 @@ func TestWriterKeepsItsFirstError(t *testing.T) {
 		}
 	}
 }
+
+// TestSpaceInJSON tests that the white space between the values of JSON stays.
+func TestSpaceInJSON(t *testing.T) {
+	const text = "{\r\n\t\"a\": 1\n}"
+	if got := string(JSON([]byte(text))); got != text {
+		t.Errorf("%q: must be %q", got, text)
+	}
+}

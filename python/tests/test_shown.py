@@ -384,3 +384,15 @@ def test_contrasts_take_the_reference_that_is_given():
     model.effects_ = None
     for reference, want in {0: {"dose=2": -0.5, "dose=1": 1.5}, 1: {"dose=2": -2.0, "dose=0": -1.5}, None: {"dose=1": 2.0, "dose=0": 0.5}}.items():
         assert {n: c.value for n, c in model.contrasts("dose", reference=reference).items()} == want
+
+
+def test_bounds_of_contrasts_are_of_all_terms():
+    """A bound on the noise of a sum is the sum of its terms' bounds. There is none if a term has none."""
+
+    def of(second, weights):
+        terms = [{"term": "a", "column": "a", "value": 1.0, "noise_sd": 0.5}, {"term": "b", "column": "b", "value": 3.0, "noise_sd": second}]
+        return _summary.contrast({"terms": terms, "noise": "bounded", "unit": ""}, weights, None)
+
+    assert (of(0.25, {"a": 1, "b": -2}).value, of(0.25, {"a": 1, "b": -2}).noise_sd) == (-5.0, 1.0)
+    assert of(None, {"a": 1, "b": -2}).noise_sd is None
+    assert of(None, {"a": -3}).noise_sd == 1.5
