@@ -186,7 +186,7 @@ func TestRefusedCostsToTheLetter(t *testing.T) {
 		"budget: delta = 1e-07: must be absent from the cost of a run that does not sample":                {good, cap, Cost{Charge: 1.25, Delta: 1e-7}},
 		"budget: law: epsilon = -1.5: must be finite and > 0":                                              {run(-1.5, 1e-6, .5, account.AddOrRemove, "person"), cap, Cost{Charge: 1}},
 		"budget: law: delta = 1.25: must be > 0 and < 1":                                                   {run(1.5, 1.25, .5, account.AddOrRemove, "person"), cap, Cost{Charge: 1}},
-		"budget: law: mu = -0.5: must be finite and >= 0":                                                   {run(1.5, 1e-6, -.5, account.AddOrRemove, "person"), cap, Cost{Charge: 1}},
+		"budget: law: mu = -0.5: must be finite and > 0":                                                   {run(1.5, 1e-6, -.5, account.AddOrRemove, "person"), cap, Cost{Charge: 1}},
 		`budget: unit = "": must be the dataset's "person": a record is all rows of one person there, and`: {run(1.5, 1e-6, .5, account.AddOrRemove, ""), cap, Cost{Charge: 1}},
 		"budget: relation = replace-one: must be the dataset's add-or-remove: ": {run(1.5, 1e-6, .5, account.ReplaceOne, "person"),
 			Cap{Guarantee: account.Guarantee{Relation: account.AddOrRemove, Unit: "person"}}, Cost{Charge: 1}},

@@ -63,11 +63,11 @@ func (l Limit) equal(m Limit) bool {
 func (l Limit) samples() bool { return len(l.Schedule) > 0 }
 
 func (l Limit) check() error {
+	if !(l.Mu >= 0) || l.Mu == 0 && !l.samples() {
+		return fmt.Errorf("budget: law: mu = %v: must be finite and > 0", l.Mu)
+	}
 	if err := l.Guarantee.Check(); err != nil {
 		return fmt.Errorf("budget: law: %w", err)
-	}
-	if l.Mu == 0 && !l.samples() {
-		return errors.New("budget: law: mu = 0: must be finite and > 0")
 	}
 	return nil
 }

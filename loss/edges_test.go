@@ -102,3 +102,30 @@ func TestFactsOfQuasiLikelihoods(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoTellsProducts: every loss with margins tells products of its Hessian and a vector, as do those that write them. A constant
+// has as many margins as the loss.
+func TestWhoTellsProducts(t *testing.T) {
+	for name, want := range map[string]bool{"logistic": true, "softmax(3)": true, "poisson(1)": true, "weighted(logistic,1,2)": true, "units(logistic,3)": true,
+		"network(2,tanh,logistic)": true, "network(2,relu,logistic)": false, "units(network(2,tanh,logistic),3)": true, "units(network(2,relu,logistic),3)": false} {
+		l, err := loss.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := loss.Products(l); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	for name, z := range map[string][]float64{"logistic": {1}, "softmax(3)": {1, 2, 3}, "ordered(3)": {.5, -.5, 0}, "network(2,tanh,logistic)": {1}} {
+		l, err := loss.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := loss.ConstantWeights(l, 2, .5, z); !ok {
+			t.Errorf("%s: no constant of %d margins", name, len(z))
+		}
+		if _, ok := loss.ConstantWeights(l, 2, .5, append(z, 1, 1)); ok && name != "network(2,tanh,logistic)" {
+			t.Errorf("%s: a constant of %d margins", name, len(z)+2)
+		}
+	}
+}

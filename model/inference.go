@@ -358,7 +358,9 @@ func (m *Model) changed(weight int) string {
 			return names[feature] + " counts as " + names[h.Reference()]
 		}
 	}
-	if g := m.gone(weight); g != nil {
+	if g := m.gone(weight); g != nil && g.Share < .0005 {
+		return names[feature] + " is left out: the noise shows no rows with it"
+	} else if g != nil {
 		return fmt.Sprintf("%s is left out with its rows (about %.1f%% of all)", names[feature], 100*g.Share)
 	}
 	text := " is left out"

@@ -86,6 +86,13 @@ func TestLevelsThatLeave(t *testing.T) {
 	if err != nil || len(list.Changes) != 1 || list.Changes[0] != "region=west - or not is left out with its rows (about 3.8% of all)" || !list.Short {
 		t.Errorf("%v: %q", err, list.Changes)
 	}
+	for share, want := range map[float64]string{.0004: "is left out: the noise shows no rows with it",
+		.0006: "is left out with its rows (about 0.1% of all)"} {
+		empty := withIntervals(t, func(f *inference.Fit) { f.Gone = []inference.Gone{{Feature: 4, Share: share}} })
+		if list, err := empty.Coefficients(); err != nil || list.Changes[0] != "region=west - or not "+want {
+			t.Errorf("%v: %v", share, list.Changes)
+		}
+	}
 	if west := list.List[3]; west.State != inference.Absent || !strings.HasPrefix(west.Reason, "a column or a level of it is not in the formula.") {
 		t.Errorf("%+v", west)
 	}
@@ -200,7 +207,7 @@ func TestAbsorbedIsNamed(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.Term, c.Reason, want)
 		}
 	}
-	const together = "region=west - or not and age vary together (correlation -0.94, noise 0.03), and noise hides which of them has " +
+	const together = "region=west - or not and age are correlated (correlation -0.94, noise 0.03), and noise hides which of them has " +
 		"the effect. region=west - or not was left out of the formula, and nothing is known of its coefficient apart from that of age"
 	var absent []string
 	for _, r := range list.Reasons {

@@ -32,7 +32,7 @@ func (m *Model) reason(i inference.Interval, has func(feature int) bool) string 
 	case inference.Absent:
 		for _, a := range m.inference.Absorbed {
 			if names := m.schema.Features(); has(a.Feature) {
-				return fmt.Sprintf("%s and %s vary together (%s), and noise hides which of them has the effect. %s was left out of "+
+				return fmt.Sprintf("%s and %s are correlated (%s), and noise hides which of them has the effect. %s was left out of "+
 					"the formula, and nothing is known of its coefficient apart from that of %s", names[m.feature(a.Feature)],
 					names[m.feature(a.By)], correlation(a), names[m.feature(a.Feature)], names[m.feature(a.By)])
 			}

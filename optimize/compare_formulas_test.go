@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -140,6 +141,38 @@ func TestNormSelectionByHand(t *testing.T) {
 		}
 	}
 }
+
+// TestSecondOrderSelectionsCostHalf: of a selection by curvature and gradient half of the budget is for each, so that the epsilon of the
+// choice costs mu over the root of 2; that of another selection costs mu.
+func TestSecondOrderSelectionsCostHalf(t *testing.T) {
+	b, err := account.NewBudget(2, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewProblem(loss.Tanh(), b, Stated(4, 40_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Products = true
+	for by, share := range map[Score]float64{ByGradient: 1, ByValue: 1, BySecondOrder: 1 / math.Sqrt2} {
+		made, err := Selected{Of: settledAlready{}, By: by}.Plan(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		epsilon := made.(*selectedPlan).epsilon
+		if mu, err := mechanism.SelectionMu(epsilon); err != nil || mu > share*p.Mu || mu < share*p.Mu*(1-1e-5) {
+			t.Errorf("%v: epsilon %v costs %v, %v: must be nearly %v", by, epsilon, mu, err, share*p.Mu)
+		}
+		if s := made.Summary().Charges; !strings.Contains(s, fmt.Sprintf("epsilon %.3g:", epsilon)) {
+			t.Errorf("%v: %q: must state epsilon %.3g", by, s, epsilon)
+		}
+	}
+}
+
+// settledAlready is an algorithm whose plan asks nothing.
+type settledAlready struct{}
+
+func (settledAlready) Plan(context.Context, Problem) (Plan, error) { return &Settled{}, nil }
 
 // TestCandidatesOfAShortRun: of a run that ends early, candidates are spread over the steps that it made: each second, fourth and
 // so on of its steps, at most twice as many as asked for.

@@ -182,7 +182,7 @@ func TestSelectedFindsThePlanted(t *testing.T) {
 						if at == 3 {
 							want = "among 4 points: the run's own result, as planted"
 						}
-						if !same(r.W, good) || !strings.HasSuffix(r.Output, want) || !r.Complete || r.Steps != 10 || steps != 10 {
+						if !same(r.W, good) || !strings.HasSuffix(r.Output, want) || !r.Complete || r.Steps != 10 || steps != 10 || r.Trace.Chosen != 4 {
 							t.Errorf("%s: %+v after %d steps: want %v, %s", name, r, steps, good, want)
 						}
 						if len(o.asked) != 1 {
@@ -202,6 +202,10 @@ func TestSelectedFindsThePlanted(t *testing.T) {
 							if !same(term.Point(), w) || term.Kind() != map[optimize.Score]query.Kind{optimize.ByGradient: query.Norm,
 								optimize.ByValue: query.Value}[by] {
 								t.Errorf("%s: candidate %d is a %v at %v: want %v", name, i, term.Kind(), term.Point(), w)
+							}
+							f0 := p.Public.Constants.InitialGap
+							if ball := (query.ClipBall{Radius: f0, Centre: f0}); by == optimize.ByValue && term.Ball() != ball {
+								t.Errorf("%s: candidate %d is clipped to %v: want %v", name, i, term.Ball(), ball)
 							}
 							if by == optimize.ByGradient && p.Public.Regularizer != nil {
 								shift := make([]float64, 3)

@@ -14,8 +14,8 @@ import (
 type accountCommand struct {
 	NoiseMultiplier float64   `help:"Noise on the sum over the clip norm of a record (sigma/C)." placeholder:"Z"`
 	Sampling        float64   `help:"Probability with which a record joins a batch; 1 for all records." default:"1" placeholder:"Q"`
-	Records         int       `help:"With --batch, instead of --sampling: batches of exactly M of N records." placeholder:"N"`
-	Batch           int       `help:"Size of a batch of fixed size." placeholder:"M"`
+	Records         int       `help:"Number of all records, with --batch and in place of --sampling: each batch has exactly M of N." placeholder:"N"`
+	Batch           int       `help:"Number of records in each batch, with --records." placeholder:"M"`
 	Steps           int       `help:"Number of releases." default:"1" placeholder:"T"`
 	Relation        string    `help:"Neighbouring tables: replace-one or add-or-remove." placeholder:"RELATION"`
 	Events          string    `help:"Releases from a JSON file instead of the flags above; with --calibrate, in addition to them." placeholder:"FILE"`

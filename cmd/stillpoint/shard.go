@@ -133,7 +133,7 @@ type shardCommand struct {
 
 	Connect   string        `help:"Address at which the fit listens." placeholder:"HOST:PORT"`
 	Partition int           `help:"Number of the partition, from 0." placeholder:"I"`
-	Attempt   int           `help:"Number of earlier workers of the partition, for messages."`
+	Attempt   int           `help:"How many workers the partition had before this one. Messages state it."`
 	Gigabytes float64       `help:"Largest memory for the rows; more rows go to a private file." placeholder:"GB"`
 	Folder    string        `help:"Folder of that file, on a disk that may hold records." placeholder:"DIR"`
 	Threads   int           `help:"Number of threads; all processors if left out."`

@@ -120,6 +120,8 @@ func (e *Entry) check() error {
 		return rule("data", `""`, "the path of the table")
 	case e.Algorithm == "":
 		return rule("algorithm", `""`, "a name")
+	case !(e.Mu > 0) || math.IsInf(e.Mu, 0):
+		return rule("mu", e.Mu, "finite and > 0")
 	case !(e.Charged >= 0) || math.IsInf(e.Charged, 0):
 		return rule("charged", e.Charged, "finite and >= 0")
 	case e.Entry == Reserved && e.Charged != 0:
@@ -141,9 +143,6 @@ func (e *Entry) check() error {
 // difference muWidth, and the entry's spent budget is at most mu^2 (1 + muWidth). The test is needed because
 // accountants add up mu^2 over entries.
 func (e *Entry) checkMu() error {
-	if !(e.Mu > 0) || math.IsInf(e.Mu, 0) {
-		return rule("mu", e.Mu, "finite and > 0")
-	}
 	low, err := mechanism.GaussianDelta(e.Mu*(1-muWidth), e.Epsilon)
 	if err != nil {
 		return err

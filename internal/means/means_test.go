@@ -366,7 +366,7 @@ func TestMeansSayWhatTheyCarry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"", "", "", "", "not in the formula: region=west and region=south vary together " +
+	for i, want := range []string{"", "", "", "", "not in the formula: region=west and region=south are correlated " +
 		"(correlation -0.62, noise 0.03), and noise hides which", "also carries region=west (correlation -0.62, noise 0.03)", "", "not in the formula"} {
 		if r := got.List[i].Reason; !strings.HasPrefix(r, want) || (r == "") != (want == "") {
 			t.Errorf("%+v: reason %q: must begin with %q", got.List[i], r, want)

@@ -62,27 +62,22 @@ func (l *trace) seeing(r *eigenMoment, w *way, curved *mat.SymDense, weights, va
 }
 
 // possible returns second moments that the rows may have: rows is an estimate, to which as much noise is added as its
-// release had. The eigenvalues of every other moment are corrected for this noise, unless the rows have curves. Corrected
+// release g had. The eigenvalues of every other moment are corrected for this noise, unless the rows have curves. Corrected
 // moments alone would hide directions along which rows of correlated columns hardly vary. With few columns the noise is
-// widened: the share of the way of correlated columns with opposite effects was estimated too large.
-func possible(rows *mat.SymDense, known *structure, sigma float64) (list []*mat.SymDense, err error) {
+// widened: the share of the way of correlated columns with opposite effects was estimated too large. Of many numbers the
+// moments are those of factors, if the ridge is small.
+func possible(g, rows *mat.SymDense, known *structure, sigma, ridge float64) (list []*mat.SymDense, err error) {
 	d := rows.SymmetricDim()
+	if numbers := known.manyNumbers(rows, ridge); numbers != nil {
+		return known.factored(g, rows, numbers, sigma)
+	}
 	coins := rand.New(rand.NewPCG(5, 6)) // fixed seed: the draws only approximate an expectation
 	spread := sigma
 	if d <= manyColumns {
 		spread *= widened
 	}
-	for n := range min(max(workDraws/(d*d*d), leastMoments), mostMoments) {
-		of := mat.NewSymDense(d, nil)
-		for i := range d {
-			for j := i; j < d; j++ {
-				noise := spread * coins.NormFloat64()
-				if j > i {
-					noise /= math.Sqrt2
-				}
-				of.SetSym(i, j, rows.At(i, j)+noise)
-			}
-		}
+	for n := range momentsOf(d) {
+		of := noisy(rows, spread, coins)
 		if n%2 == 0 && (known == nil || len(known.hats) == 0) {
 			var e mat.EigenSym
 			if !e.Factorize(of, true) {
@@ -98,12 +93,51 @@ func possible(rows *mat.SymDense, known *structure, sigma float64) (list []*mat.
 	return list, nil
 }
 
+// momentsOf is the number of second moments of d features over which the rest of a way is a mean.
+func momentsOf(d int) int { return min(max(workDraws/(d*d*d), leastMoments), mostMoments) }
+
+// noisy returns a symmetric matrix with the noise of a release, which has the deviation sigma in a diagonal entry.
+func noisy(of *mat.SymDense, sigma float64, coins *rand.Rand) *mat.SymDense {
+	out := mat.NewSymDense(of.SymmetricDim(), nil)
+	for i := range of.SymmetricDim() {
+		for j := i; j < of.SymmetricDim(); j++ {
+			noise := sigma * coins.NormFloat64()
+			if j > i {
+				noise /= math.Sqrt2
+			}
+			out.SetSym(i, j, of.At(i, j)+noise)
+		}
+	}
+	return out
+}
+
 // widened is the noise in the moments that the rows of few columns may have, over that of the release, and tempered the
 // power of their likelihood: among few moments a likelihood prefers one alone.
 const widened, tempered = 1.3, .5
 
 // leastMoments and mostMoments bound the number of second moments over which the rest of a way is a mean.
 const leastMoments, mostMoments = 4, 16
+
+// averages is how often the curvature of the loss is worked out for each moment, first at the end of the steps; once for more
+// than mostAveraged features. It is not worked out again if it changes by less than alike.
+const averages, mostAveraged, alike = 3, 250, .01
+
+// average returns the weights, less those at the start, at which the curvature of the loss is about its mean along the steps:
+// the middle between the mean of the steps and the minimum, by the posterior mean of the way. Steps that leave 1-f of the way
+// were at 1 + f/log(1-f) of it on average. Where the way is long, margins are larger at the minimum than at the end of the
+// steps, and a logistic loss is less curved.
+func (a arrival) average() *mat.VecDense {
+	at := mat.NewVecDense(len(a.shares), nil)
+	for i, f := range a.shares {
+		middle := .5
+		if f = min(f, .99); f > .01 {
+			middle = 1 + f/(2*math.Log(1-f))
+		}
+		at.SetVec(i, middle*f*a.prior[i]*a.went[i]/(f*f*a.prior[i]+a.noise[i]))
+	}
+	at.MulVec(a.back, at)
+	return at
+}
 
 // priors returns a variance of each weight of a way before the fit, if its margin has the given variance over the rows
 // that are read: a column may have the effect of that whole deviation over its own deviation if it is a number, and over

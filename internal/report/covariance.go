@@ -137,7 +137,7 @@ func (l *trace) covariance(m *model.Model, weights, start []float64, shared, val
 	went.Mul(c.mix.T(), mat.NewDense(k, d, start))
 	went.Sub(&along, &went)
 	draws := metric.draws()
-	moments, err := possible(rows, known, moment.Sigma)
+	moments, err := possible(g, rows, known, moment.Sigma, moment.Ridge)
 	if err != nil {
 		return nil, err
 	}
@@ -147,35 +147,59 @@ func (l *trace) covariance(m *model.Model, weights, start []float64, shared, val
 			return nil, err
 		}
 	}
-	for n, mean := range b.Values(nil) {
-		mix := mat.Col(nil, n, c.mix)
-		curved := func(rows *mat.SymDense) *mat.SymDense {
-			out := mat.NewSymDense(d, nil)
-			if out.ScaleSym(max(mean, 0), rows); apart != nil {
-				out.ScaleSym(level, rows)
-				out.AddSym(out, apart)
-			} else if shared > 0 {
-				of.tilt(out, rows, along.RawRowView(n), mix, share*shared, share)
-			}
-			for j := range d {
-				out.SetSym(j, j, out.At(j, j)+m.Regularizer().Convexity())
-			}
-			return out
+	curved := func(of *margins, n int, rows *mat.SymDense, at []float64) *mat.SymDense {
+		mix, out := mat.Col(nil, n, c.mix), mat.NewSymDense(d, nil)
+		way := mat.NewVecDense(k, mix)
+		if out.ScaleSym(max(mat.Inner(way, of.at, way), 0), rows); apart != nil {
+			out.ScaleSym(level, rows)
+			out.AddSym(out, apart)
+		} else if shared > 0 {
+			of.tilt(out, rows, at, mix, share*shared, share)
 		}
-		w, err := l.way(metric, curved(rows), along.RawRowView(n), draws)
+		for j := range d {
+			out.SetSym(j, j, out.At(j, j)+m.Regularizer().Convexity())
+		}
+		return out
+	}
+	for n := range k {
+		w, err := l.way(metric, curved(of, n, rows, along.RawRowView(n)), along.RawRowView(n), draws)
 		if err != nil {
 			return nil, err
 		}
-		here := mat.NewVecDense(d, along.RawRowView(n))
-		vary := priors(rows, known, max(of.variance(mix), 0)+2*moment.Sigma*mat.Dot(here, here), shared, share, moment.Sigma)
-		for _, rows := range moments {
-			a, err := l.seeing(metric, &w, curved(rows), went.RawRowView(n), vary)
-			if err != nil {
-				return nil, err
-			}
-			w.seen = append(w.seen, a.scaled()...)
-		}
 		c.ways = append(c.ways, w)
+	}
+	for _, likely := range moments {
+		at, list, here := mat.DenseCopyOf(&along), make([]arrival, k), of
+		for round := range averages {
+			var weights mat.Dense
+			weights.Mul(c.mix, at)
+			next, err := l.margins(m, likely, weights.RawMatrix().Data, shared, share, value, level, moment)
+			if err != nil {
+				next = of
+			}
+			if round > 0 && (d > mostAveraged || mat.EqualApprox(next.at, here.at, alike*mat.Norm(here.at, 2))) {
+				break
+			}
+			here = next
+			for n := range k {
+				w, mix := mat.NewVecDense(d, along.RawRowView(n)), mat.Col(nil, n, c.mix)
+				varied := max(here.variance(mix), of.variance(mix), 0) + 2*moment.Sigma*mat.Dot(w, w)
+				vary := priors(rows, known, varied, shared, share, moment.Sigma)
+				list[n], err = l.seeing(metric, &c.ways[n], curved(here, n, likely, at.RawRowView(n)), went.RawRowView(n), vary)
+				if err != nil {
+					return nil, err
+				}
+			}
+			for n, a := range list {
+				way := a.average()
+				for j := range d {
+					at.Set(n, j, along.At(n, j)-went.At(n, j)+way.AtVec(j))
+				}
+			}
+		}
+		for n, a := range list {
+			c.ways[n].seen = append(c.ways[n].seen, a.scaled()...)
+		}
 	}
 	return c, nil
 }

@@ -124,7 +124,7 @@ func TestTextsOfSurvival(t *testing.T) {
 // TestLimitsOfIntervalTexts: numbers up to a billion have the decimals of their errors. A forest has the first 20 coefficients
 // with an interval. Several intervals together are refused of a Fieller region, also at its own level.
 func TestLimitsOfIntervalTexts(t *testing.T) {
-	for v, want := range map[float64]string{.99e9: "990000000.0", 1.01e9: "1.01e+09", 2e6: "2000000.0"} {
+	for v, want := range map[float64]string{.99e9: "990000000.0", 1.01e9: "1.01e+09", -1.01e9: "-1.01e+09", 2e6: "2000000.0"} {
 		if got := rounded(v, .1); got != want {
 			t.Errorf("%v: %s", v, got)
 		}
@@ -211,5 +211,71 @@ func TestWhoseClipIsKnown(t *testing.T) {
 	fit.plan.Trace = &runrecord.Trace{Moment: momentOf(fit.Model.Schema().Dim(), 2)}
 	if fit.holding() != nil {
 		t.Error("the moves of shortened rows are known")
+	}
+}
+
+// TestLogarithmicPlotsDrawNoZero: on a logarithmic axis only numbers above 0 and below infinity are drawn, of steps, of released
+// gradients and of levels.
+func TestLogarithmicPlotsDrawNoZero(t *testing.T) {
+	for v, drawn := range map[float64]bool{.5: true, 0: false, -.5: false, math.Inf(1): false, math.NaN(): false} {
+		f := &Fit{plan: runrecord.Run{}, GradientNorms: []float64{v, 2}}
+		n := runNoise{noise: noise{estimate: []float64{v, 3}}}
+		f.plan.Predicted, f.plan.Floor = v, 7
+		p := f.noisePlot(n, 2)
+		want := map[bool][]float64{true: {2 * v, 6}, false: {6}}[drawn]
+		released := map[bool][]float64{true: {v, 2}, false: {2}}[drawn]
+		if len(p.Series) != 2 || !slices.Equal(p.Series[0].Y, want) || !slices.Equal(p.Series[1].Y, released) || !p.Y.Log {
+			t.Errorf("%v: %+v", v, p.Series)
+		}
+		if names := len(p.References); names != map[bool]int{true: 2, false: 1}[drawn] || p.References[names-1].Y[0] != 7 {
+			t.Errorf("expected at the end %v: %+v", v, p.References)
+		}
+		f.plan.Predicted, f.plan.Floor = 7, v
+		if p := f.noisePlot(n, 2); len(p.References) != map[bool]int{true: 2, false: 1}[drawn] || p.References[0].Y[0] != 7 {
+			t.Errorf("noise level %v: %+v", v, p.References)
+		}
+		f.GradientNorms = f.GradientNorms[:1]
+		if p := f.noisePlot(n, 2); len(p.Series) != 1 {
+			t.Errorf("gradients of other steps are drawn: %+v", p.Series)
+		}
+	}
+}
+
+// TestHeatsHaveTheirPlaces: the names of rows stand beside their cells, those of columns below all rows, and the axis below them.
+func TestHeatsHaveTheirPlaces(t *testing.T) {
+	for rows := range 4 {
+		h := Heat{Title: "t", X: "across", Y: "down", Columns: []string{"p", "q"}}
+		for i := range rows + 1 {
+			h.Rows, h.Cells = append(h.Rows, fmt.Sprint("r", i)), append(h.Cells, []HeatCell{{Value: 1, Text: "1"}, {Value: -2, Text: "-2"}})
+		}
+		text, bottom := string(h.draw("id")), 6+24*(rows+1)
+		if !strings.Contains(text, fmt.Sprintf(` %d"`, bottom+44)) {
+			t.Errorf("%d rows: the picture is not %d high: %.200s", rows+1, bottom+44, text)
+		}
+		places := map[string]int{"p": bottom + 16, "q": bottom + 16, "across": bottom + 36, "r0": 22, fmt.Sprint("r", rows): 22 + 24*rows}
+		for name, y := range places {
+			at := strings.Index(text, ">"+name+"</text>")
+			if at < 0 {
+				t.Fatalf("%s is not shown: %s", name, text)
+			}
+			begin := strings.LastIndex(text[:at], "<text")
+			if want := fmt.Sprintf(` y="%d"`, y); !strings.Contains(text[begin:at], want) {
+				t.Errorf("%d rows: %s stands at %s: must be at%s", rows+1, name, text[begin:at], want)
+			}
+		}
+	}
+}
+
+// TestTablesOfEffectsEnd: a table of more coefficients than rows has one fewer, and thresholds between ordered classes follow.
+func TestTablesOfEffectsEnd(t *testing.T) {
+	for n, want := range map[int]int{mostRows - 2: mostRows - 2, mostRows - 1: mostRows - 1, mostRows: mostRows - 1, mostRows + 5: mostRows - 1} {
+		c := &model.Coefficients{Unit: "units", Level: .9, Thresholds: make([]model.Coefficient, 3)}
+		for i := range n {
+			c.List = append(c.List, model.Coefficient{Term: fmt.Sprint("x", i)})
+		}
+		rows := effects(c).Rows
+		if len(rows) != want+3 || rows[want-1].Cells[0] != fmt.Sprint("x", want-1) || rows[want].Cells[1] != "threshold 1" {
+			t.Errorf("%d coefficients: %d rows, number %d is %q", n, len(rows), want, rows[want-1].Cells)
+		}
 	}
 }

@@ -105,11 +105,37 @@ func TestClassesAgainstTheFirst(t *testing.T) {
 	if got, want := slopes(f), fmt.Sprintf("[bus %.6f car %.6f]", .8*unit, -1.6*unit); fmt.Sprint(got) != want {
 		t.Errorf("with intervals: %v: must be %s", got, want)
 	}
+	if unit, odds := read(t, f).score(); unit != "log-odds of each class against “walk”" || !odds {
+		t.Errorf("with intervals: %q, odds ratios %v", unit, odds)
+	}
 	f.schema.Target.Classes, f.loss, f.dims = f.schema.Target.Classes[:2], "logistic", 0
 	weights = weights[2:]
 	in.Columns, in.Beta, in.Allowances = []inference.Column{{Feature: 0}, {Feature: 1, Kept: true}}, weights[:2], nil
 	in.Covariance, in.Sampling, in.Metric = []float64{.04, 0, .04}, []float64{.01, 0, .01}, []float64{1, 0, 1}
 	if got, want := slopes(f), fmt.Sprintf("[ %.6f]", .8*unit); fmt.Sprint(got) != want {
 		t.Errorf("two classes: %v: must be %s", got, want)
+	}
+}
+
+// TestOrderedClassesHaveOneSlope: with intervals, too, ordered classes have one coefficient of each column, in log-odds of a higher
+// class.
+func TestOrderedClassesHaveOneSlope(t *testing.T) {
+	f := people(t, "p", 50)
+	f.schema.Columns, f.schema.Where = f.schema.Columns[:1], ""
+	f.schema.Target.Classes, f.loss, f.dims = []string{"low", "fair", "good"}, "ordered(3)", 3
+	weights := []float64{.8, -.2, .4}
+	f.weights = func(j int) float64 { return weights[j] }
+	gap := read(t, f).thresholds()[1]
+	diagonal := func(v float64) []float64 { return []float64{v, 0, 0, v, 0, v} }
+	f.intervals = &inference.Fit{Level: .95, Method: inference.Wald, Columns: []inference.Column{{Feature: 0}, {Feature: 2, Kept: true}, {Feature: 1, Kept: true}},
+		Beta: []float64{.8, gap, -.2}, Covariance: diagonal(.04), Sampling: diagonal(.01), Metric: diagonal(1), Records: 10000, Reach: 2, Effective: 3,
+		LeastCurvature: 100}
+	fit := read(t, f)
+	e, ok := fit.explained(runNoise{})
+	if !ok || fit.firstClass() != 0 || len(e.list) != 2 || e.list[0].class != "" || math.Abs(e.list[0].effect-.8/(40*math.Sqrt2)) > 1e-12 || !e.list[1].intercept {
+		t.Errorf("%d coefficients from class %d: %+v", len(e.list), fit.firstClass(), e.list)
+	}
+	if unit, odds := fit.score(); unit != "log-odds of a higher class" || !odds {
+		t.Errorf("%q, odds ratios %v", unit, odds)
 	}
 }

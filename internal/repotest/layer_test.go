@@ -187,7 +187,7 @@ var testLocal = map[string][]string{
 	"losstest":             {"internal/testloss"},
 	"stationarity":         {"internal/testloss"},
 	"query":                {"internal/querytest"},
-	"optimize":             {"optimizetest", "internal/targetpair", "optimize/firstorder", "optimize/recursive"},
+	"optimize":             {"optimizetest", "optimize/firstorder", "optimize/recursive"},
 	"optimize/forecast":    {"optimizetest", "account", "loss", "optimize/firstorder", "optimize/choose"},
 	"optimize/firstorder":  {"optimizetest", "optimize/choose", "convex"},
 	"optimize/onepass":     {"optimizetest", "loss", "convex"},

@@ -92,3 +92,35 @@ func TestSecondHalves(t *testing.T) {
 		}
 	}
 }
+
+// TestRulesOfSpiderBoost works out the default step size, number of steps and period, and those of the theorem, for sizes at which
+// either limit of the period counts. Settings that are given stay.
+func TestRulesOfSpiderBoost(t *testing.T) {
+	limits := map[bool]int{}
+	for _, records := range []float64{300, 5000, 2e6} {
+		p := preconditionable(t, 1)
+		p.Records = records
+		n, k := p.Effective(), p.Constants
+		got := SpiderBoost{}.settle(p)
+		h := p.StepScale()
+		T := math.Ceil(min(max(.1*math.Cbrt(math.Pow(p.InitialGradient()/k.Lipschitz, 2))*math.Pow(n, 4./3)/h, 1), 1000))
+		a, b := .02*math.Pow(n/h, 2)/T, T/8
+		limits[a < b] = 1
+		if got.StepScale != h || float64(got.Steps) != T || got.Period != int(max(min(a, b), 1)) || got.AnchorShare != .8 || got.Output != optimize.TailAverage {
+			t.Errorf("%v records: %+v: must be of size %v, %v steps and the period %v", records, got, h, T, max(min(a, b), 1))
+		}
+		theorem, alpha := SpiderBoost{Theorem: true}.settle(p), 2/n
+		T = float64(int(min(max(math.Cbrt(k.InitialGap*p.Smoothness()/math.Pow(k.Lipschitz*alpha*alpha, 2)), n/2, 1), optimize.MostSteps)))
+		if math.Abs(float64(theorem.Steps)-T) > 1 || theorem.Period != int(min(max(1/(float64(theorem.Steps)*alpha*alpha), 1), float64(theorem.Steps))) ||
+			theorem.StepScale != .5 || theorem.AnchorShare != .5 || theorem.Output != optimize.Random || theorem.Batches != TheoremBatches {
+			t.Errorf("%v records: the theorem: %+v: must be %v steps", records, theorem, T)
+		}
+	}
+	if len(limits) != 2 {
+		t.Error("one limit of the period always counts: the test shows too little")
+	}
+	given := SpiderBoost{Steps: 7, StepScale: 2, Period: 3, AnchorShare: .6, Output: optimize.Last}
+	if got := given.settle(preconditionable(t, 1)); got != given {
+		t.Errorf("%+v: must be %+v", got, given)
+	}
+}

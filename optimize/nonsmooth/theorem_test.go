@@ -64,3 +64,41 @@ func TestTheoremsByHand(t *testing.T) {
 		}
 	}
 }
+
+// TestSubgradientsHaveTheirNoise works out the noise and the sizes that a plan of subgradient descent states for its steps: of all
+// records alike, and of disjoint cohorts, each with the whole budget, with falling sizes.
+func TestSubgradientsHaveTheirNoise(t *testing.T) {
+	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := optimize.NewProblem(loss.Hinge(), b, optimize.Stated(4, 5000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, onePass := range []bool{false, true} {
+		made, err := Subgradient{Steps: 20, OnePass: onePass}.Plan(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rule, asked, charge, l0 := made.(interface{ UpdateRule() optimize.UpdateRule }).UpdateRule(), 5000., p.Charge()/20, p.Constants.Lipschitz
+		if onePass {
+			asked, charge = 250, p.Charge()
+		}
+		for step := range 20 {
+			K, fresh := rule.Answer(step, 1, 1)
+			want := optimize.Variance{Noise: math.Pow(2*l0/asked, 2) / charge}
+			if onePass {
+				want.Sampling = l0 * l0 / asked / float64(p.Dim())
+				if size := rule.Eta(step) / rule.Eta(0); math.Abs(size-(1-float64(step)/20)) > 1e-9 {
+					t.Errorf("step %d has %v of the first size", step, size)
+				}
+			} else if rule.Eta(step) != rule.Eta(0) {
+				t.Errorf("step %d has the size %v", step, rule.Eta(step))
+			}
+			if K != 1 || math.Abs(fresh.Noise/want.Noise-1) > 1e-9 || math.Abs(fresh.Sampling-want.Sampling) > 1e-12 {
+				t.Errorf("one pass %v, step %d: %v of %+v: must be %+v", onePass, step, K, fresh, want)
+			}
+		}
+	}
+}

@@ -45,3 +45,33 @@ func TestTheoremByHand(t *testing.T) {
 		}
 	}
 }
+
+// TestEstimatesBeginAnew: forecasts assume a fresh estimate at the first item of each prefix sum, with its noise, and none between.
+func TestEstimatesBeginAnew(t *testing.T) {
+	b, err := account.NewBudget(2, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := optimize.NewProblem(loss.Tanh(), b, optimize.Stated(4, 40_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := Spider{Rounds: 3, Items: 5, WithoutProducts: true}.Plan(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rule, fresh := made.(*spiderPlan).UpdateRule(), 0
+	for step := range made.Summary().Steps {
+		K, noise := rule.Answer(step, 1, 1)
+		begins := step%5 == 0
+		if begins {
+			fresh++
+		}
+		if (K == 1) != begins || (noise != optimize.Variance{}) != begins {
+			t.Errorf("step %d: the part %v is fresh, with %+v", step, K, noise)
+		}
+	}
+	if fresh != made.Summary().Steps/5 || fresh < 3 {
+		t.Errorf("%d fresh estimates in %d steps", fresh, made.Summary().Steps)
+	}
+}

@@ -31,7 +31,6 @@ func Run(t *testing.T, fresh func(t *testing.T) (open func() budget.Store)) {
 		"raised":     raised,
 		"in full":    inFull,
 		"raced":      raced,
-		"renewed":    renewed,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, fresh(t)) })
 	}

@@ -1,0 +1,143 @@
+package report
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
+)
+
+// Noise hides each small eigenvalue of the second moment of many numbers, but not their sum. Draws of noise about an estimate
+// have directions of almost no variance, along which steps cover nothing. factored therefore draws from a family of moments: a
+// third as many common factors as features, and a share of each variance, own, that the feature has for itself.
+
+// ownShares are the shares that are tried, sureOwn is the posterior probability of the shares from the one taken on, and lowDraws
+// the number of draws for each share. mostFactored is the most numbers, and leastSeen the largest ridge over their mean variance.
+// cautious is the part of the share that is used: numbers in pairs have less for themselves than factors tell.
+const sureOwn, lowDraws, mostFactored, leastSeen, cautious = .75, 12, 120, 1.2, .75
+
+var ownShares = []float64{.8, .6, .4, .3, .2, .13, .08, .05, .03}
+
+// manyNumbers returns the features that are numbers or dates, if the moments of rows are drawn by factored, and otherwise nil. At
+// least half of manyColumns are then numbers, without curves. With a large ridge, steps cover little of the way along any small
+// eigenvalue, and moments with the mean of the small eigenvalues would state too little.
+func (x *structure) manyNumbers(rows *mat.SymDense, ridge float64) (list []int) {
+	d, sum := rows.SymmetricDim(), 0.
+	if x == nil || len(x.hats) > 0 || x.plain || d <= manyColumns || !(x.shared > 0) {
+		return nil
+	}
+	for j, level := range x.levels[:d-1] {
+		if !level {
+			list = append(list, j)
+			sum += rows.At(j, j) - math.Pow(rows.At(j, d-1)/x.shared, 2)
+		}
+	}
+	if n := len(list); n < manyColumns/2 || n > mostFactored || ridge*float64(n) > leastSeen*sum {
+		return nil
+	}
+	return list
+}
+
+// drawnFactors draws the second moment of features with the given variances, of which each has the share own for itself.
+func drawnFactors(variances []float64, own float64, coins *rand.Rand) *mat.SymDense {
+	d := len(variances)
+	z, out := mat.NewDense(d, max(d/3, 1), nil), mat.NewSymDense(d, nil)
+	z.Apply(func(i, _ int, _ float64) float64 {
+		return coins.NormFloat64() * math.Sqrt(variances[i]/float64(max(d/3, 1)))
+	}, z)
+	out.SymOuterK(1-own, z)
+	for i, v := range variances {
+		out.SetSym(i, i, out.At(i, i)+own*v)
+	}
+	return out
+}
+
+// lower returns the sum of the lower half of the eigenvalues.
+func lower(of *mat.SymDense) (sum float64) {
+	var e mat.EigenSym
+	e.Factorize(of, false)
+	for _, v := range e.Values(nil)[:of.SymmetricDim()/2] {
+		sum += v
+	}
+	return sum
+}
+
+// own returns the share of the variances that numbers have for themselves. The lower half of the eigenvalues of their released
+// covariance tells it.
+func own(covariance *mat.SymDense, variances []float64, sigma float64) (share float64) {
+	seen, at, total := lower(covariance), make([]float64, len(ownShares)), 0.
+	for i, share := range ownShares {
+		coins := rand.New(rand.NewPCG(7, 8)) // the same draws for each share
+		mean, square := 0., 0.
+		for range lowDraws {
+			v := lower(noisy(drawnFactors(variances, share, coins), sigma, coins))
+			mean, square = mean+v/lowDraws, square+v*v/lowDraws
+		}
+		variance := (square-mean*mean)*lowDraws/(lowDraws-1) + .2*sigma*sigma*float64(len(variances))
+		at[i] = math.Exp(-(mean-seen)*(mean-seen)/(2*variance)) / math.Sqrt(variance)
+		total += at[i]
+	}
+	sum := 0.
+	for i := 0; i < len(at) && (i == 0 || sum < sureOwn*total); i++ {
+		sum, share = sum+at[i], ownShares[i]
+	}
+	return share * cautious
+}
+
+// factored returns second moments that rows with these numbers may have, given the release g and the estimate rows. Each starts
+// as a draw S0 from the family of factors, and is the matrix that a Wishart prior with the mode S0 and twice as many degrees of
+// freedom as directions r makes likeliest, given the release plus as much noise again. It has the eigenvectors of X, which is the
+// latter less r sigma^2 S0^-1, and in place of an eigenvalue x the root of s - r sigma^2/s = x.
+func (x *structure) factored(g, rows *mat.SymDense, numbers []int, sigma float64) (list []*mat.SymDense, err error) {
+	d := rows.SymmetricDim()
+	last, square := d-1, x.shared*x.shared
+	apart := mat.NewSymDense(d, nil) // rows, with independent columns
+	for j := range d {
+		for k := range j + 1 {
+			apart.SetSym(j, k, rows.At(j, last)*rows.At(k, last)/square)
+		}
+		apart.SetSym(j, j, rows.At(j, j))
+	}
+	x.separate(apart)
+	covariance, variances := mat.NewSymDense(len(numbers), nil), make([]float64, len(numbers))
+	for i, j := range numbers {
+		variances[i] = max(rows.At(j, j)-rows.At(j, last)*rows.At(j, last)/square, .3*sigma)
+		apart.SetSym(j, j, rows.At(j, last)*rows.At(j, last)/square+variances[i])
+		for n, k := range numbers[:i+1] {
+			covariance.SetSym(i, n, g.At(j, k)-g.At(j, last)*g.At(k, last)/square)
+		}
+	}
+	var e mat.EigenSym
+	if !e.Factorize(apart, true) {
+		return nil, errNoEigenvalues
+	}
+	r, directions, ones := newReleased(e, &moment{}), 0., make([]float64, d)
+	least := 1e-8 * r.values[last]
+	for i, v := range r.values {
+		if ones[i] = 1; v > least {
+			directions++
+		}
+	}
+	root := inference.Symmetric(r.with(func(i int) float64 { return math.Sqrt(max(r.values[i], least)) }))
+	share := own(covariance, variances, sigma)
+	coins := rand.New(rand.NewPCG(5, 6)) // fixed seed: the draws only approximate an expectation
+	for range momentsOf(d) {
+		var inverse mat.SymDense
+		var c mat.Cholesky
+		if !c.Factorize(inference.Between(root, drawnFactors(ones, share, coins))) || c.InverseTo(&inverse) != nil {
+			return nil, errNoEigenvalues
+		}
+		inverse.ScaleSym(-directions*sigma*sigma, &inverse)
+		inverse.AddSym(&inverse, noisy(g, sigma, coins))
+		if !e.Factorize(&inverse, true) {
+			return nil, errNoEigenvalues
+		}
+		r := newReleased(e, &moment{})
+		list = append(list, inference.Symmetric(r.with(func(i int) float64 {
+			return (r.values[i] + math.Sqrt(r.values[i]*r.values[i]+4*directions*sigma*sigma)) / 2
+		})))
+	}
+	return list, nil
+}

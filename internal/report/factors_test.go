@@ -1,0 +1,138 @@
+package report
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
+)
+
+// numbersOnly is the structure of n numbers and an intercept of 1/4, and the second moment of rows of which the numbers have
+// the mean 0, the variance v and the covariances v*alike(i, j).
+func numbersOnly(n int, v float64, alike func(i, j int) float64) (*structure, *mat.SymDense) {
+	g := mat.NewSymDense(n+1, nil)
+	for i := range n {
+		for j := range i {
+			g.SetSym(i, j, v*alike(i, j))
+		}
+		g.SetSym(i, i, v)
+	}
+	g.SetSym(n, n, 1./16)
+	return &structure{levels: make([]bool, n+1), shared: 1. / 4}, g
+}
+
+// TestOwnShareOfNumbers: the share that numbers have for themselves follows from eigenvalues of which noise hides each. Rows
+// of neighbours with the correlation r have eigenvalues down to (1-r)/(1+r) of the variance.
+func TestOwnShareOfNumbers(t *testing.T) {
+	const n, v, sigma = 30, .0026, .0002
+	for _, c := range []struct {
+		alike       func(i, j int) float64
+		least, most float64
+	}{
+		{func(i, j int) float64 { return 0 }, .8, .8},
+		{func(i, j int) float64 { return math.Pow(.4, float64(i-j)) }, .4, .6},
+		{func(i, j int) float64 { return math.Pow(.8, float64(i-j)) }, .08, .2},
+		{func(i, j int) float64 { return math.Pow(.95, float64(i-j)) }, .03, .05},
+		{func(i, j int) float64 { return .6 }, .2, .4},
+	} {
+		_, g := numbersOnly(n, v, c.alike)
+		covariance := noisy(g.SliceSym(0, n).(*mat.SymDense), sigma, rand.New(rand.NewPCG(1, 2)))
+		variances := make([]float64, n)
+		for i := range variances {
+			variances[i] = v
+		}
+		if got := own(covariance, variances, sigma); got < c.least*.75-1e-9 || got > c.most*.75+1e-9 {
+			t.Errorf("correlation %v of neighbours: a share of %v: must be three quarters of %v to %v", c.alike(1, 0), got, c.least, c.most)
+		}
+	}
+}
+
+// TestFactoredMoments: without noise the moments are the release. A moment S solves S - d sigma^2/S = X for the release plus
+// noise less d sigma^2 over a draw from the family.
+func TestFactoredMoments(t *testing.T) {
+	const n, v = 24, .0026
+	x, g := numbersOnly(n, v, func(i, j int) float64 { return math.Pow(.8, float64(i-j)) })
+	numbers := x.manyNumbers(g, 0)
+	for _, sigma := range []float64{1e-7, 3e-4, .1} {
+		list, err := x.factored(g, g, numbers, sigma)
+		if err != nil || len(list) != momentsOf(n+1) {
+			t.Fatalf("%d moments, %v", len(list), err)
+		}
+		variances, ones, root := make([]float64, n), make([]float64, n+1), mat.NewSymDense(n+1, nil)
+		for i := range n {
+			variances[i], ones[i] = max(v, .3*sigma), 1
+			root.SetSym(i, i, math.Sqrt(variances[i]))
+		}
+		ones[n] = 1
+		root.SetSym(n, n, 1./4)
+		share := own(g.SliceSym(0, n).(*mat.SymDense), variances, sigma)
+		coins := rand.New(rand.NewPCG(5, 6))
+		for m, s := range list[:2] {
+			prior := inference.Between(root, drawnFactors(ones, share, coins))
+			noise := noisy(g, sigma, coins)
+			var inverse, before, left, right mat.Dense
+			if inverse.Inverse(s) != nil || before.Inverse(prior) != nil {
+				t.Fatal("no inverse")
+			}
+			inverse.Scale((n+1)*sigma*sigma, &inverse)
+			left.Sub(s, &inverse)
+			before.Scale((n+1)*sigma*sigma, &before)
+			right.Sub(noise, &before)
+			if !mat.EqualApprox(&left, &right, 1e-6*mat.Norm(&right, 2)) {
+				t.Errorf("noise %v, moment %d: does not solve its equation", sigma, m)
+			}
+		}
+		if sigma == 1e-7 && !mat.EqualApprox(list[0], g, 1e-4*v) {
+			t.Error("a moment without noise is not the release")
+		}
+	}
+}
+
+// TestFactorsAreOfManyNumbers tests when moments are those of factors.
+func TestFactorsAreOfManyNumbers(t *testing.T) {
+	for _, c := range []struct {
+		numbers, levels int
+		ridge           float64 // over the mean variance
+		plain, want     bool
+	}{
+		{20, 0, 1.19, false, true}, {20, 0, 1.21, false, false}, {19, 0, 1, false, false}, {10, 10, 1, false, true},
+		{9, 11, 1, false, false}, {120, 0, 1, false, true}, {121, 0, 1, false, false}, {20, 0, 1, true, false},
+	} {
+		const v = .002
+		x, rows := numbersOnly(c.numbers+c.levels, v, func(i, j int) float64 { return 0 })
+		for j := range c.levels {
+			x.levels[c.numbers+j] = true
+			rows.SetSym(c.numbers+j, c.numbers+j, 1)
+		}
+		x.plain = c.plain
+		last := c.numbers + c.levels
+		rows.SetSym(0, last, .01)
+		rows.SetSym(0, 0, v+.01*.01*16)
+		if got := x.manyNumbers(rows, c.ridge*v) != nil; got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+	if (*structure)(nil).manyNumbers(mat.NewSymDense(30, nil), 0) != nil {
+		t.Error("the structure is unknown")
+	}
+}
+
+// TestAverageOfTheSteps: the curvature is worked out at the middle between the mean of the steps and the minimum.
+func TestAverageOfTheSteps(t *testing.T) {
+	a := arrivedAt(arrival{shares: []float64{.001, .5, .9, 1.2}, went: []float64{.1, 2, 3, -4}, noise: []float64{.1, .2, 0, 0},
+		prior: []float64{1, 4, 2, 2}}).ways[0].seen[0]
+	got := a.average()
+	for i, want := range []float64{
+		.5 * .001 * .1 / (.1 + 1e-6),
+		(1 + .5/(2*math.Log(.5))) * .5 * 4 * 2 / (.25*4 + .2),
+		(1 + .9/(2*math.Log(.1))) * 3 / .9,
+		(1 + .99/(2*math.Log(.01))) * -4 / .99,
+	} {
+		if math.Abs(got.AtVec(i)-want) > 1e-9 {
+			t.Errorf("coordinate %d: %v: must be %v", i, got.AtVec(i), want)
+		}
+	}
+}
