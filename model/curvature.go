@@ -9,8 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// curvaturePoints is the number of points (vectors of margins) over which Curvature takes its mean.
-const curvaturePoints = 1000
+// curvaturePoints is the most points (vectors of margins) over which Curvature takes its mean. Their number times that of
+// the margins is at most mostCoordinates, since a report asks for many such means.
+const curvaturePoints, mostCoordinates = 1000, 10_000
 
 // Curvature estimates the mean, over records, of the loss's second derivative in the margins. It is a square
 // matrix with a row and a column for each margin. Curvature reads no records. It assumes that margins are Gaussian
@@ -52,7 +53,8 @@ func (m *Model) Curvature(mean []float64, covariance [][]float64, slope, value f
 	_, multinomial := of.(interface{ Multinomial() })
 	root, normals, sum := cholesky(covariance), make([]float64, k), 0.
 	coins := rand.New(rand.NewPCG(1, 2)) // not for privacy: random points at which a mean replaces an integral
-	for n := range curvaturePoints {
+	points := min(curvaturePoints, max(mostCoordinates/k, 1))
+	for n := range points {
 		z := slices.Clone(mean)
 		if k == 1 { // quantile number n of a standard normal
 			normals[0] = math.Sqrt2 * math.Erfinv((2*float64(n)+1)/curvaturePoints-1)
