@@ -50,6 +50,21 @@ func TestOwnShareOfNumbers(t *testing.T) {
 	}
 }
 
+// TestOwnShareUnderNoise: with noise, the share is smaller than the one of the draw. If noise hides all, the nine shares are
+// as probable as each other, and the seventh is the first with at least .75 of the probability: .08.
+func TestOwnShareUnderNoise(t *testing.T) {
+	variances := []float64{.02, .03, .04, .02, .03, .04, .02, .03, .04, .02}
+	for _, c := range []struct{ own, sigma, want float64 }{
+		{.8, .01, .8}, {.3, .01, .3}, {.1, .01, .13}, {.03, .01, .08}, {.8, .03, .2}, {.3, .03, .13}, {.8, 10, .08}, {.03, 10, .08},
+	} {
+		coins := rand.New(rand.NewPCG(1, 2))
+		covariance := noisy(drawnFactors(variances, c.own, coins), c.sigma, coins)
+		if got := own(covariance, variances, c.sigma); math.Abs(got-.75*c.want) > 1e-12 {
+			t.Errorf("own share %v, sigma %v: %v, want three quarters of %v", c.own, c.sigma, got, c.want)
+		}
+	}
+}
+
 // TestFactoredMoments: without noise the moments are the release. A moment S solves S - d sigma^2/S = X for the release plus
 // noise less d sigma^2 over a draw from the family.
 func TestFactoredMoments(t *testing.T) {
