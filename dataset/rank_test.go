@@ -182,7 +182,8 @@ schema:
 		"just above .3":   {a: map[int]float64{0: 3.05, 40: 6.95}, want: []float64{39.418685, 39.972318, 40.525952}},
 		"the upper bound": {a: map[int]float64{64: 7, 24: 3}, want: []float64{23.474048, 24.027682, 24.581315}},
 		// v is .0009: .04 counts as .0256 and .06 as .048. Bins 19 and 20 are .158084 wide, 39 and 40 are .295041.
-		"noise": {a: map[int]float64{0: 9.9, 20: .04, 40: .06, 10: -.03}, want: []float64{20.393640, 39.427124, 40.274465}},
+		"noise":       {a: map[int]float64{0: 9.9, 20: .04, 40: .06, 10: -.03}, want: []float64{20.393640, 39.427124, 40.274465}},
+		"noise twice": {a: map[int]float64{0: 9.9, 20: .04, 40: .06, 10: -.03, 12: -.03}, want: []float64{20.393640, 39.427124, 40.274465}},
 		"noise of another column": {a: map[int]float64{0: 9.9, 20: .04, 40: .06}, b: map[int]float64{1: 1, 5: -.03},
 			want: []float64{20.393640, 39.427124, 40.274465}},
 		// Without it bins 19 and 20 have .2 of F each and are .1815625 wide, bins 39 and 40 .3 and .2715625.
