@@ -71,9 +71,11 @@ func TestWaysToRefund(t *testing.T) {
 		if c.then != nil {
 			c.then(w)
 		}
+		lease := w.lastRun().Lease
 		s, err := w.settle(hostA, c.dir)
 		// On a slow machine the store has not yet heard of the lost releases. Its mark then covers them.
-		if c.kept == "knows that it had" && err == nil && s.Kept == "" && s.Charged >= w.released[w.last()] {
+		if c.kept == "knows that it had" && (lease == nil || lease.Events < 2) && err == nil && s.Kept == "" &&
+			s.Charged >= w.released[w.last()] {
 			continue
 		}
 		if r := w.lastRun(); err != nil || !strings.Contains(s.Kept, c.kept) || r.Settled {
