@@ -364,3 +364,32 @@ func TestCapsAtTheirLastBits(t *testing.T) {
 		}
 	}
 }
+
+// TestCostsAreKeptOfTheirLimit tests that a book does not take the cost that it keeps of a run for that of another run, which
+// differs in a single fact.
+func TestCostsAreKeptOfTheirLimit(t *testing.T) {
+	run := Limit{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Mu: .2, Relation: account.AddOrRemove},
+		Schedule: []account.SampledSteps{{NoiseMultiplier: 20, Sampling: .1, Count: 10}}}
+	cap := Cap{Guarantee: account.Guarantee{Epsilon: 3, Delta: 1e-5, Mu: 1, Relation: account.AddOrRemove}, SampledRuns: 4}
+	b := &Book{costs: map[string]Cost{}}
+	first, err := b.cost(t.Context(), cap, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*Limit, *Cap){
+		"mu":           func(l *Limit, _ *Cap) { l.Mu = .3 },
+		"schedule":     func(l *Limit, _ *Cap) { l.Schedule = []account.SampledSteps{{NoiseMultiplier: 20, Sampling: .1, Count: 40}} },
+		"sampled runs": func(_ *Limit, c *Cap) { c.SampledRuns = 8 },
+		"delta of cap": func(_ *Limit, c *Cap) { c.Delta = 1e-4 },
+	} {
+		l, c := run, cap
+		change(&l, &c)
+		want, refused := l.cost(t.Context(), c)
+		if refused == nil && want == first {
+			t.Errorf("%s: the same cost %+v", name, want)
+		}
+		if got, err := b.cost(t.Context(), c, l); got != want || (err == nil) != (refused == nil) {
+			t.Errorf("%s: %+v, %v: must be %+v, %v", name, got, err, want, refused)
+		}
+	}
+}

@@ -350,6 +350,21 @@ func TestShardsRefused(t *testing.T) {
 	}
 }
 
+// TestShardsListenHere: without an address, a session listens to this machine alone.
+func TestShardsListenHere(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var address string
+	c := config(t, "")
+	c.Shards = &curator.Shards{Count: 1, Key: must[curator.ShardKey](t)(curator.NewShardKey()), Listening: func(at string) {
+		address = at
+		stop()
+	}}
+	if _, err := curator.Open(ctx, c); err == nil || !strings.HasPrefix(address, "127.0.0.1:") || address == "127.0.0.1:0" {
+		t.Errorf("%q, %v", address, err)
+	}
+}
+
 // TestWorkersFaults: a file that a worker cannot read ends the session, with the file's name and the
 // rule. A worker that is told to end while it reads does not report such a fault.
 func TestWorkersFaults(t *testing.T) {

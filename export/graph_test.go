@@ -114,17 +114,21 @@ func TestInputOfNumbers(t *testing.T) {
 
 // TestNumbersBeyondFloat32 tests that a bound that float32 cannot hold is refused there, and only there.
 func TestNumbersBeyondFloat32(t *testing.T) {
-	s, err := dataset.New(dataset.Definition{Target: suited(loss.Logistic()),
-		Columns: []dataset.Column{{Name: "x", Kind: dataset.Number, Low: 0, High: 1e39}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := modelOf(t, loss.Logistic(), s, rand.New(rand.NewPCG(1, 2)))
-	if _, err := ONNX(m, Graph{Matrix: true}); err != nil {
-		t.Error(err)
-	}
-	if _, err := ONNX(m, Graph{Single: true}); err == nil || !strings.Contains(err.Error(), "the model has the number 1e+39") {
-		t.Errorf("%v: must name the number", err)
+	for number, column := range map[string]dataset.Column{
+		"1e+39":  {Name: "x", Kind: dataset.Number, Low: 0, High: 1e39},
+		"-1e+39": {Name: "x", Kind: dataset.Number, Low: -1e39, High: 0},
+	} {
+		s, err := dataset.New(dataset.Definition{Target: suited(loss.Logistic()), Columns: []dataset.Column{column}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := modelOf(t, loss.Logistic(), s, rand.New(rand.NewPCG(1, 2)))
+		if _, err := ONNX(m, Graph{Matrix: true}); err != nil {
+			t.Error(err)
+		}
+		if _, err := ONNX(m, Graph{Single: true}); err == nil || !strings.Contains(err.Error(), "the model has the number "+number+",") {
+			t.Errorf("%v: must name the number", err)
+		}
 	}
 }
 

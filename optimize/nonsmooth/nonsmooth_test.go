@@ -222,6 +222,7 @@ func TestRefusals(t *testing.T) {
 		{nonsmooth.O2NC{Theorem: true}, kinked, "theorem: must be with oracle multi-pass or single-pass"},
 		{nonsmooth.O2NC{Period: 3}, kinked, "period = 3: must be 0"},
 		{nonsmooth.O2NC{Prefix: 1}, kinked, "prefix = tree: is of oracle single-pass"},
+		{nonsmooth.O2NC{Prefix: 1, Oracle: nonsmooth.MultiPass}, kinked, "prefix = tree: is of oracle single-pass"},
 		{nonsmooth.O2NC{Radius: 10, Theorem: true, Oracle: nonsmooth.SinglePass}, kinked, "must be at most F0/L0"},
 		{nonsmooth.Subgradient{StepScale: -1}, smooth, "step scale = -1"},
 		{nonsmooth.Subgradient{Steps: 5000, OnePass: true}, kinked, "must leave every cohort"},

@@ -3,7 +3,9 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -33,6 +35,9 @@ func TestSettingsOfAConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
+		t.Errorf("%v, %v: the file must be its owner's alone", info, err)
+	}
 	db, err := sql.Open(driverName, address(path))
 	if err != nil {
 		t.Fatal(err)
