@@ -377,8 +377,10 @@ func TestCostsAreKeptOfTheirLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Limit, *Cap){
-		"mu":           func(l *Limit, _ *Cap) { l.Mu = .3 },
-		"schedule":     func(l *Limit, _ *Cap) { l.Schedule = []account.SampledSteps{{NoiseMultiplier: 20, Sampling: .1, Count: 40}} },
+		"mu": func(l *Limit, _ *Cap) { l.Mu = .3 },
+		"schedule": func(l *Limit, _ *Cap) {
+			l.Schedule = []account.SampledSteps{{NoiseMultiplier: 20, Sampling: .1, Count: 40}}
+		},
 		"sampled runs": func(_ *Limit, c *Cap) { c.SampledRuns = 8 },
 		"delta of cap": func(_ *Limit, c *Cap) { c.Delta = 1e-4 },
 	} {
