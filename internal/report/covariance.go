@@ -174,7 +174,7 @@ func (l *trace) covariance(m *model.Model, weights, start []float64, shared, val
 			var weights mat.Dense
 			weights.Mul(c.mix, at)
 			next, err := l.margins(m, likely, weights.RawMatrix().Data, shared, share, value, level, moment)
-			if err != nil {
+			if err != nil { // as for the estimated moment
 				next = of
 			}
 			if round > 0 && (d > mostAveraged || mat.EqualApprox(next.at, here.at, alike*mat.Norm(here.at, 2))) {

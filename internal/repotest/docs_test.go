@@ -122,9 +122,13 @@ func TestDocumentsNameWhatThereIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inTable := false
+		inTable, head, above := false, "", "" // the two lines before
 		for line := range strings.Lines(fenced.ReplaceAllString(string(text), "")) {
 			line = strings.TrimSpace(line)
+			if !inTable && strings.HasPrefix(line, "|--") && (!strings.HasPrefix(head, "|") || above != "" && !strings.HasPrefix(above, "<!--")) {
+				t.Errorf("%s has a table whose row of heads is in a paragraph: %s", d, head)
+			}
+			head, above = line, head
 			inTable = line != "" && (inTable || tableRule.MatchString(line))
 			if inTable && !(strings.HasPrefix(line, "|") && strings.HasSuffix(line, "|")) {
 				t.Errorf("%s has a line break within a row of a table, or no empty line after it: %s", d, line)

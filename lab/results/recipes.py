@@ -416,7 +416,7 @@ RECIPES = [
     Runs("theorems.md", "Exponents (gap .15, d = 20, 400 distinct rows)", ["second-order-theorem"],
          [Key("label"), *sizes("g", values=(1e5, 1e6, 3e6))], nth=1),
     *[
-        Runs("theorems.md", "Families that no rule was fitted to (n = 100,000 and 1,000,000)", specs,
+        Runs("theorems.md", "Families that no rule was fitted to, with 100,000 and 1,000,000 records", specs,
              [Key("family"), *[At(("g", "S1"), {"records": n, "label": label}) for label in (
                  "gd", "storm", "one-pass-sgd", "one-pass-storm", "prefix sums alone", "prefix sums and products",
                  "auto", "auto, passes: 1")]], nth=nth)
