@@ -135,9 +135,11 @@ func TestReleasedCurvatureTakesThePlaceOfTheRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var e mat.EigenSym
-	e.Factorize(about, true)
-	metric := inference.Symmetric(newReleased(e, (*moment)(right.Moment)).power(-.5))
+	of, err := decomposed(about, (*moment)(right.Moment))
+	if err != nil {
+		t.Fatal(err)
+	}
+	metric := of.power(-.5)
 	var h []float64
 	h = append(h, mat.DenseCopyOf(inference.Between(metric, w.second)).RawMatrix().Data...)
 	shared := 1 / w.schema.Scale()
@@ -217,10 +219,12 @@ func TestPossibleMomentsAreOfTheNoise(t *testing.T) {
 			}
 			want := noisy
 			if n == 0 {
-				var e mat.EigenSym
-				e.Factorize(noisy, true)
-				want = newReleased(e, &moment{Sigma: sigma}).rows()
-				if other := newReleased(e, &moment{Sigma: 1.0625 * sigma}).rows(); mat.EqualApprox(list[0], other, 1e-6) {
+				r, err := decomposed(noisy, &moment{Sigma: sigma})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want = r.rows()
+				if r.moment = (&moment{Sigma: 1.0625 * sigma}); mat.EqualApprox(list[0], r.rows(), 1e-6) {
 					t.Error("the correction does not know the noise")
 				}
 			}
