@@ -194,7 +194,7 @@ func (w *way) variance(i int) float64 {
 // different coordinates have independent signs. The result is the mean over the second moments that the rows may have.
 func (c *covariance) rest(rows [][]float64, kept float64) *mat.SymDense {
 	out := mat.NewSymDense(len(rows), nil)
-	likely := c.likely(kept)
+	likely := c.likely()
 	for m := range c.ways[0].seen {
 		left := mat.NewDense(len(rows), len(c.ways)*len(c.ways[0].noise), nil)
 		for r, row := range rows {
@@ -223,7 +223,7 @@ func (c *covariance) rest(rows [][]float64, kept float64) *mat.SymDense {
 
 // likely returns the posterior probabilities of the second moments that the rows may have, each with each of the scales
 // of the priors, by the distances that the steps covered. Of few columns the likelihood is tempered.
-func (c *covariance) likely(kept float64) []float64 {
+func (c *covariance) likely() []float64 {
 	out := make([]float64, len(c.ways[0].seen))
 	for _, w := range c.ways {
 		for m, a := range w.seen {
@@ -262,7 +262,7 @@ func (c *covariance) along(factors []float64) (list []*mat.VecDense) {
 // own alone changes at the minimum: its mean over the second moments that the rows may have.
 func (c *covariance) share(factors []float64, own int, kept float64) (share float64) {
 	d := len(c.ways[0].noise)
-	likely := c.likely(kept)
+	likely := c.likely()
 	for n, along := range c.along(factors) {
 		for m, a := range c.ways[n].seen {
 			var at mat.VecDense

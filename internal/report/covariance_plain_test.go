@@ -250,7 +250,7 @@ func TestLikelihoodIsTempered(t *testing.T) {
 		c := covariance{ways: []way{{noise: make([]float64, d), seen: []arrival{seen(4), seen(60)}}}}
 		density := func(variance float64) float64 { return math.Exp(-4/(2*variance)) / math.Sqrt(variance) }
 		want := math.Pow(density(2)/density(16), power)
-		if got := c.likely(1); math.Abs(got[0]/got[1]-want) > 1e-9 || math.Abs(got[0]+got[1]-1) > 1e-12 {
+		if got := c.likely(); math.Abs(got[0]/got[1]-want) > 1e-9 || math.Abs(got[0]+got[1]-1) > 1e-12 {
 			t.Errorf("%d features: %v: must be in the ratio %v", d, got, want)
 		}
 	}
