@@ -148,7 +148,7 @@ func (f *Fit) survival() (s Section, ok bool) {
 		if err != nil || len(c.HazardRatios) == 0 {
 			return s, false
 		}
-		return Section{Title: "Survival", Parts: []Part{hazardTable(c.HazardRatios), Text("The hazard ratios of " + t.Changing +
+		return Section{Title: "Survival", Parts: []Part{hazardTable(c.HazardRatios, Number), Text("The hazard ratios of " + t.Changing +
 			" change between intervals. Other columns multiply the hazard by the same factor at every time. stillpoint predict " +
 			"--horizon writes the risk of each row by the times that it lists.")}}, true
 	}

@@ -68,12 +68,12 @@ func TestSignalToTheLetter(t *testing.T) {
 	}
 	const mean = " The model is a weighted mean of the fit and the best constant, and has the weighted noise of the fit and, in " +
 		"the intercept, of the constant."
-	if got := f.meaning(explanation{list: make([]coefficient, 1)}, noise); !strings.Contains(got, mean) {
+	if got := f.meaning(explanation{list: make([]coefficient, 1)}); !strings.Contains(got, mean) {
 		t.Error(got)
 	}
 	// The losses of the constant and of the fit, .8 and .6, with 1.96 deviations of their noise either way.
 	f.plan.Compared.Shrunk = 0
-	if got := f.meaning(explanation{list: make([]coefficient, 1)}, noise); strings.Contains(got, "weighted mean") {
+	if got := f.meaning(explanation{list: make([]coefficient, 1)}); strings.Contains(got, "weighted mean") {
 		t.Error(got)
 	}
 	if got := f.lead(); got != "The model is better than the best constant, which predicts the same for every row: it saves 25 % "+
