@@ -47,7 +47,7 @@ func (c *Config) comparison(p optimize.Problem, l loss.Loss) (*optimize.Compare,
 // at most calibrateNoise of that share. The charge is calibrateCharge of the comparison's.
 const (
 	rareShare       = .2
-	calibrateNoise  = .2
+	calibrateNoise  = .5
 	calibrateCharge = .5
 )
 
