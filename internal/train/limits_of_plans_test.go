@@ -82,7 +82,12 @@ func TestLossesOfIntervals(t *testing.T) {
 			"train.base: must be a share of the budget with loss "+c.loss) {
 			t.Errorf("%s: intervals without a base rate: %v", c.loss, err)
 		}
-		with.Train.Base = 0
+		rate := .5
+		with.Model.Start.Rate = &rate // a stated start takes the place of a base rate
+		if _, err := with.intervals(l); (err == nil) != (c.loss != "absolute") {
+			t.Errorf("%s: intervals from a stated start: %v", c.loss, err)
+		}
+		with.Train.Base, with.Model.Start = 0, Start{}
 		if _, err := with.intervals(l); (err == nil) != (c.loss != "absolute") {
 			t.Errorf("%s: intervals: %v", c.loss, err)
 		}
