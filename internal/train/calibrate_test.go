@@ -1,11 +1,15 @@
 package train
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/model"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
@@ -74,5 +78,50 @@ func TestWhatIsCalibrated(t *testing.T) {
 	}
 	if got, _ := (&Config{}).calibrated(nil, optimize.Problem{Mu: mu}, Base{Margins: margin(.1), Resolved: true}); got != nil {
 		t.Error("a fit without a comparison is calibrated")
+	}
+}
+
+// TestRareClassIsPredictedAsOften: a fit of a class of 8% spends its whole budget and no more, and its mean prediction over the
+// table is the released share of the class, up to six deviations of the residual's noise. Without the shift it is less.
+func TestRareClassIsPredictedAsOften(t *testing.T) {
+	const n = 20_000
+	c := config(t, 2, "epsilon: 1", "epsilon: 4", "loss: logistic", "loss: logistic, family: lines")
+	coin := rand.New(rand.NewPCG(3, 4))
+	var b strings.Builder
+	b.WriteString("age,sex,note,sick\n")
+	for range n {
+		age, sex, sick := coin.IntN(100), coin.IntN(2), 0
+		if coin.Float64() < .08*float64(1+sex)/1.5*float64(age)/50 {
+			sick = 1
+		}
+		fmt.Fprintf(&b, "%d,%s,x,%d\n", age, []string{"f", "m"}[sex], sick)
+	}
+	write(t, c.DataPath(), b.String())
+	f, err := c.Fit(t.Context(), Options{Software: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, whole := f.Compared, f.Budget.Charge()
+	if sigma := 1.5 / (n * math.Sqrt(.01*whole)); k == nil || math.Abs(k.ResidualSigma-sigma) > 1e-3*sigma {
+		t.Fatalf("%+v: the residual must have noise of %v", k, sigma)
+	}
+	if !(f.Charged <= whole && f.Charged > .999*whole) {
+		t.Errorf("charged %v of %v", f.Charged, whole)
+	}
+	mean := func(shift float64) (sum float64) {
+		for p, err := range f.Model.Predictions(t.Context(), model.Source{Path: c.DataPath()}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += 1 / (1 + math.Exp(-p.Margins[0]-shift)) / n
+		}
+		return sum
+	}
+	share := 1 / (1 + math.Exp(-k.Margins[0]))
+	if got := mean(0); math.Abs(got-share) > 6*k.ResidualSigma || k.Shrunk != 0 {
+		t.Errorf("the mean prediction is %v: must be about %v (%+v)", got, share, k)
+	}
+	if before := mean(-k.Shift); math.Abs(before-share-k.Residual) > 6*k.ResidualSigma {
+		t.Errorf("the mean prediction was %v: must be about %v", before, share+k.Residual)
 	}
 }
