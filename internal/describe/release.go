@@ -77,7 +77,7 @@ func (r Request) ask(ctx context.Context, table Oracle, schema *dataset.Schema, 
 		s.mean[i] *= factor
 	}
 	s.sigma *= factor
-	s.place(r.By)
+	s.place()
 	return s, nil
 }
 
@@ -97,8 +97,8 @@ func RowOf(record []float64, features int, l loss.Loss) []float64 {
 	return sum
 }
 
-// place finds the features of each column.
-func (s *stage) place(by string) {
+// place finds the features of each column, and of its interaction with the column by whose values it is described.
+func (s *stage) place() {
 	s.hats, s.pairs = map[string]dataset.Hats{}, map[string]dataset.Hats{}
 	s.at, s.cross = map[string]int{}, map[string]int{}
 	for _, h := range s.schema.Hats() {
@@ -108,24 +108,12 @@ func (s *stage) place(by string) {
 			s.pairs[h.Axes[0].Column] = h
 		}
 	}
-	next, width := 0, map[string]int{}
-	for _, c := range s.schema.Columns() {
-		s.at[c.Name] = next
-		switch {
-		case c.Kind == dataset.Category:
-			width[c.Name] = len(c.Categories) + 1
-		case isNumber(c):
-			width[c.Name] = 2 + c.Curve
+	for _, r := range s.schema.Ranges() {
+		if len(r.Columns) > 1 {
+			s.cross[r.Columns[1]] = r.First
+		} else {
+			s.at[r.Columns[0]] = r.First
 		}
-		next += width[c.Name]
-	}
-	for _, pair := range s.schema.Interactions() {
-		if h, number := s.pairs[pair[1]]; number {
-			next += h.Width
-			continue
-		}
-		s.cross[pair[1]] = next
-		next += width[by] * width[pair[1]]
 	}
 }
 
