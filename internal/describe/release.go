@@ -56,18 +56,11 @@ type stage struct {
 // ask releases the mean row under a schema that refines that of the table.
 func (r Request) ask(ctx context.Context, table Oracle, schema *dataset.Schema, charge float64,
 	refine func(*dataset.Schema) error) (*stage, error) {
-	if err := refine(schema); err != nil {
-		return nil, err
-	}
-	q, err := query.New(charge, query.RowMeanOf(table.All(), loss.RecordFeatures(r.Loss, schema.Dim())))
+	mean, sigma, err := MeanRow(ctx, table, schema, r.Loss, charge, refine)
 	if err != nil {
 		return nil, err
 	}
-	released, err := table.Ask(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	s := &stage{schema: schema, mean: slices.Clone(RowOf(released.Mean, schema.Dim(), r.Loss)), sigma: released.Sigma}
+	s := &stage{schema: schema, mean: slices.Clone(mean), sigma: sigma}
 	factor := schema.Scale()
 	if units, several := r.Loss.(loss.Units); several {
 		s.sigma *= math.Sqrt(float64(units.Rows()))
@@ -79,6 +72,25 @@ func (r Request) ask(ctx context.Context, table Oracle, schema *dataset.Schema, 
 	s.sigma *= factor
 	s.place()
 	return s, nil
+}
+
+// MeanRow calls refine with a schema of the table's rows and releases their mean row under it: the mean over records of
+// the sum of a record's rows. l is the loss of the records. sigma is the standard deviation of the noise of an entry of a
+// record's row.
+func MeanRow(ctx context.Context, table Oracle, schema *dataset.Schema, l loss.Loss, charge float64,
+	refine func(*dataset.Schema) error) (mean []float64, sigma float64, err error) {
+	if err := refine(schema); err != nil {
+		return nil, 0, err
+	}
+	q, err := query.New(charge, query.RowMeanOf(table.All(), loss.RecordFeatures(l, schema.Dim())))
+	if err != nil {
+		return nil, 0, err
+	}
+	released, err := table.Ask(ctx, q)
+	if err != nil {
+		return nil, 0, err
+	}
+	return RowOf(released.Mean, schema.Dim(), l), released.Sigma, nil
 }
 
 // RowOf returns the sum of the rows of a record, which the record has one after the other. A record that is one row is
