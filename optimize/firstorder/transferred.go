@@ -217,26 +217,20 @@ func (f filter) at(k float64) (left, noise float64) {
 	return f.left[i] + w*(f.left[i+1]-f.left[i]), f.noise[i] + w*(f.noise[i+1]-f.noise[i])
 }
 
-// ridge returns lambda for the eigenvalues of S.
-func (g *transferredPlan) ridge(values []float64, s start) float64 {
+// ridge returns lambda for the second moment S of the rows.
+func (g *transferredPlan) ridge(rows *spectrum, s start) float64 {
 	p := g.Problem()
 	n, b, l0 := p.Records, p.DataSmoothness(), p.Constants.Lipschitz
 	steps := g.Summary().Steps
 	f := newFilter(steps, g.step, g.from())
-	effective := func(lambda float64) (sum float64) {
-		for _, v := range values {
-			v = max(v, 0)
-			sum += v / (v + lambda)
-		}
-		return max(sum, leastCount)
-	}
+	effective := func(lambda float64) float64 { return max(rows.effective(lambda), leastCount) }
 	bound := worth(worthOver, p.Constants.InitialGap, func(lambda float64) float64 {
 		noise := effective(lambda) * 1.5 * l0 * p.Neighbours() / n
 		return usualRoot * noise * noise / (p.Charge() * b)
 	})
 	cost := func(lambda float64) float64 {
 		var kv, sampling float64
-		for _, v := range values {
+		for _, v := range rows.values {
 			k := max(v, 0) / (max(v, 0) + lambda)
 			left, noise := f.at(k)
 			kv += k * noise
@@ -276,7 +270,7 @@ func (g *transferredPlan) Run(ctx context.Context, o optimize.Oracle, observe fu
 	if err != nil {
 		return run.Result(), run.Failed(err)
 	}
-	ridge := ridgeOf(p, g.ridge(spectrum.values, s))
+	ridge := ridgeOf(p, g.ridge(spectrum, s))
 	metric, err := spectrum.metric(ridge)
 	if err != nil {
 		return run.Result(), run.Failed(err)
