@@ -54,6 +54,9 @@ recorded <- function(name, picture) {
   calls
 }
 
+# The message of the error of an expression; "" if it has none.
+error <- function(expr) tryCatch({ expr; "" }, error = conditionMessage)
+
 checks <- list(
   terms = function() {
     t <- of$terms_of(fit)
@@ -161,6 +164,7 @@ checks <- list(
       all.equal(unname(ends[1:3, 2L]), c(-1.5 + 9 * 0.8, 0.0345678 + 9 * 0.0098765, -0.5 + 9 * 0.25)))
     t <- of$tidy.dp_fit(other, conf.level = 0.75)
     stopifnot(identical(t$conf.low, unname(ends[, 1L])), identical(t$conf.high, unname(ends[, 2L])))
+    for (level in c(0.5, 0.999)) stopifnot(all.equal(unname(confint(other, level = level)[1L, ]), c(-1.5 - 7 * 0.8, -1.5 + 9 * 0.8)))
     stopifnot(fails(confint(other, level = 0.4)), fails(confint(other, level = 0.9995)), fails(confint(with_intervals, level = 0.95)))
     other$effects$method <- "region"
     stopifnot(fails(confint(other, level = 0.95)), !fails(confint(other, level = 0.9)))
@@ -248,6 +252,9 @@ checks <- list(
     s <- of$surfaces_of(curved)[[1L]]
     stopifnot(identical(s$column, "region:age"), is.na(s$class), identical(dimnames(s$effect), list(c("n", "other"), c("20", "45.2", "70"))),
       s$effect["other", "20"] == 0.4, s$effect["n", "70"] == 0.3, !any(s$thin), identical(dim(s$thin), c(2L, 3L)))
+    curved$coefficients$surfaces[[1L]][c("class", "thin")] <- list("b", rbind(c(FALSE, TRUE, FALSE), c(FALSE, FALSE, FALSE)))
+    s <- of$surfaces_of(curved)[[1L]]
+    stopifnot(identical(s$class, "b"), identical(which(s$thin), 3L), s$thin["n", "45.2"], identical(of$curves_of(fit), list()))
     stopifnot(identical(of$axis_names(list(date = TRUE, knots = c(0.9, 31))), c("1970-01-01", "1970-02-01")))
   },
   design = function() {
@@ -273,6 +280,10 @@ checks <- list(
     stopifnot(all.equal(unname(at$fit), -1.5 + 0.0345678 * c(20, 45, 45, 70) - 0.5 * c(1, 0, 1, 0)))
     one <- c(1, 45, 0)
     stopifnot(all.equal(unname(at$se[2L]), sqrt(drop(one %*% v[1:3, 1:3] %*% one))), identical(unname(is.na(at$se)), c(FALSE, FALSE, FALSE, TRUE)))
+    lone <- full
+    lone$effects$coefficients[2:3, c("standard_error", "estimate")] <- NA
+    alone <- of$linear(lone, x)
+    stopifnot(all.equal(unname(alone$fit), rep(-1.5, 4L)), identical(is.na(alone$se), rep(TRUE, 4L)), all.equal(unname(of$linear(lone, rbind(c(1, 0, 0, 0), c(-2, 0, 0, 0)))$se), c(0.8, 1.6)))
     x[4L, "sex=other"] <- -1 # as a contrast may have it
     stopifnot(identical(unname(is.na(of$linear(full, x)$se)), c(FALSE, FALSE, FALSE, TRUE)))
     full$described$age <- list(number = c(0, 1023), transform = "log1p")
@@ -284,6 +295,120 @@ checks <- list(
       link <- of$link_of(full)
       stopifnot(identical(link$name, want), all.equal(link$slope(0.3), (link$inverse(0.3 + 1e-6) - link$inverse(0.3 - 1e-6)) / 2e-6, tolerance = 1e-5))
     }
+  },
+  written = function() { # what the command is told of each argument
+    is <- function(x, want) {
+      text <- as.character(jsonlite::toJSON(x, auto_unbox = TRUE, digits = NA))
+      if (!identical(text, want)) stop(text, ": must be ", want)
+    }
+    said <- list(log1p = "pay", columns = c("age", "pay", "sex", "seen"))
+    column <- function(name) of$read_column(name, said, list(age = c(18, 90), pay = list(0, "1e4"), cost = "auto"), list(sex = factor(c("f", "m")), one = "x", number = 1:2),
+      list(seen = as.Date(c("2020-01-01", "2020-12-31")), came = "auto"), "age", list(age = 5, pay = "auto"))
+    is(column("age"), '{"number":[18,90],"missing":"indicator","curve":5}')
+    is(column("pay"), '{"number":[0,10000],"transform":"log1p","curve":"auto"}')
+    is(column("cost"), '{"number":"auto"}')
+    is(column("sex"), '{"category":["f","m"]}')
+    is(column("one"), '{"category":["x"]}')
+    is(column("number"), '{"category":["1","2"]}')
+    is(column("seen"), '{"date":["2020-01-01","2020-12-31"]}')
+    is(column("came"), '{"date":"auto"}')
+    is(of$read_target("ill", c(FALSE, TRUE), list()), '{"column":"ill","classes":["FALSE","TRUE"]}')
+    is(of$read_target("cost", NULL, list(age = 1:2, cost = c(-1, 2.5))), '{"column":"cost","number":[-1,2.5]}')
+    is(of$read_unit(list(rows = 1, column = "id")), '{"column":"id","rows":1}')
+    is(of$read_unit(NULL), "{}")
+    data <- data.frame(age = 1:3)
+    private <- function(relation, records, unit = NULL) of$read_privacy(1.5, 1e-6, relation, records, data, unit)
+    is(private("replace-one", NULL), '{"epsilon":1.5,"delta":1e-06,"relation":"replace-one","records":3}')
+    is(private("replace-one", 7), '{"epsilon":1.5,"delta":1e-06,"relation":"replace-one","records":3}')
+    is(private("replace-one", 2, list(column = "id", rows = 2)), '{"epsilon":1.5,"delta":1e-06,"relation":"replace-one","records":2}')
+    is(private("replace-one", NULL, list(column = "id", rows = 2)), '{"epsilon":1.5,"delta":1e-06,"relation":"replace-one"}')
+    is(private("add-or-remove", 7), '{"epsilon":1.5,"delta":1e-06,"relation":"add-or-remove","records":7}')
+    numbers <- c("pay", "age", "seen", "weight")
+    is(of$read_curves("auto", said, numbers), '{"age":"auto","pay":"auto","seen":"auto"}')
+    is(of$read_curves(c(pay = 4), said, numbers), '{"pay":4}')
+    is(of$read_curves(NULL, said, numbers), "[]")
+    for (name in c("sex", "weight", "none")) stopifnot(grepl(paste0("curves: ", name, ": must be"), error(of$read_curves(setNames(list(4), name), said, numbers)), fixed = TRUE))
+    at <- list(days = c(1.5, 3), came = c(0, 1), died = c(TRUE, FALSE), status = 1:2)
+    time <- function(formula, cuts = c(90, 180), bounds = list(), grouped = FALSE, changing = NULL) {
+      f <- of$read_formula(formula, c("age", "sex"))
+      of$read_time(f, as.data.frame(at), NULL, bounds, cuts, grouped, changing)
+    }
+    is(time(Surv(days, died) ~ age), '{"time":"days","event":"died","cuts":[90,180]}')
+    is(time(Surv(came, days, status == 2) ~ age + sex, 90, grouped = "logit", changing = "sex"), '{"time":"days","event":"status=2","entry":"came","grouped":"logit","changing":"sex","cuts":[90]}')
+    is(time(Surv(days, status == "b") ~ age, grouped = TRUE), '{"time":"days","event":"status=b","grouped":true,"cuts":[90,180]}')
+    is(time(Surv(days, died) ~ age, "auto", list(days = c(0, 365))), '{"time":"days","event":"died","cuts":"auto","number":[0,365]}')
+    stopifnot(grepl("status == 1", error(time(Surv(days, status) ~ age)), fixed = TRUE), grepl("died: must be a column of numbers", error(time(Surv(died, status == 1) ~ age)), fixed = TRUE))
+    for (family in list(stats::binomial, stats::poisson(), stats::quasipoisson(), stats::Gamma("log"), stats::gaussian(), "huber(1)")) {
+      known <- c(binomial = "logistic", poisson = "poisson(1)", quasipoisson = "poisson(1)", Gamma = "gamma(5)", gaussian = "squared(0.5)")
+      want <- if (is.character(family)) family else known[[if (is.function(family)) "binomial" else family$family]]
+      stopifnot(identical(of$loss_of(family), want))
+    }
+    stopifnot(grepl("binomial, probit: must be one of binomial, logit; poisson, log;", error(of$loss_of(stats::binomial("probit"))), fixed = TRUE))
+  },
+  outcomes = function() { # a column whose cells can be none of the classes is refused by its type
+    data <- data.frame(n = c(1, 2), i = 1:2, t = c(TRUE, FALSE), s = c("1", "b"), f = factor(c("a", "b")), d = as.Date("2020-01-01"), m = as.POSIXct("2020-01-01", tz = "UTC"))
+    taken <- function(classes) {
+      names(data)[vapply(names(data), function(name) error(of$check_outcome(data, list(column = name, classes = classes))) == "", NA)]
+    }
+    stopifnot(identical(taken(NULL), c("n", "i", "t", "s", "f")), identical(taken(c("1", "2")), c("n", "i", "s", "f")), identical(taken(c("a", "2")), c("n", "i", "s", "f")),
+      identical(taken(c("a", "b")), c("s", "f")), identical(taken(c("FALSE", "TRUE")), c("t", "s", "f")), identical(taken(c("no", "TRUE")), c("t", "s", "f")))
+    stopifnot(identical(vapply(data, of$kind_of, ""), c(n = "number", i = "number", t = "truth", s = "text", f = "text", d = "day", m = "moment")),
+      of$kind_of(1i) == "other", of$kind_of(list(1)) == "other", of$kind_of(as.difftime(1, units = "mins")) == "other")
+  },
+  rows = function() { # what the command reads
+    data <- data.frame(n = c(0.1, NA), i = c(7L, NA), t = c(TRUE, NA), s = c("a \"b\", c", "d\ne"), f = factor(c("x", NA)), d = as.Date(c("2020-01-02", NA)))
+    lines <- function(columns, listed) {
+      at <- textConnection(NULL, "w", local = TRUE)
+      on.exit(close(at))
+      of$writer(data, columns, listed)(at)
+      textConnectionValue(at)
+    }
+    stopifnot(identical(lines(c("n", "i", "t", "f", "d"), character()), c('"n","i","t","f","d"', '"0.10000000000000001","7","1","x","2020-01-02"', '"","","","",""')),
+      identical(lines(c("t", "s"), "t"), c('"t","s"', '"TRUE","a ""b"", c"', '"","d', 'e"')))
+  },
+  dates = function() { # rows of a design count days from the first, and stand within their bounds
+    full <- with_intervals
+    full$loss <- "logistic"
+    full$described <- list(seen = list(date = c("2020-01-01", "2020-12-31")), age = list(number = list(20, 70)), well = list(category = c("FALSE", "TRUE")), only = list(number = 0:1))
+    full$effects$coefficients <- data.frame(term = c("seen", "seen=missing", "age", "age=missing", "well=TRUE", "well=other", "(intercept)"))
+    x <- function(seen, age = 30, well = TRUE) of$design(full, data.frame(seen = seen, age = age, well = well, only = 0.5))
+    cells <- as.Date(c("2020-01-03", NA, "2019-01-01", "2021-06-01", "2020-12-31"))
+    got <- x(cells)
+    stopifnot(identical(colnames(got), c("seen", "seen=missing", "age", "age=missing", "well=TRUE", "well=other", "(Intercept)")), is.numeric(got), is.null(rownames(got)),
+      identical(unname(got[, "seen"]), c(2, 182.5, 0, 365, 365)), identical(unname(got[, "seen=missing"]), c(0, 1, 0, 0, 0)), identical(unname(got[, "(Intercept)"]), rep(1, 5)))
+    stopifnot(identical(unname(x("2020-01-03")[, "seen"]), 2), identical(unname(x(as.POSIXct("2020-01-03 18:00", tz = "UTC"))[, "seen"]), 2.75))
+    got <- x(cells[1L], factor(c("65", "30.5", "x", "99")), c(TRUE, FALSE, NA, TRUE))
+    stopifnot(identical(unname(got[, "age"]), c(65, 30.5, 45, 70)), identical(unname(got[, "age=missing"]), c(0, 0, 1, 0)),
+      identical(unname(got[, "well=TRUE"]), c(1, 0, 0, 1)), identical(unname(got[, "well=other"]), c(0, 0, 1, 0)))
+    stopifnot(grepl("newdata: must have the column age", error(of$design(full, data.frame(seen = cells, well = TRUE, only = 1))), fixed = TRUE))
+    for (change in list(list(loss = "softmax(3)"), list(pairs = list(c("a", "b"))), list(features = 100), list(described = list(age = list(number = 0:1), pay = list(number = 0:1, curve = 4))))) {
+      other <- full
+      other[names(change)] <- change
+      stopifnot(grepl(if (is.null(change$loss)) "a fit with curves, interactions or effects has no design" else "a fit of several classes has no design", error(of$design(other, data.frame(age = 1))), fixed = TRUE))
+    }
+    middle <- of$public_rows(full)
+    stopifnot(identical(names(middle), names(full$described)), identical(unname(lapply(middle, `[`, 1L)), list(as.Date("2020-07-01") + 0.5, 45, factor("FALSE", c("FALSE", "TRUE")), 0.5)), nrow(middle) == 4L)
+    full$described <- list("a b" = list(number = 0:1))
+    stopifnot(identical(of$public_rows(full), data.frame("a b" = 0.5, check.names = FALSE)))
+  },
+  several = function() { # the covariance of a fit of several classes has the command's numbers by class and term
+    full <- with_intervals
+    full$effects$coefficients <- data.frame(term = c("a: age", "b: age", "a: (intercept)", "b: (intercept)"), standard_error = c(1, 2, 3, NA))
+    r <- matrix(c(9, 0.5, 0, 1, 0.5, 1, 0, -0.25, 0, 0, 4, 0, 1, -0.25, 0, 4), 4L) # b's intercept, a's age, a's intercept, b's age
+    full$coefficients <- list(noise = "intervals", terms = data.frame(term = c("intercept", "age", "intercept", "age"), class = c("b", "a", "a", "b")), covariance = r)
+    v <- vcov(full)
+    names <- c("a: age", "b: age", "a: (Intercept)", "b: (Intercept)")
+    stopifnot(identical(dimnames(v), list(names, names)), all.equal(sqrt(diag(v))[1:3], setNames(1:3, names[1:3]) + 0), v["a: age", "b: age"] == -0.25, v["a: age", "a: (Intercept)"] == 0,
+      is.na(v["b: (Intercept)", "b: (Intercept)"]), identical(dim(vcov(full, complete = FALSE)), c(3L, 3L)))
+    full$effects$coefficients$standard_error <- c(1, NA, NA, NA)
+    stopifnot(identical(vcov(full, complete = FALSE), matrix(1, 1L, 1L, dimnames = list("a: age", "a: age"))))
+    for (part in c("noise", "covariance")) {
+      other <- full
+      other$coefficients[[part]] <- NULL
+      stopifnot(grepl("vcov: the command states no covariance", error(vcov(other)), fixed = TRUE))
+    }
+    stopifnot(grepl("vcov: must be asked of a fit with inference", error(vcov(fit)), fixed = TRUE), grepl("more: must be left out", error(vcov(full, more = 1)), fixed = TRUE),
+      grepl("more: must be left out", error(coef(full, more = 1)), fixed = TRUE))
   },
   formula = function() {
     f <- of$read_formula(ill ~ a * b + c + a:c + log1p(d) + e + b:e, c("a", "b", "c", "d", "e"))
