@@ -337,6 +337,9 @@ checks <- list(
     is(time(Surv(came, days, status == 2) ~ age + sex, 90, grouped = "logit", changing = "sex"), '{"time":"days","event":"status=2","entry":"came","grouped":"logit","changing":"sex","cuts":[90]}')
     is(time(Surv(days, status == "b") ~ age, grouped = TRUE), '{"time":"days","event":"status=b","grouped":true,"cuts":[90,180]}')
     is(time(Surv(days, died) ~ age, "auto", list(days = c(0, 365))), '{"time":"days","event":"died","cuts":"auto","number":[0,365]}')
+    is(time(Surv(days, died) ~ age, c("90", "180.5")), '{"time":"days","event":"died","cuts":[90,180.5]}')
+    for (bad in list("town", c("age", "sex"), 1, character())) stopifnot(grepl("changing: must be the name of a column", error(time(Surv(days, died) ~ age + sex, changing = bad)), fixed = TRUE))
+    for (bad in list(NA, "exact", c(TRUE, TRUE))) stopifnot(grepl("grouped: must be TRUE", error(time(Surv(days, died) ~ age, grouped = bad)), fixed = TRUE))
     stopifnot(grepl("status == 1", error(time(Surv(days, status) ~ age)), fixed = TRUE), grepl("died: must be a column of numbers", error(time(Surv(died, status == 1) ~ age)), fixed = TRUE))
     for (family in list(stats::binomial, stats::poisson(), stats::quasipoisson(), stats::Gamma("log"), stats::gaussian(), "huber(1)")) {
       known <- c(binomial = "logistic", poisson = "poisson(1)", quasipoisson = "poisson(1)", Gamma = "gamma(5)", gaussian = "squared(0.5)")
@@ -345,13 +348,24 @@ checks <- list(
     }
     stopifnot(grepl("binomial, probit: must be one of binomial, logit; poisson, log;", error(of$loss_of(stats::binomial("probit"))), fixed = TRUE))
   },
+  described = function() { # the columns that are described, each once and by its name
+    data <- data.frame(age = 1)
+    known <- function(bounds = list(age = 1:2), levels = list(sex = "f"), dates = list(seen = 1)) of$check_facts(data, bounds, levels, dates)
+    stopifnot(identical(known(), c("age", "sex", "seen")), identical(known(list(), NULL, list(b = 1, a = 2)), c("b", "a")))
+    for (bad in list(list(1:2), list(age = 1:2, 3))) {
+      for (at in c("bounds", "levels", "dates")) stopifnot(grepl("must be lists with the names of columns", error(do.call(known, setNames(list(bad), at))), fixed = TRUE))
+    }
+    stopifnot(grepl("^sex: must be in one of", error(known(list(age = 1:2, sex = 1:2)))), grepl("^seen: must be in one of", error(known(list(age = 1:2, seen = 1:2)))),
+      grepl("data: must be a data frame", error(of$check_facts(list(age = 1), list(), list(), list())), fixed = TRUE))
+  },
   outcomes = function() { # a column whose cells can be none of the classes is refused by its type
     data <- data.frame(n = c(1, 2), i = 1:2, t = c(TRUE, FALSE), s = c("1", "b"), f = factor(c("a", "b")), d = as.Date("2020-01-01"), m = as.POSIXct("2020-01-01", tz = "UTC"))
     taken <- function(classes) {
       names(data)[vapply(names(data), function(name) error(of$check_outcome(data, list(column = name, classes = classes))) == "", NA)]
     }
     stopifnot(identical(taken(NULL), c("n", "i", "t", "s", "f")), identical(taken(c("1", "2")), c("n", "i", "s", "f")), identical(taken(c("a", "2")), c("n", "i", "s", "f")),
-      identical(taken(c("a", "b")), c("s", "f")), identical(taken(c("FALSE", "TRUE")), c("t", "s", "f")), identical(taken(c("no", "TRUE")), c("t", "s", "f")))
+      identical(taken(c("a", "b")), c("s", "f")), identical(taken(c("FALSE", "TRUE")), c("t", "s", "f")), identical(taken(c("no", "TRUE")), c("t", "s", "f")),
+      identical(taken(c("FALSE", "unknown")), c("t", "s", "f")), error(of$check_outcome(data, list(time = "d", column = "d"))) == "")
     stopifnot(identical(vapply(data, of$kind_of, ""), c(n = "number", i = "number", t = "truth", s = "text", f = "text", d = "day", m = "moment")),
       of$kind_of(1i) == "other", of$kind_of(list(1)) == "other", of$kind_of(as.difftime(1, units = "mins")) == "other")
   },
@@ -414,6 +428,20 @@ checks <- list(
     f <- of$read_formula(ill ~ a * b + c + a:c + log1p(d) + e + b:e, c("a", "b", "c", "d", "e"))
     stopifnot(identical(f$outcome, "ill"), setequal(f$columns, c("a", "b", "c", "d", "e")), identical(f$log1p, "d"), length(f$pairs) == 3L,
       setequal(vapply(f$pairs, function(p) paste(sort(p), collapse = ":"), ""), c("a:b", "a:c", "b:e")))
+    f <- of$read_formula(a ~ ., c("a", "b", "c d"))
+    stopifnot(identical(f[c("outcome", "columns", "log1p", "pairs", "offset")], list(outcome = "a", columns = c("b", "c d"), log1p = character(), pairs = list(), offset = NULL)))
+    f <- of$read_formula(ill ~ a + offset(b) + log1p(c) + factor(d), c("a", "b", "c", "d"))
+    stopifnot(identical(f[c("columns", "log1p", "offset")], list(columns = c("a", "c", "d"), log1p = "c", offset = "b")))
+    f <- of$read_formula(survival::Surv(came, days, died == "x") ~ a, "a")
+    stopifnot(identical(f[c("outcome", "outcomes", "time", "event")], list(outcome = "came", outcomes = c("came", "days", "died"), time = c(entry = "came", time = "days", event = "died"), event = "x")))
+    f <- of$read_formula(Surv(days, died == 2) ~ a, c("a", "days"))
+    stopifnot(identical(f[c("outcomes", "time", "event", "columns")], list(outcomes = c("days", "died"), time = c(time = "days", event = "died"), event = 2, columns = "a")))
+    for (bad in list(list(1, 2, 3), "ill ~ a", quote(ill ~ a), ~a)) stopifnot(grepl("formula: must be an outcome, ~ and a sum", error(of$read_formula(bad, "a")), fixed = TRUE))
+    for (bad in list(Surv(days) ~ a, Surv(b, came, days, died) ~ a, Surv(log(days), died) ~ a, Surv(days, died > 1) ~ a, Surv(days, died == b) ~ a, Surv(days, days) ~ a)) {
+      stopifnot(grepl("must have Surv(time, event)", error(of$read_formula(bad, "a")), fixed = TRUE))
+    }
+    for (bad in list(ill ~ scale(a), ill ~ log(a), ill ~ (a + b)(a), ill ~ factor(a, 1))) stopifnot(grepl("must be a column, log1p(column) or factor(column)", error(of$read_formula(bad, "a")), fixed = TRUE))
+    for (bad in list(ill ~ a + offset(log(b)), ill ~ a + offset(b, 1), ill ~ a + offset(b) + offset(c))) stopifnot(grepl("one offset(column) at most", error(of$read_formula(bad, c("a", "b", "c"))), fixed = TRUE))
   }
 )
 mixed_is <- function(m) identical(m[c("(Intercept)", "age"), c("a", "b", "c")], matrix(c(1, 40, 2, 50, 3, 60), 2, dimnames = list(c("(Intercept)", "age"), c("a", "b", "c"))))
