@@ -57,12 +57,50 @@ recorded <- function(name, picture) {
 # The message of the error of an expression; "" if it has none.
 error <- function(expr) tryCatch({ expr; "" }, error = conditionMessage)
 
+# The value of an expression while a function of the package gives an answer that was made up. The arguments of the last
+# call, and the lines that it would have written, are its attributes.
+answered <- function(name, answer, expr) {
+  own <- of[[name]]
+  asked <- written <- NULL
+  put <- function(f) {
+    if (bindingIsLocked(name, of)) unlockBinding(name, of)
+    assign(name, f, of)
+  }
+  put(function(arguments, write = NULL, ...) {
+    asked <<- arguments
+    if (!is.null(write)) {
+      to <- textConnection(NULL, "w", local = TRUE)
+      write(to)
+      written <<- textConnectionValue(to)
+      close(to)
+    }
+    answer
+  })
+  on.exit(put(own))
+  list(value = expr, asked = asked, written = written)
+}
+
 checks <- list(
   terms = function() {
     t <- of$terms_of(fit)
     stopifnot(identical(t$term, c("(Intercept)", "age", "sex=m", "tiny")), identical(t$estimate, terms$value), identical(t$noise.sd, terms$noise_sd),
       identical(t$per, c("", "1 year", "", "")))
     stopifnot(identical(coef(fit), setNames(terms$value, t$term)))
+    whole <- data.frame(term = t$term, estimate = terms$value, noise.sd = terms$noise_sd, per = t$per, state = NA_character_, steps.sd = NA_real_, share = NA_real_)
+    stopifnot(identical(t, whole), identical(as.data.frame(fit), whole), identical(of$tidy.dp_fit(fit), whole))
+    full <- classes
+    full$coefficients$terms[c("state", "steps_sd", "share")] <- list(letters[1:6], 6:1, c(1:5, NA))
+    full$coefficients$terms$noise_sd <- NULL
+    stopifnot(identical(of$terms_of(full), data.frame(term = grid$term, class = grid$class, estimate = c(1, 2, 3, 40, 50, 60), noise.sd = NA_real_, per = "", state = letters[1:6], steps.sd = c(6, 5, 4, 3, 2, 1),
+      share = c(1, 2, 3, 4, 5, NA))))
+    t <- of$terms_of(with_intervals)
+    stopifnot(identical(t, data.frame(term = t$term, estimate = effects$coefficients$estimate, noise.sd = NA_real_, per = c("", "1 year", "", ""))),
+      identical(names(of$tidy.dp_fit(with_intervals)), c(names(t), "std.error", "conf.low", "conf.high")), identical(of$tidy.dp_fit(with_intervals, conf.int = FALSE), t))
+    bare <- with_intervals
+    bare$effects$coefficients$per <- NULL
+    stopifnot(identical(of$terms_of(bare)$per, rep("", 4L)), identical(names(of$glance.dp_fit(fit)), c("nobs", "epsilon", "delta", "relation", "algorithm", "steps", "releases", "complete", "verdict",
+      "epsilon.together", "delta.together", "fits")), grepl("more: must be left out", error(of$glance.dp_fit(fit, more = 1)), fixed = TRUE), grepl("more: must be left out", error(of$tidy.dp_fit(fit, more = 1)), fixed = TRUE),
+      grepl("conf.int: must be asked of a fit with inference", error(of$tidy.dp_fit(fit, conf.int = TRUE)), fixed = TRUE))
   },
   classes = function() {
     m <- coef(classes)
@@ -74,9 +112,9 @@ checks <- list(
     has(said(classes), "            Class Estimate Noise SD at most Per", "(Intercept)       a        1              0.1", "age.2             c       60              0.6")
   },
   noise = function() {
-    some <- data.frame(noise.sd = c(0.2, 0.3, NA, NA), steps.sd = c(0.0567, NA, NA, NA), share = c(0.876, 0.99, 0.3, NA),
+    some <- data.frame(noise.sd = c(0.2, 0.3, NA, NA), steps.sd = c(0.0567, NA, NA, NA), share = c(0.996, 0.99, 0.3, NA),
       state = c("part of the way", "stated", "not arrived", "absent"))
-    stopifnot(identical(of$noise_text(some), c("0.2 (noise 0.057, 88% of the way)", "0.3", "not arrived", "-")))
+    stopifnot(identical(of$noise_text(some), c("0.2 (noise 0.057, 100% of the way)", "0.3", "not arrived", "-")))
   },
   covariance = function() {
     known <- classes
@@ -84,6 +122,12 @@ checks <- list(
     v <- of$noise_vcov(known)
     stopifnot(identical(rownames(v), paste(c(rep("(Intercept)", 3), rep("age", 3)), c("a", "b", "c"), sep = ":")), identical(rownames(v), colnames(v)),
       v["age:b", "age:b"] == 0.5)
+    one <- fit
+    stopifnot(grepl("states no covariance of the noise", error(of$noise_vcov(one)), fixed = TRUE))
+    one$coefficients$covariance <- diag(1:4)
+    stopifnot(identical(of$noise_vcov(one), matrix(diag(1:4), 4L, dimnames = rep(list(c("(Intercept)", "age", "sex=m", "tiny")), 2L))))
+    one$effects <- effects
+    stopifnot(grepl("states no covariance of the noise", error(of$noise_vcov(one)), fixed = TRUE))
   },
   facts = function() {
     lines <- said(fit)
@@ -137,6 +181,7 @@ checks <- list(
     stopifnot(identical(f$column, c(rep("age", 5), "sex", "sex", "age")), identical(f$of, c("missing", "mean", "standard_deviation", "beyond", "quantile 0.25", "count f", "share f", "mean")),
       identical(f$group, c(rep(NA, 7), "f")), identical(f$estimate, c(0.0123, 40.5678, 12.75, 0.03125, 31.23456, 2200.7, 0.51, 39.125)),
       identical(f$conf.low, c(0, 39.5, 12, 0, 30.5, 2100, 0.5, 38)), identical(f$conf.high, c(0.0456, 41.5, 13.5, 0.0625, NA, 2300, 0.52, 40.25)))
+    stopifnot(identical(row.names(f), as.character(1:8)))
     lines <- capture.output(print(d))
     has(lines, "Description of people: (1.5, 1e-06)-differentially private under replace-one, 4321 rows",
       "All 3 releases of people cost together epsilon 2.346 at delta 2e-06", "90% intervals are of the table's own values and cover the privacy noise.",
@@ -295,6 +340,91 @@ checks <- list(
       link <- of$link_of(full)
       stopifnot(identical(link$name, want), all.equal(link$slope(0.3), (link$inverse(0.3 + 1e-6) - link$inverse(0.3 - 1e-6)) / 2e-6, tolerance = 1e-5))
     }
+  },
+  predictions = function() { # each column of the command's answer is in its place, and each row of a table is written
+    of_loss <- function(loss, classes = NULL, end = NULL, effects = NULL) {
+      f <- fit
+      f$loss <- loss
+      f["classes"] <- list(classes)
+      f$end <- end
+      f$effects <- effects
+      f$levels <- "sex"
+      f
+    }
+    rows <- data.frame(other = 1:2, sex = c("m", "f"), age = c(30, 40.5))
+    got <- function(f, lines, ..., data = rows) answered("run", lines, predict(f, data, ...))
+    two <- of_loss("logistic", c("01", "1"))
+    lines <- c("probability,class,margin", "0.75,1,1.125", "0.25,01,-1.5")
+    p <- got(two, lines)
+    stopifnot(identical(p$value, c(0.75, 0.25)), identical(p$asked, c("predict", "f/model.json", "-", "--margin")),
+      identical(p$written, c('"age","sex","x"', '"30","m","x"', '"40.5","f","x"')))
+    stopifnot(identical(got(two, lines, "class")$value, c("1", "01")), identical(got(two, lines, "link")$value, c(1.125, -1.5)))
+    named <- two
+    named$columns <- c("x", "x_")
+    named$levels <- "x"
+    stopifnot(identical(got(named, lines, data = data.frame(x_ = 1:2, x = c(TRUE, NA)))$written, c('"x","x_","x__"', '"TRUE","1","x"', '"","2","x"')))
+    sure <- of_loss("logistic", c("no", "yes"), effects = effects)
+    p <- got(sure, c("probability,lower,upper,class,margin", "0.75,0.5,0.875,yes,1", "0.25,,,no,-1"), interval = "confidence")
+    stopifnot(identical(p$value, cbind(fit = c(0.75, 0.25), lwr = c(0.5, NA), upr = c(0.875, NA))), identical(p$asked[5L], "--intervals"))
+    several <- c("probability=a,probability=b,probability=c,class,margin=a,margin=b,margin=c", "0.5,0.25,0.125,b,1.5,2.5,3.5", "0.1,0.2,0.3,c,4.5,5.5,6.5")
+    three <- of_loss("softmax(3)", c("a", "b", "c"))
+    stopifnot(identical(got(three, several)$value, cbind(a = c(0.5, 0.1), b = c(0.25, 0.2), c = c(0.125, 0.3))), identical(got(three, several, "link")$value, cbind(a = c(1.5, 4.5), b = c(2.5, 5.5), c = c(3.5, 6.5))))
+    ordered <- of_loss("ordered(3)", c("a", "b", "c"), effects = effects)
+    stopifnot(all.equal(got(ordered, sub("1.5,2.5", "-1.5,-2.5", sub("4.5,5.5", "-4.5,-5.5", several)), "link")$value, log(exp(c(1.5, 4.5)) - 1)))
+    ends <- c("probability=a,probability=b,lower=b,upper=b,class,margin=a,margin=b", "0.5,0.25,0.125,0.3,b,-1,-2", "0.1,0.2,,,b,-4,-5")
+    stopifnot(identical(got(ordered, ends, interval = "confidence")$value, cbind("lower=b" = c(0.125, NA), "upper=b" = c(0.3, NA))))
+    line <- of_loss("squared(1)")
+    lines <- c("prediction,margin", "120.5,0.25", "-3,0.5")
+    for (type in c("response", "link")) stopifnot(identical(got(line, lines, type)$value, c(120.5, -3)))
+    rate <- of_loss("poisson(1)")
+    stopifnot(identical(got(rate, lines, "link")$value, c(0.25, 0.5)), grepl("has no probability", error(got(of_loss("hinge", c("no", "yes")), c("score,class,margin", "1,yes,1", "2,yes,2"))), fixed = TRUE))
+    timed <- of_loss("hazard", end = c(90, 365), effects = effects)
+    risks <- c("risk=90,risk=365.5,margin", "0.25,0.5,1.5", "0.125,0.75,2.5")
+    p <- got(timed, risks, horizon = c(90, 365.5))
+    stopifnot(identical(p$value, cbind("90" = c(0.25, 0.125), "365.5" = c(0.5, 0.75))), identical(p$asked[5L], "--horizon=90,365.5"))
+    stopifnot(identical(got(timed, risks, "survival", horizon = c(90, 365.5))$value, cbind("90" = c(0.75, 0.875), "365.5" = c(0.5, 0.25))))
+    risks <- c("risk,lower,upper,margin", "0.25,0.125,0.5,1.5", "0.5,,,2.5")
+    stopifnot(identical(got(timed, risks, interval = "confidence")$value, cbind(fit = c(0.25, 0.5), lwr = c(0.125, NA), upr = c(0.5, NA))),
+      identical(got(timed, risks, "survival", interval = "confidence")$value, cbind(fit = c(0.75, 0.5), lwr = c(0.5, NA), upr = c(0.875, NA))),
+      identical(got(timed, risks, "link")$value, c(1.5, 2.5)), identical(got(timed, risks)$value, c(0.25, 0.5)))
+    stopifnot(grepl("1 predictions of 2 rows", error(got(two, c("probability,class,margin", "0.75,1,1"))), fixed = TRUE),
+      grepl("newdata: must have the column sex", error(predict(two, rows["age"])), fixed = TRUE), grepl("newdata: age: must be a column of numbers", error(predict(two, transform(rows, age = 1i))), fixed = TRUE))
+    none <- rows[0L, ]
+    stopifnot(identical(predict(two, none), numeric()), identical(predict(two, none, "class"), character()), identical(predict(sure, none, interval = "confidence"), matrix(numeric(), 0L, 3L, dimnames = list(NULL, c("fit", "lwr", "upr")))))
+    short <- sure
+    short$effects$short <- TRUE
+    told <- tryCatch(predict(short, rows, interval = "confidence"), warning = conditionMessage)
+    stopifnot(identical(told, "predictions of rows that depend on these terms have no interval, since the formula of the fit lacks the terms: town is left out; job is left out"))
+  },
+  answers = function() { # contrasts, means and tests: each number of the command in its cell
+    number <- function(from) from + c(0.25, 0.5)
+    said <- data.frame(meaning = c("first", "second"), reason = c(NA, "hidden"), state = c("reported", "withheld"), privacy_share = number(1), high = number(2), low = number(3),
+      standard_error = number(4), estimate = number(5), formula = "ill ~ age", level = 0.9)
+    asked <- c("10 age", "- sex=m")
+    got <- answered("json_of", list(contrasts = said), dp_contrast(with_intervals, asked))
+    want <- data.frame(contrast = asked, estimate = number(5), std.error = number(4), conf.low = number(3), conf.high = number(2), privacy.share = number(1), state = said$state, reason = c("", "hidden"), meaning = said$meaning)
+    attributes(want)[c("formula", "level")] <- list("ill ~ age", 0.9)
+    stopifnot(identical(got$value, want), identical(got$asked, c("contrast", "f", " 10 age", " - sex=m", "--json")))
+    bare <- said[c("meaning", "state", "formula", "level")]
+    got <- answered("json_of", list(contrasts = bare), dp_contrast(with_intervals, asked))$value
+    stopifnot(all(is.na(got[2:6])), identical(got$reason, c("", "")))
+    for (bad in list(1, character(), NA_character_)) stopifnot(grepl("contrasts: must be texts", error(dp_contrast(with_intervals, bad)), fixed = TRUE))
+    stopifnot(grepl("object: must have intervals", error(dp_contrast(fit, "age")), fixed = TRUE), grepl("object: must be a fit", error(dp_contrast(1, "age")), fixed = TRUE))
+    means <- list(of = "probabilities", rows = 2L, level = 0.9, short = TRUE, mean = list(estimate = 0.5, low = 0.25, high = 0.75),
+      answers = list(list(column = "age", estimate = 1.5, low = 1.25, high = 1.75), list(column = "sex", level = "m", against = "f", estimate = 2.5, reason = "hidden")))
+    public <- data.frame(sex = c("m", NA), age = 1:2)
+    other <- fit
+    other$levels <- "sex"
+    got <- answered("json_of", means, dp_means(other, public, of = "sex"))
+    want <- data.frame(column = c("", "age", "sex"), level = c("", "", "m"), against = c("", "", "f"), estimate = c(0.5, 1.5, 2.5), conf.low = c(0.25, 1.25, NA), conf.high = c(0.75, 1.75, NA),
+      reason = c("", "", "hidden"))
+    attributes(want)[c("of", "rows", "level", "short")] <- means[c("of", "rows", "level", "short")]
+    stopifnot(identical(got$value, want), identical(got$asked, c("means", "f", "--over", "-", "--json", "--of=sex")), identical(got$written, c('"age","sex"', '"1","m"', '"2",""')),
+      identical(answered("json_of", means, dp_means(fit, public))$asked, c("means", "f", "--over", "-", "--json")))
+    tests <- data.frame(p_holm = c(0.5, NA), p = c(0.25, NA), statistic = c(3.5, NA), terms = 1:2, column = c("age", "sex"), reason = c(NA, "hidden"))
+    got <- answered("json_of", tests, dp_tests(with_intervals))
+    stopifnot(identical(got$value, data.frame(column = c("age", "sex"), terms = 1:2, statistic = c(3.5, NA), p.value = c(0.25, NA), p.holm = c(0.5, NA), reason = c("", "hidden"))),
+      identical(got$asked, c("coefficients", "f", "--tests", "--json")))
   },
   written = function() { # what the command is told of each argument
     is <- function(x, want) {
