@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
@@ -16,6 +15,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/report"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -303,18 +303,17 @@ func meansText(a *means.Answers, predicted []profilePrediction) string {
 	}
 	reasons, order := map[string][]string{}, []string(nil)
 	fmt.Fprintf(&b, "Mean prediction (%s) over %d rows of the population: %.4g\n", safetext.Text(a.Of), a.Rows, *a.Mean.Estimate)
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	head := "interval"
 	if a.Level > 0 {
 		head = fmt.Sprintf("%.5g%% interval", 100*a.Level)
 	}
 	if predicted != nil {
-		fmt.Fprintf(w, "\nprofile\tprediction\t%s\n", head)
-		for _, p := range predicted {
-			fmt.Fprintf(w, "%s\t%.4g\t%s\n", safetext.Text(p.Profile), p.Prediction, interval(p.Low, p.High))
-		}
+		b.WriteString("\n" + safetext.Table([]string{"profile", "prediction", head},
+			vector.Map(predicted, func(p profilePrediction) []string {
+				return []string{p.Profile, fmt.Sprintf("%.4g", p.Prediction), interval(p.Low, p.High)}
+			})))
 	}
-	fmt.Fprintf(w, "\ncolumn\tof it\testimate\t%s\n", head)
+	var rows [][]string
 	for _, r := range append([]means.Answer{a.Mean}, a.List...) {
 		name, of := r.Column, "mean for "+r.Level
 		switch {
@@ -338,9 +337,9 @@ func meansText(a *means.Answers, predicted []profilePrediction) string {
 		if r.Estimate != nil {
 			estimate = fmt.Sprintf("%.4g", *r.Estimate)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", safetext.Text(name), safetext.Text(of), estimate, interval(r.Low, r.High))
+		rows = append(rows, []string{name, of, estimate, interval(r.Low, r.High)})
 	}
-	_ = w.Flush() // writing to a strings.Builder never fails
+	b.WriteString("\n" + safetext.Table([]string{"column", "of it", "estimate", head}, rows))
 	if a.Short {
 		text := "The formula of the fit is SHORT: levels that it lacks count as the reference level, and numbers that it lacks are left out. "
 		if a.Mean.Low != nil {
@@ -349,11 +348,7 @@ func meansText(a *means.Answers, predicted []profilePrediction) string {
 		b.WriteString(safetext.Lines(text+"Differences and effects are those of the SHORT formula.", "", 100))
 	}
 	for _, why := range order {
-		of := reasons[why]
-		if len(of) > 5 {
-			of = append(of[:4:4], fmt.Sprintf("%d others", len(of)-4))
-		}
-		b.WriteString(safetext.Lines(safetext.Text(strings.Join(of, ", ")+": "+why), "", 100))
+		b.WriteString(safetext.Lines(safetext.Text(safetext.Few(reasons[why])+": "+why), "", 100))
 	}
 	return b.String()
 }

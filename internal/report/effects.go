@@ -33,11 +33,14 @@ func (f *Fit) redrawn(p *synthetic.Population, score []float64, unit float64, dr
 	bend := second.Level * s.Scale() * s.Scale() // second derivative of the mean loss for a row of length 1
 	rows, err := p.Moment(base)
 	_, _, shape, wrong := released.matrices()
-	var e mat.EigenSym
-	if err != nil || wrong != nil || !e.Factorize(shape, true) {
+	if err != nil || wrong != nil {
 		return nil
 	}
-	vary, curved, metric := mat.NewSymDense(d, rows), mat.NewSymDense(d, nil), newReleased(e, released)
+	metric, err := decomposed(shape, released)
+	if err != nil {
+		return nil
+	}
+	vary, curved := mat.NewSymDense(d, rows), mat.NewSymDense(d, nil)
 	curved.ScaleSym(bend, vary)
 	began, err := first.way(metric, curved, found.Weights, metric.draws()[:draws])
 	if err != nil {
@@ -82,17 +85,20 @@ func (f *Fit) redrawn(p *synthetic.Population, score []float64, unit float64, dr
 			}
 		})
 		entries, failed := p.Moment(with)
-		if err != nil || wrong != nil || failed != nil || !e.Factorize(mat.NewSymDense(k, entries), true) {
+		if err != nil || wrong != nil || failed != nil {
 			return nil
 		}
-		r := newReleased(e, released)
-		pull.MulVec(r.vectors.T(), pull)
-		for i, g := range r.values {
+		r, err := decomposed(mat.NewSymDense(k, entries), released)
+		if err != nil {
+			return nil
+		}
+		pull.MulVec(r.Vectors.T(), pull)
+		for i, g := range r.Values {
 			g = max(g, 1e-12)
 			noise, share := second.respond(bend * g / (g + ridge))
 			pull.SetVec(i, share*pull.AtVec(i)/g+noise*coins.NormFloat64()/math.Sqrt(g+ridge))
 		}
-		pull.MulVec(r.vectors, pull)
+		pull.MulVec(&r.Vectors, pull)
 		vector.Add(at, 1, pull.RawVector().Data)
 		after, _ := scoresOf(p, with, at)
 		vector.Scale(after, unit)

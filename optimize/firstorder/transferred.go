@@ -306,7 +306,7 @@ func (m *moving) law(l *optimize.Trace) {
 	for t := range l.Noise {
 		l.Momentum = append(l.Momentum, transferredMomentumAt(t))
 		if t+m.since >= m.plan.from() {
-			l.Weights[t] = 1 / m.count
+			l.Weights[t] = 1 / m.mean.Count
 		}
 	}
 }
@@ -319,17 +319,16 @@ type moving struct {
 	begin, w, before   []float64
 	eta                float64
 	effective, longest float64
-	sum                []float64
-	count              float64
+	mean               vector.Mean
 	since              int  // the first step since the run last was at its start
 	back               bool // the loss has risen: the result is the start
 }
 
 func (m *moving) result() []float64 {
-	if m.back || m.count == 0 {
+	if m.back {
 		return m.begin
 	}
-	return vector.Map(m.sum, func(v float64) float64 { return v / m.count })
+	return m.mean.Or(m.begin)
 }
 
 // risen releases the mean change of the loss from the start to the point w, and reports whether it is above its noise.
@@ -369,11 +368,7 @@ func (m *moving) steps(metric query.Metric) error {
 			clip = min(g.kappa*math.Sqrt(max(sum/weight, leastRoot*l0*l0*m.effective)), l0*m.longest)
 		}
 		if t >= g.from()/2 {
-			if m.sum == nil {
-				m.sum = make([]float64, len(y))
-			}
-			vector.Add(m.sum, 1, y)
-			m.count++
+			m.mean.Add(y)
 		}
 		estimate := answer.Mean
 		if p.Regularizer != nil {
@@ -394,7 +389,7 @@ func (m *moving) steps(metric query.Metric) error {
 				m.eta /= slower
 				m.before, m.w, m.since = m.begin, m.begin, t+1
 			}
-			m.sum, m.count = nil, 0
+			m.mean = vector.Mean{}
 		}
 	}
 	risen, err := m.risen(m.result())
