@@ -17,11 +17,11 @@ import (
 // number of such features in a draw, and unmodelled the spread of fits of one table over that of draws (decision 107).
 const redraws, mostWaves, unmodelled = 8, 200, 1.2
 
-// redrawn returns scores of the synthetic rows of p, times unit, as other noise in the releases might have made them; nil
-// if the certificate does not have the laws of both stages. Each draw adds noise to the weights of the first stage, by the
-// law of its steps, and to the scale of effects. Features of effects follow from these weights and frequencies of the
-// draw. The second stage covers its share of the way to the published score, along each eigenvector of the features'
-// second moment over p, with its noise.
+// redrawn returns scores of the synthetic rows of p, times unit, as other noise in the releases might have made them;
+// nil if the certificate does not have the laws of both stages. Each draw adds noise to the weights of the first stage,
+// by the law of its steps, and to the scale of effects. Features of effects follow from these weights and frequencies
+// of the draw. The second stage covers its share of the way to the published score, along each eigenvector of the
+// features' second moment over p, with its noise.
 func (f *Fit) redrawn(p *synthetic.Population, score []float64, unit float64, draws int) (list [][]float64) {
 	s, released, second := f.Model.Schema(), (*moment)(f.plan.Effects.Synthetic.Moment), (*trace)(f.plan.Trace)
 	first, base := (*trace)(f.plan.Effects.Synthetic.Law), s.WithoutEffects()
@@ -47,8 +47,9 @@ func (f *Fit) redrawn(p *synthetic.Population, score []float64, unit float64, dr
 		return nil
 	}
 	vary.SymRankOne(vary, -one*one, mat.NewVecDense(d, slices.Clone(rows[d*(d-1):])))
-	coins := rand.New(rand.NewPCG(9, 10))                            // fixed seed: the draws only approximate an expectation
-	square := func(weights []float64, sigma float64) (sum float64) { // of the scale, with noise sigma in the moment
+	coins := rand.New(rand.NewPCG(9, 10)) // fixed seed: the draws only approximate an expectation
+	// square returns the square of the scale of effects, with noise of the deviation sigma in the moment.
+	square := func(weights []float64, sigma float64) (sum float64) {
 		for _, r := range base.Ranges() {
 			v := mat.NewVecDense(d, nil)
 			copy(v.RawVector().Data[r.First:r.First+r.Width], weights[r.First:])
