@@ -140,8 +140,9 @@ func TestScoresAreRedrawn(t *testing.T) {
 	rows := mat.NewSymDense(base.Dim(), entries)
 	first := noiseOfSteps(rows, .2, .4, .8, .3, .02)
 	near("the first stage", square, first)
-	if five, _, _ := squareOf(t, f, 5, 60); math.Abs(five/square-25) > 1e-6 {
-		t.Errorf("in units of 5 the mean square is %v times that: must be 25", five/square)
+	two, _, _ := squareOf(t, f, 1, 2)
+	if five, _, _ := squareOf(t, f, 5, 2); math.Abs(five/two-25) > 1e-6 {
+		t.Errorf("in units of 5 the mean square is %v times that: must be 25", five/two)
 	}
 
 	f, _ = staged(t, still, steps(.03))
@@ -183,7 +184,7 @@ func TestScoresAreRedrawn(t *testing.T) {
 	// A second stage that goes all of the way takes back the noise of the first.
 	whole := runrecord.Trace{Noise: slices.Repeat([]float64{0}, 4000), StepSizes: []float64{1}}
 	f, _ = staged(t, steps(.02), whole)
-	if square, _, _ = squareOf(t, f, 1, 60); !(square < 1e-3*first) {
+	if square, _, _ = squareOf(t, f, 1, 2); !(square < 1e-3*first) {
 		t.Errorf("a mean square of %v after the whole way: must be near 0, and was %v before", square, first)
 	}
 	for name, change := range map[string]func(*Fit){
@@ -194,7 +195,7 @@ func TestScoresAreRedrawn(t *testing.T) {
 	} {
 		f, _ := staged(t, steps(.02), steps(.02))
 		change(f)
-		if _, p, draws := squareOf(t, f, 1, 60); draws != nil || f.predictionNoise(draws, p.Mass) != "" {
+		if _, p, draws := squareOf(t, f, 1, 2); draws != nil || f.predictionNoise(draws, p.Mass) != "" {
 			t.Errorf("%s: %d draws", name, len(draws))
 		}
 	}
