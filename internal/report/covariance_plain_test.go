@@ -193,6 +193,37 @@ func TestCurvatureTellsTheRows(t *testing.T) {
 	}
 }
 
+// TestLevelIsOfTheRowsThatAreRead: a released curvature of the intercept is a mean over all rows, in which those that are not
+// read count 0. The second derivative over the rows that are read is that over their share and over the square of the intercept's
+// value, for each share, and with it the margins have their mean and variance.
+func TestLevelIsOfTheRowsThatAreRead(t *testing.T) {
+	w := newBowl(t, 0)
+	f := folder{schema: dataset.Definition{Columns: w.schema.Columns(), Target: w.schema.Target()}, loss: "absolute", software: "test",
+		budget: budget(t, account.ReplaceOne)}
+	m, err := model.Parse(f.model(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = 1.75
+	shared, weights := 1/w.schema.Scale(), []float64{0, 0, 0, 0, 0, .5}
+	for _, share := range []float64{1, .8, .4} {
+		g := mat.NewSymDense(w.schema.Dim(), nil)
+		g.ScaleSym(share, w.second)
+		level := want * shared * shared * share
+		l := &trace{Level: level, LevelSigma: level / 100}
+		of, err := l.margins(m, g, weights, shared, share, 0, 0, &moment{Sigma: 1e-6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := of.at.At(0, 0); !near(got, want, 1e-12) {
+			t.Errorf("of a share of %v the second derivative is %v: must be %v", share, got, want)
+		}
+		if !near(of.mean[0], .5*shared, 1e-9) || math.Abs(of.spread[0][0]) > 1e-12 {
+			t.Errorf("of a share of %v the margins are %v with the variance %v: must be %v with 0", share, of.mean, of.spread, .5*shared)
+		}
+	}
+}
+
 // TestPossibleMomentsAreOfTheNoise tests the first two of the possible moments of rows: the first is that of the rows with
 // noise, corrected for noise of the standard deviation of the release, and the second is not corrected. Of up to 20
 // features the added noise is 1.3 times that of the release.

@@ -52,6 +52,9 @@ func (f *Fit) quality() (s Section, ok bool) {
 		if c.ConstantSigma > 0 && (c.Earlier() || c.Constant > 3*c.ConstantSigma) && !c.Unresolved {
 			facts.released("Loss of the constant", c.Constant, fmt.Sprintf("released with noise of %s", Number(c.ConstantSigma)))
 		}
+		if text := c.Calibration(); text != "" {
+			facts.released("Mean prediction minus mean outcome", c.Residual, text)
+		}
 		s.draw(f.losses())
 	}
 	if m := f.plan.Measured; m != nil {

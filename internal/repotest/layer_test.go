@@ -164,7 +164,7 @@ var layers = map[string]struct {
 	"optimize/choose": {local: []string{"account", "optimize", "optimize/firstorder",
 		"optimize/onepass", "optimize/recursive", "optimize/kl", "optimize/nonsmooth", "optimize/secondorder"}},
 	"optimize/nonsmooth":   {local: append([]string{"internal/vector", "optimize/firstorder"}, familyMay...)},
-	"optimize/secondorder": {local: familyMay},
+	"optimize/secondorder": {local: append([]string{"internal/vector"}, familyMay...)},
 }
 
 // familyMay lists the packages that a package with a family of optimizers may import. Such a package states
