@@ -274,7 +274,7 @@ var withoutColumn = map[string]string{
 	"internal/train/quality.go":   "ignore, public, hash",
 	"internal/report/fit.go":      "ignore",
 	"internal/report/explain.go":  "ignore, public, number, category",
-	"export/form.go":              "ignore, public",
+	"export/form.go":              "category, ignore, public",
 	"export/sql.go":               "ignore, public, category",
 	"export/export_test.go":       "public",
 	"internal/inspect/draft.go":   "public",
