@@ -82,7 +82,8 @@ func TestSyncsReachTheSystem(t *testing.T) {
 	}
 }
 
-// TestSpaceThatCannotBeReserved tests a file system that reserves no space, where zeros are written, and one without space.
+// TestSpaceThatCannotBeReserved tests a file system that reserves no space, where zeros are written, and one without
+// space.
 func TestSpaceThatCannotBeReserved(t *testing.T) {
 	dir := t.TempDir()
 	for fails, want := range map[unix.Errno]error{unix.EOPNOTSUPP: nil, unix.ENOSYS: nil, unix.ENOSPC: unix.ENOSPC, unix.EIO: unix.EIO} {

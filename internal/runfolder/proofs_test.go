@@ -44,8 +44,8 @@ func evidenceOf(t *testing.T, d place) evidence {
 	return p
 }
 
-// TestReasonsToTheLetter tests the reason why a folder does not prove the charge of a killed run, for each change of its
-// files, and which events it knows in spite of it.
+// TestReasonsToTheLetter tests the reason why a folder does not prove the charge of a killed run, for each change of
+// its files, and which events it knows in spite of it.
 func TestReasonsToTheLetter(t *testing.T) {
 	_, d, _, _, journal := killedWithStore(t)
 	lines := strings.SplitAfter(strings.TrimRight(journal, "\x00"), "\n")
@@ -183,7 +183,8 @@ func TestASettledRunIsRaised(t *testing.T) {
 	}
 }
 
-// lateReservation is a store of which the first readings come before a reservation that is under way, and transactions after it.
+// lateReservation is a store of which the first readings come before a reservation that is under way, and transactions
+// after it.
 type lateReservation struct {
 	*chains
 	before *chains
@@ -197,8 +198,8 @@ func (l *lateReservation) View(ctx context.Context, name string, from int) (budg
 	return l.chains.View(ctx, name, from)
 }
 
-// TestAReservationUnderWay tests a recovery that begins while a transaction reserves the run of its folder's intent: the
-// store is read without the run, and has it afterwards. The run is withdrawn, and nothing stays reserved.
+// TestAReservationUnderWay tests a recovery that begins while a transaction reserves the run of its folder's intent:
+// the store is read without the run, and has it afterwards. The run is withdrawn, and nothing stays reserved.
 func TestAReservationUnderWay(t *testing.T) {
 	s := newScene(t, "gd")
 	d := durabletest.New()
@@ -226,8 +227,8 @@ func TestAReservationUnderWay(t *testing.T) {
 	}
 }
 
-// TestStoresThatCannotBeAsked tests a recovery whose store cannot be opened: the files are made, the error is told, and a
-// journal that proves nothing stays. Later, when it can be opened, the store is told.
+// TestStoresThatCannotBeAsked tests a recovery whose store cannot be opened: the files are made, the error is told, and
+// a journal that proves nothing stays. Later, when it can be opened, the store is told.
 func TestStoresThatCannotBeAsked(t *testing.T) {
 	_, d, c, _, journal := killedWithStore(t)
 	away := func(context.Context, string) (*budget.Book, error) { return nil, errUnreachable }

@@ -115,8 +115,9 @@ func TestRecoveredFactsAreTheRuns(t *testing.T) {
 	}
 }
 
-// TestAJournalGoesOn cuts a journal at each byte of its last two lines, as a kill does that stops a write, and goes on with it. The whole lines
-// and the next one must then be read, whether the next line is shorter or longer than the beginning that was left.
+// TestAJournalGoesOn cuts a journal at each byte of its last two lines, as a kill does that stops a write, and goes on
+// with it. The whole lines and the next one must then be read, whether the next line is shorter or longer than the
+// beginning that was left.
 func TestAJournalGoesOn(t *testing.T) {
 	_, _, _, _, journal := killedWithStore(t)
 	size := len(strings.TrimRight(journal, "\x00"))
@@ -158,8 +159,8 @@ func TestAJournalGoesOn(t *testing.T) {
 	}
 }
 
-// TestReadyFilesThatAreLost tests a fit that was killed after its journal said that its files are ready. If one of the files
-// is lost or altered since, both are made from the journal; otherwise they get their final names as they are.
+// TestReadyFilesThatAreLost tests a fit that was killed after its journal said that its files are ready. If one of the
+// files is lost or altered since, both are made from the journal; otherwise they get their final names as they are.
 func TestReadyFilesThatAreLost(t *testing.T) {
 	s := newScene(t, "gd")
 	d := durabletest.New()
