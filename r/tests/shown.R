@@ -466,15 +466,20 @@ checks <- list(
     stopifnot(grepl("object: must have intervals", error(dp_contrast(fit, "age")), fixed = TRUE), grepl("object: must be a fit", error(dp_contrast(1, "age")), fixed = TRUE))
     means <- list(of = "probabilities", rows = 2L, level = 0.9, short = TRUE, mean = list(estimate = 0.5, low = 0.25, high = 0.75),
       answers = list(list(column = "age", estimate = 1.5, low = 1.25, high = 1.75), list(column = "sex", level = "m", against = "f", estimate = 2.5, reason = "hidden")))
-    public <- data.frame(sex = c("m", NA), age = 1:2)
+    public <- data.frame(sex = c(TRUE, NA), age = 1:2)
     other <- fit
     other$levels <- "sex"
     got <- answered("json_of", means, dp_means(other, public, of = "sex"))
     want <- data.frame(column = c("", "age", "sex"), level = c("", "", "m"), against = c("", "", "f"), estimate = c(0.5, 1.5, 2.5), conf.low = c(0.25, 1.25, NA), conf.high = c(0.75, 1.75, NA),
       reason = c("", "", "hidden"))
     attributes(want)[c("of", "rows", "level", "short")] <- means[c("of", "rows", "level", "short")]
-    stopifnot(identical(got$value, want), identical(got$asked, c("means", "f", "--over", "-", "--json", "--of=sex")), identical(got$written, c('"age","sex"', '"1","m"', '"2",""')),
+    stopifnot(identical(got$value, want), identical(got$asked, c("means", "f", "--over", "-", "--json", "--of=sex")), identical(got$written, c('"age","sex"', '"1","TRUE"', '"2",""')),
       identical(answered("json_of", means, dp_means(fit, public))$asked, c("means", "f", "--over", "-", "--json")))
+    for (bad in list(list(1, public), list(fit), list(fit, as.list(public)), list(fit, public[0L, ]), list(fit, public["sex"]))) {
+      want <- if (is.numeric(bad[[1L]])) "object: must be a fit of dp_fit" else if (length(bad) > 1L && identical(bad[[2L]], public["sex"])) "over: must have the column age" else "over: must be a data frame with rows, a PUBLIC population"
+      stopifnot(identical(error(do.call(dp_means, bad)), want))
+    }
+    stopifnot(identical(error(dp_tests(1)), "object: must be a fit of dp_fit"))
     tests <- data.frame(p_holm = c(0.5, NA), p = c(0.25, NA), statistic = c(3.5, NA), terms = 1:2, column = c("age", "sex"), reason = c(NA, "hidden"))
     got <- answered("json_of", tests, dp_tests(with_intervals))
     stopifnot(identical(got$value, data.frame(column = c("age", "sex"), terms = 1:2, statistic = c(3.5, NA), p.value = c(0.25, NA), p.holm = c(0.5, NA), reason = c("", "hidden"))),
