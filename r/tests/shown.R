@@ -289,6 +289,8 @@ checks <- list(
     stopifnot(length(bands) == 1L, all.equal(xy(bands[[1L]]), list(c(points$x, rev(points$x)), exp(c(points$effect + 2, rev(points$effect - 1))))), length(draw("polygon", list(bare))) == 0L)
     grey <- function(...) vapply(draw("rect", ...), function(r) c(r[[1L]], r[[3L]]), c(0, 0))
     stopifnot(identical(grey(), cbind(c(1, 2), c(2, 4), c(4, 8))), identical(grey(list(with(level = NA_real_))), cbind(c(2, 4))))
+    tall <- function(x) { r <- draw("rect", x = x)[[1L]]; all.equal(c(r[[2L]], r[[4L]]), if (of$multiplies(x)) 10^par("usr")[3:4] else par("usr")[3:4]) }
+    stopifnot(isTRUE(tall(fit)), isTRUE(tall(odds)))
     words <- function(...) vapply(draw("mtext", ...), function(m) m$text, "")
     stopifnot(identical(words(), "band: 90% confidence intervals"), identical(words(list(bare)), "noise hides a knot: no confidence intervals"),
       identical(words(list(whole)), "band: privacy noise only"), identical(words(list(utils::modifyList(bare, list(level = NA_real_)))), character()))
