@@ -135,9 +135,11 @@ func TestReleasedCurvatureTakesThePlaceOfTheRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var e mat.EigenSym
-	e.Factorize(about, true)
-	metric := inference.Symmetric(newReleased(e, (*moment)(right.Moment)).power(-.5))
+	of, err := decomposed(about, (*moment)(right.Moment))
+	if err != nil {
+		t.Fatal(err)
+	}
+	metric := of.power(-.5)
 	var h []float64
 	h = append(h, mat.DenseCopyOf(inference.Between(metric, w.second)).RawMatrix().Data...)
 	shared := 1 / w.schema.Scale()
@@ -248,10 +250,12 @@ func TestPossibleMomentsAreOfTheNoise(t *testing.T) {
 			}
 			want := noisy
 			if n == 0 {
-				var e mat.EigenSym
-				e.Factorize(noisy, true)
-				want = newReleased(e, &moment{Sigma: sigma}).rows()
-				if other := newReleased(e, &moment{Sigma: 1.0625 * sigma}).rows(); mat.EqualApprox(list[0], other, 1e-6) {
+				r, err := decomposed(noisy, &moment{Sigma: sigma})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want = r.rows()
+				if r.moment = (&moment{Sigma: 1.0625 * sigma}); mat.EqualApprox(list[0], r.rows(), 1e-6) {
 					t.Error("the correction does not know the noise")
 				}
 			}
@@ -277,7 +281,7 @@ func TestLikelihoodIsTempered(t *testing.T) {
 		c := covariance{ways: []way{{noise: make([]float64, d), seen: []arrival{seen(4), seen(60)}}}}
 		density := func(variance float64) float64 { return math.Exp(-4/(2*variance)) / math.Sqrt(variance) }
 		want := math.Pow(density(2)/density(16), power)
-		if got := c.likely(1); math.Abs(got[0]/got[1]-want) > 1e-9 || math.Abs(got[0]+got[1]-1) > 1e-12 {
+		if got := c.likely(); math.Abs(got[0]/got[1]-want) > 1e-9 || math.Abs(got[0]+got[1]-1) > 1e-12 {
 			t.Errorf("%d features: %v: must be in the ratio %v", d, got, want)
 		}
 	}

@@ -471,6 +471,9 @@ func (d *draft) describe(ctx context.Context) (err error) {
 
 // planAt returns the plan p, made again for the released base rate: with a simpler family if p's has too little signal.
 func (d *draft) planAt(ctx context.Context, p Planned, released Base) (Planned, error) {
+	calibrated := *d
+	d = &calibrated
+	p.Compare, d.left = d.c.calibrated(p.Compare, d.left, released)
 	problem := d.startingAt(released)
 	less, err := d.given.simpler(d.summary().Effective, problem.Signal()/problem.Effective(), d.loss)
 	if err != nil {

@@ -96,3 +96,27 @@ func Divide(v []float64, divisor float64) {
 		v[j] /= divisor
 	}
 }
+
+// Mean is the mean of the vectors that were added: their sum and their number. The zero Mean is that of none.
+type Mean struct {
+	Sum   []float64
+	Count float64
+}
+
+// Add adds a vector.
+func (m *Mean) Add(v []float64) {
+	if m.Sum == nil {
+		m.Sum = make([]float64, len(v))
+	}
+	Add(m.Sum, 1, v)
+	m.Count++
+}
+
+// Or returns the mean, or a copy of v if no vector was added.
+func (m *Mean) Or(v []float64) []float64 {
+	out := slices.Clone(v)
+	for j, sum := range m.Sum {
+		out[j] = sum / m.Count
+	}
+	return out
+}

@@ -217,26 +217,20 @@ func (f filter) at(k float64) (left, noise float64) {
 	return f.left[i] + w*(f.left[i+1]-f.left[i]), f.noise[i] + w*(f.noise[i+1]-f.noise[i])
 }
 
-// ridge returns lambda for the eigenvalues of S.
-func (g *transferredPlan) ridge(values []float64, s start) float64 {
+// ridge returns lambda for the second moment S of the rows.
+func (g *transferredPlan) ridge(rows *spectrum, s start) float64 {
 	p := g.Problem()
 	n, b, l0 := p.Records, p.DataSmoothness(), p.Constants.Lipschitz
 	steps := g.Summary().Steps
 	f := newFilter(steps, g.step, g.from())
-	effective := func(lambda float64) (sum float64) {
-		for _, v := range values {
-			v = max(v, 0)
-			sum += v / (v + lambda)
-		}
-		return max(sum, leastCount)
-	}
+	effective := func(lambda float64) float64 { return max(rows.effective(lambda), leastCount) }
 	bound := worth(worthOver, p.Constants.InitialGap, func(lambda float64) float64 {
 		noise := effective(lambda) * 1.5 * l0 * p.Neighbours() / n
 		return usualRoot * noise * noise / (p.Charge() * b)
 	})
 	cost := func(lambda float64) float64 {
 		var kv, sampling float64
-		for _, v := range values {
+		for _, v := range rows.values {
 			k := max(v, 0) / (max(v, 0) + lambda)
 			left, noise := f.at(k)
 			kv += k * noise
@@ -276,7 +270,7 @@ func (g *transferredPlan) Run(ctx context.Context, o optimize.Oracle, observe fu
 	if err != nil {
 		return run.Result(), run.Failed(err)
 	}
-	ridge := ridgeOf(p, g.ridge(spectrum.values, s))
+	ridge := ridgeOf(p, g.ridge(spectrum, s))
 	metric, err := spectrum.metric(ridge)
 	if err != nil {
 		return run.Result(), run.Failed(err)
@@ -301,16 +295,15 @@ type moving struct {
 	begin, w, before   []float64
 	eta                float64
 	effective, longest float64
-	sum                []float64
-	count              float64
+	mean               vector.Mean
 	back               bool // the loss has risen: the result is the start
 }
 
 func (m *moving) result() []float64 {
-	if m.back || m.count == 0 {
+	if m.back {
 		return m.begin
 	}
-	return vector.Map(m.sum, func(v float64) float64 { return v / m.count })
+	return m.mean.Or(m.begin)
 }
 
 // risen releases the mean change of the loss from the start to the point w, and reports whether it is above its noise.
@@ -351,11 +344,7 @@ func (m *moving) steps(metric query.Metric) error {
 			clip = min(g.kappa*math.Sqrt(max(sum/weight, leastRoot*l0*l0*m.effective)), l0*m.longest)
 		}
 		if t >= g.from()/2 {
-			if m.sum == nil {
-				m.sum = make([]float64, len(y))
-			}
-			vector.Add(m.sum, 1, y)
-			m.count++
+			m.mean.Add(y)
 		}
 		estimate := answer.Mean
 		if p.Regularizer != nil {
@@ -376,7 +365,7 @@ func (m *moving) steps(metric query.Metric) error {
 				m.eta /= slower
 				m.before, m.w, since = m.begin, m.begin, t+1
 			}
-			m.sum, m.count = nil, 0
+			m.mean = vector.Mean{}
 		}
 	}
 	risen, err := m.risen(m.result())
