@@ -3,6 +3,7 @@ package runfolder
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -44,8 +45,8 @@ func evidenceOf(t *testing.T, d place) evidence {
 	return p
 }
 
-// TestReasonsToTheLetter tests the reason why a folder does not prove the charge of a killed run, for each change of its
-// files, and which events it knows in spite of it.
+// TestReasonsToTheLetter tests the reason why a folder does not prove the charge of a killed run, for each change of
+// its files, and which events it knows in spite of it.
 func TestReasonsToTheLetter(t *testing.T) {
 	_, d, _, _, journal := killedWithStore(t)
 	lines := strings.SplitAfter(strings.TrimRight(journal, "\x00"), "\n")
@@ -183,7 +184,8 @@ func TestASettledRunIsRaised(t *testing.T) {
 	}
 }
 
-// lateReservation is a store of which the first readings come before a reservation that is under way, and transactions after it.
+// lateReservation is a store of which the first readings come before a reservation that is under way, and transactions
+// after it.
 type lateReservation struct {
 	*chains
 	before *chains
@@ -197,8 +199,8 @@ func (l *lateReservation) View(ctx context.Context, name string, from int) (budg
 	return l.chains.View(ctx, name, from)
 }
 
-// TestAReservationUnderWay tests a recovery that begins while a transaction reserves the run of its folder's intent: the
-// store is read without the run, and has it afterwards. The run is withdrawn, and nothing stays reserved.
+// TestAReservationUnderWay tests a recovery that begins while a transaction reserves the run of its folder's intent:
+// the store is read without the run, and has it afterwards. The run is withdrawn, and nothing stays reserved.
 func TestAReservationUnderWay(t *testing.T) {
 	s := newScene(t, "gd")
 	d := durabletest.New()
@@ -226,8 +228,8 @@ func TestAReservationUnderWay(t *testing.T) {
 	}
 }
 
-// TestStoresThatCannotBeAsked tests a recovery whose store cannot be opened: the files are made, the error is told, and a
-// journal that proves nothing stays. Later, when it can be opened, the store is told.
+// TestStoresThatCannotBeAsked tests a recovery whose store cannot be opened: the files are made, the error is told, and
+// a journal that proves nothing stays. Later, when it can be opened, the store is told.
 func TestStoresThatCannotBeAsked(t *testing.T) {
 	_, d, c, _, journal := killedWithStore(t)
 	away := func(context.Context, string) (*budget.Book, error) { return nil, errUnreachable }
@@ -284,5 +286,41 @@ func TestLeftoversThatStay(t *testing.T) {
 		if entries, err := ledgerfile.Parse([]byte(ledgerText(d))); err != nil || len(entries) != 2 {
 			t.Errorf("%s: %d entries, %v", kind, len(entries), err)
 		}
+	}
+}
+
+// TestLostTailsAreCounted puts zeros in place of the last lines of a killed fit's journal, as many as there are. The run
+// stays charged in full, and the reason has both numbers, if the store has heard of more events than are left; otherwise
+// it is charged at least what the journal and the store have.
+func TestLostTailsAreCounted(t *testing.T) {
+	_, d, c, a, journal := killedWithStore(t)
+	whole := strings.TrimRight(journal, "\x00")
+	lines := strings.SplitAfter(whole, "\n")
+	lease := c.dataset(t).Runs[0].Lease
+	if lease == nil || lease.Events < 2 || lease.Events >= strings.Count(whole, `"event":`) {
+		t.Fatalf("the store has heard %+v of %d events", lease, strings.Count(whole, `"event":`))
+	}
+	lost, kept := 0, 0
+	for n := 1; n < len(lines); n++ {
+		left, store := d.Crash(len(d.Ops()), durabletest.Kept{}), c.at(2, nil)
+		text := strings.Join(lines[:n], "")
+		overwritten(t, left, "out/journal-1.jsonl", text+strings.Repeat("\x00", len(journal)-len(text)))
+		r, err := recoverIn(t.Context(), left, diskOut, RecoverOptions{Stores: store.open})
+		if err != nil || len(r.Settlements) != 1 {
+			t.Fatalf("%d lines: %+v, %v", n, r, err)
+		}
+		events, told, got := strings.Count(text, `"event":`), r.Settlements[0], store.dataset(t).Runs[0]
+		if events < lease.Events {
+			want := fmt.Sprintf("the journal has %d events, and the store knows that it had %d", events, lease.Events)
+			if lost++; told.Kept != want || got.Settled || got.Charged != got.Reserved || told.Charged != got.Reserved.Charge {
+				t.Errorf("%d lines: %+v: must say %q; the store has %+v", n, told, want, got)
+			}
+		} else if kept++; told.Kept != "" || !got.Settled || got.Charged.Charge < lease.Charge || got.Charged.Charge < a.charged[0] ||
+			told.Charged != got.Charged.Charge {
+			t.Errorf("%d lines: %+v: the store has %+v", n, told, got)
+		}
+	}
+	if lost == 0 || kept == 0 {
+		t.Errorf("%d tails are noticed and %d are not", lost, kept)
 	}
 }

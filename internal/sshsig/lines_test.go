@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestLinesOfSigners tests the forms that a line of a list of signers may have, the namespaces that each allows, and that
-// an error names the line.
+// TestLinesOfSigners tests the forms that a line of a list of signers may have, the namespaces that each allows, and
+// that an error names the line.
 func TestLinesOfSigners(t *testing.T) {
 	k := parsed(t, keys(t)["ed25519"])
 	sign := func(namespace string) []byte {

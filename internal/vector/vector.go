@@ -1,4 +1,4 @@
-// Package vector holds computations on vectors for which ordinary rounding is sufficient: in
+// Package vector holds computations on vectors, and bisection, for which ordinary rounding is sufficient: in
 // optimizers, in measurements, and in the accountant where a stated slack covers the rounding. Sums are added in
 // order, and every product is rounded before it is added, so that machines compute the same bits.
 //

@@ -146,7 +146,7 @@ func (c Transferred) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 func transferredMomentumAt(t int) float64 { return min(momentum(t), transferredMomentum) }
 
 // start has the numbers that a run releases at its start.
-type start struct{ curvature, slope, loss float64 }
+type start struct{ curvature, sigma, slope, loss float64 }
 
 func (g *transferredPlan) start(run *optimize.Run) (s start, err error) {
 	p := g.Problem()
@@ -159,7 +159,7 @@ func (g *transferredPlan) start(run *optimize.Run) (s start, err error) {
 	if err != nil {
 		return s, err
 	}
-	s.curvature = min(max(answer.Mean[0]/(one*one*b), leastMean), 1)
+	s.curvature, s.sigma = min(max(answer.Mean[0]/(one*one*b), leastMean), 1), answer.Sigma
 	last[d-1] = 1 / one
 	unit, err := query.NewDiagonal(last) // it gives every row the length 1
 	if err != nil {
@@ -275,7 +275,7 @@ func (g *transferredPlan) Run(ctx context.Context, o optimize.Oracle, observe fu
 	if err != nil {
 		return run.Result(), run.Failed(err)
 	}
-	run.In(metric, nil)
+	run.In(metric, &optimize.Moment{Features: p.Shape.Features, Ridge: ridge})
 	w := append([]float64(nil), run.W...)
 	m := &moving{plan: g, run: run, start: s, begin: w, w: w, before: w, eta: g.step / (s.curvature * p.DataSmoothness())}
 	m.effective = max(spectrum.effective(ridge), leastCount)
@@ -284,7 +284,25 @@ func (g *transferredPlan) Run(ctx context.Context, o optimize.Oracle, observe fu
 	if err != nil {
 		return result, err
 	}
-	return run.ResultAt(m.result(), true), nil
+	result = run.ResultAt(m.result(), true)
+	m.law(&result.Trace)
+	result.Trace = result.Trace.WithLevel(s.curvature*p.DataSmoothness()*g.of.Intercept*g.of.Intercept, s.sigma)
+	return result, nil
+}
+
+// law leaves the steps in the trace on which the result depends, and adds their momentum and their weights in it.
+func (m *moving) law(l *optimize.Trace) {
+	if m.back {
+		m.since = len(l.Noise)
+	}
+	l.Noise, l.StepSizes, l.Back, l.Keep = l.Noise[m.since:], l.StepSizes[m.since:], nil, nil
+	l.Weights = make([]float64, len(l.Noise)+1)
+	for t := range l.Noise {
+		l.Momentum = append(l.Momentum, transferredMomentumAt(t))
+		if t+m.since >= m.plan.from() {
+			l.Weights[t] = 1 / m.mean.Count
+		}
+	}
 }
 
 // moving is a run of a [Transferred].
@@ -296,6 +314,7 @@ type moving struct {
 	eta                float64
 	effective, longest float64
 	mean               vector.Mean
+	since              int  // the first step since the run last was at its start
 	back               bool // the loss has risen: the result is the start
 }
 
@@ -324,9 +343,8 @@ func (m *moving) steps(metric query.Metric) error {
 	clip := firstClip * l0 * min(math.Sqrt(m.effective), m.longest)
 	most := l0 * l0 * min(transferredLimit*m.effective, m.longest*m.longest)
 	var sum, weight float64
-	since := 0 // the first step since the run last was at its start
 	for t := range steps {
-		beta := transferredMomentumAt(t - since)
+		beta := transferredMomentumAt(t - m.since)
 		y := make([]float64, len(m.w))
 		for j, v := range m.w {
 			y[j] = v + beta*(v-m.before[j])
@@ -363,7 +381,7 @@ func (m *moving) steps(metric query.Metric) error {
 			}
 			if risen {
 				m.eta /= slower
-				m.before, m.w, since = m.begin, m.begin, t+1
+				m.before, m.w, m.since = m.begin, m.begin, t+1
 			}
 			m.mean = vector.Mean{}
 		}
