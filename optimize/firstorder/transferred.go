@@ -19,6 +19,7 @@ import (
 //	c = mean_i phi''(w_0; x_i)/b + noise,   s^2 = mean_i phi'(w_0; x_i)^2 + noise,   F = mean_i f(w_0; x_i) + noise
 //	y_t = w_t + min(t/(t+3), .8) (w_t - w_{t-1})
 //	w_{t+1} = y_t - h/(c b) P g_t,   g_t as in Preconditioned, for numbers with .6 of its kappa
+//	result: the mean of the w_{t+1} of the second half of the steps
 //
 // # The ridge
 //
@@ -190,16 +191,19 @@ func newFilter(steps int, h float64, from int) filter {
 		run := func(u, before float64, t int) (sum float64) {
 			for ; t < steps; t++ {
 				v := u + transferredMomentumAt(t)*(u-before)
-				if t >= from {
-					sum += v / average
-				}
 				before, u = u, v-kh*v
+				if t >= from {
+					sum += u / average
+				}
 			}
 			return sum
 		}
 		f.left[i] = run(1, 1, 0)
-		for t := 1; t < steps; t++ {
-			r := run(1, 0, t)
+		for t := 1; t <= steps; t++ {
+			r := run(1, 0, t) // of the noise in w_t
+			if t > from {
+				r += 1 / average
+			}
 			f.noise[i] += r * r
 		}
 	}
@@ -350,13 +354,6 @@ func (m *moving) steps(metric query.Metric) error {
 			sum, weight = forgetting*sum+square.Mean[0], forgetting*weight+1
 			clip = min(g.kappa*math.Sqrt(max(sum/weight, leastRoot*l0*l0*m.effective)), l0*m.longest)
 		}
-		if t >= g.from()/2 {
-			if m.sum == nil {
-				m.sum = make([]float64, len(y))
-			}
-			vector.Add(m.sum, 1, y)
-			m.count++
-		}
 		estimate := answer.Mean
 		if p.Regularizer != nil {
 			more := make([]float64, len(y))
@@ -366,6 +363,13 @@ func (m *moving) steps(metric query.Metric) error {
 		next := y
 		optimize.Descend(next, metric.Times(estimate), m.eta)
 		m.before, m.w = m.w, next
+		if t >= g.from()/2 {
+			if m.sum == nil {
+				m.sum = make([]float64, len(next))
+			}
+			vector.Add(m.sum, 1, next)
+			m.count++
+		}
 		run.Reach(next, optimize.Norm(estimate), answer.Sigma, m.eta)
 		if t+1 == g.from() {
 			risen, err := m.risen(m.result())
