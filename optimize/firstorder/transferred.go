@@ -344,7 +344,7 @@ func (m *moving) steps(metric query.Metric) error {
 			clip = min(g.kappa*math.Sqrt(max(sum/weight, leastRoot*l0*l0*m.effective)), l0*m.longest)
 		}
 		if t >= g.from()/2 {
-			m.mean.Add(y)
+			m.mean.Add(1, y)
 		}
 		estimate := answer.Mean
 		if p.Regularizer != nil {
