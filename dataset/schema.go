@@ -148,10 +148,7 @@ func (s *Schema) validateColumns() error {
 			s.terms++
 		}
 	}
-	if err := s.checkInteractions(features); err != nil {
-		return err
-	}
-	if err := s.checkMonotone(); err != nil {
+	if err := cmp.Or(s.checkInteractions(features), s.checkMonotone()); err != nil {
 		return err
 	}
 	if s.terms == 1 {
