@@ -307,7 +307,7 @@ func (m *moving) law(l *optimize.Trace) {
 	rest := 0. // of the weights of the iterates, what later points leave to w_t
 	for t := last; t >= 0; t-- {
 		if t > 0 && t+m.since > m.plan.from() {
-			rest += 1 / m.mean.Count
+			rest += 1 / m.mean.Weight
 		}
 		beta := 0.
 		if t < last {
@@ -385,7 +385,7 @@ func (m *moving) steps(metric query.Metric) error {
 		optimize.Descend(next, metric.Times(estimate), m.eta)
 		m.before, m.w = m.w, next
 		if t >= g.from()/2 {
-			m.mean.Add(next)
+			m.mean.Add(1, next)
 		}
 		run.Reach(next, optimize.Norm(estimate), answer.Sigma, m.eta)
 		if t+1 == g.from() {
