@@ -97,8 +97,7 @@ func (s *query) hang() {
 		for k, value := range s.hatValues(list, at) {
 			y := s.own("y"+strconv.Itoa(k)+"_", h)
 			values = append(values, item{value, y})
-			p := y + " * " + s.literal(1<<29+1)
-			hung = append(hung, item{p + " + (" + y + " - " + p + ")", s.own("v"+strconv.Itoa(k)+"_", h)})
+			hung = append(hung, item{s.float32(y), s.own("v"+strconv.Itoa(k)+"_", h)})
 		}
 	}
 	n := len(list)
@@ -123,11 +122,7 @@ func (s *query) hatValues(list []way, at []int) (values []string) {
 		f := "(" + t + " - " + k + ")"
 		if list[a].own {
 			each := func(of []float64) string {
-				text := "CASE " + k
-				for i, v := range of {
-					text += " WHEN " + s.literal(float64(i)) + " THEN " + s.literal(v)
-				}
-				return text + " END"
+				return s.cases(k, len(of), func(i int) string { return s.literal(of[i]) })
 			}
 			from, width := list[a].ends()
 			f = "((" + t + " - " + each(from) + ") / " + each(width) + ")"
@@ -156,6 +151,15 @@ func (s *query) hatValues(list []way, at []int) (values []string) {
 	return values
 }
 
+// cases returns a CASE expression with the value of k for each whole number k below n that the expression of may have.
+func (s *query) cases(of string, n int, value func(k int) string) string {
+	text := "CASE " + of
+	for k := range n {
+		text += " WHEN " + s.literal(float64(k)) + " THEN " + value(k)
+	}
+	return text + " END"
+}
+
 // hatTerms returns SQL expressions for the products of hats (basis functions of curves and interactions)
 // and their weights in the model's weighted sum with the index sum.
 func (s *query) hatTerms(sum int) (terms []string) {
@@ -171,21 +175,14 @@ func (s *query) hatTerms(sum int) (terms []string) {
 		// of the last knot at or before the number, and 1 for the hat of the next knot. first is the index
 		// of the feature of the first knot.
 		along := func(first, shift int) string {
-			text := "CASE " + knot(len(h.Axes)-1)
-			for k := range inner - 1 {
-				text += " WHEN " + s.literal(float64(k)) + " THEN " + s.literal(s.weight(sum, first+k+shift))
-			}
-			return text + " END"
+			return s.cases(knot(len(h.Axes)-1), inner-1, func(k int) string { return s.literal(s.weight(sum, first+k+shift)) })
 		}
 		for shift := range 2 {
 			switch {
 			case len(h.Axes) == 2:
 				for up := range 2 {
-					text := "CASE " + knot(0)
-					for k := range h.Axes[0].Knots - 1 {
-						text += " WHEN " + s.literal(float64(k)) + " THEN " + along(h.First+(k+up)*inner, shift)
-					}
-					terms = append(terms, value(2*up+shift)+" * "+text+" END")
+					terms = append(terms, value(2*up+shift)+" * "+s.cases(knot(0), h.Axes[0].Knots-1,
+						func(k int) string { return along(h.First+(k+up)*inner, shift) }))
 				}
 			case h.Group >= 0:
 				c := s.outer(h)

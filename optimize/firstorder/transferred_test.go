@@ -153,3 +153,36 @@ func TestTransferredRefuses(t *testing.T) {
 		t.Errorf("a run without a moment: %v, charged %v", err, o.Charged())
 	}
 }
+
+// TestTransferredStatesItsLaw compares the law of a run with the steps that Transferred documents: 40 steps of which the
+// second half is averaged, and after a loss that rose at half of them, the last 20 alone, of a third of the size. A run that
+// ends at its start has no steps. The released curvature of the intercept is that of Huber's middle, times its square.
+func TestTransferredStatesItsLaw(t *testing.T) {
+	p := plane(t, "huber(1)")
+	for _, c := range []struct {
+		factor float64 // by which the moment understates the first feature's
+		steps  int     // that the law has
+	}{{1, 40}, {60, 20}, {1000, 0}} {
+		o := optimizetest.New(p.Config(budget(t), 20_000, 1))
+		plan, err := firstorder.Transferred{Moment: []float64{.36 / c.factor, 0, 0, 0, .09, 0, 0, 0, .25}, Intercept: .5}.
+			Plan(ctx, with(p.Public, o.Size()))
+		l := run(t, resolve(t, plan, err), o).Trace
+		T := len(l.Noise)
+		if T != c.steps || len(l.StepSizes) != T || len(l.Momentum) != T || len(l.Weights) != T+1 {
+			t.Fatalf("factor %v: %d steps, %d sizes, %d momenta, %d weights", c.factor, T, len(l.StepSizes), len(l.Momentum), len(l.Weights))
+		}
+		for j := range T {
+			averaged := T == 20 || j >= 20
+			if want := map[bool]float64{true: 1. / 20}[averaged]; math.Abs(l.Weights[j]-want) > 1e-12 ||
+				math.Abs(l.Momentum[j]-min(float64(j)/float64(j+3), .8)) > 1e-12 {
+				t.Errorf("factor %v, step %d: weight %v and momentum %v", c.factor, j+1, l.Weights[j], l.Momentum[j])
+			}
+		}
+		if l.Moment == nil || l.Moment.Features != 3 || !(l.Moment.Ridge > 0) || !(math.Abs(l.Level-.25) < .05) || !(l.LevelSigma > 0) {
+			t.Errorf("factor %v: %+v, curvature %v (noise %v)", c.factor, l.Moment, l.Level, l.LevelSigma)
+		}
+		if T > 0 && math.Abs(l.StepSizes[0]*l.Level/.25-map[bool]float64{true: .05, false: .15}[T == 20]) > 1e-9 {
+			t.Errorf("factor %v: steps of %v at the curvature %v", c.factor, l.StepSizes[0], l.Level)
+		}
+	}
+}

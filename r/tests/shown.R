@@ -339,6 +339,42 @@ checks <- list(
     stopifnot(identical(s$class, "b"), identical(which(s$thin), 3L), s$thin["n", "45.2"], identical(of$curves_of(fit), list()))
     stopifnot(identical(of$axis_names(list(date = TRUE, knots = c(0.9, 31))), c("1970-01-01", "1970-02-01")))
   },
+  drawn = function() {
+    grDevices::pdf(NULL)
+    on.exit(grDevices::dev.off())
+    points <- data.frame(x = c(0, 1, 3, 7, 9), effect = c(0.05, 0.1, 0.3, 0.2, 0.4), low = c(-0.1, 0, NA, 0.1, 0.2), high = c(0.1, 0.3, NA, 0.4, 0.6),
+      mass = NA_real_, thin = c(TRUE, TRUE, FALSE, FALSE, TRUE))
+    draw <- function(name, level, ratio = NULL, date = FALSE, log = FALSE, with = points) {
+      other <- fit
+      other$coefficients$ratio <- ratio
+      curve <- list(column = "age", class = NA_character_, date = date, log = log, level = level, points = with)
+      recorded(name, of$draw_curve(other, list(curve)))
+    }
+    whole <- transform(points, low = effect - 0.1, high = effect + 0.2)
+    none <- transform(points, low = NA_real_, high = NA_real_)
+    # With intervals a stretch is grey if rows are few at one of its ends, and otherwise if they are at both.
+    greys <- function(...) lapply(draw("rect", ...), function(r) as.numeric(unlist(r[c(1L, 3L)])))
+    stopifnot(identical(greys(0.9), list(c(0, 1), c(1, 3), c(7, 9))), identical(greys(NA_real_, with = whole), list(c(0, 1))))
+    # A number under log1p is drawn as 1 + x and labelled so, and a date as a day.
+    stopifnot(identical(greys(NA_real_, log = TRUE, with = whole), list(c(1, 2))), identical(greys(NA_real_, date = TRUE, with = whole), list(c(0, 1))))
+    for (log in c(TRUE, FALSE)) for (ratio in list(NULL, "odds")) {
+      with_log <- draw("title", 0.9, ratio, log = log)[[1L]]
+      stopifnot(with_log$xlab == if (log) "1 + age" else "age", with_log$ylab == if (is.null(ratio)) "log-odds of ill" else "odds, times",
+        identical(draw("plot.window", 0.9, ratio, log = log)[[1L]]$log, paste0(if (log) "x" else "", if (is.null(ratio)) "" else "y")))
+      shown <- if (is.null(ratio)) identity else exp
+      line <- draw("lines", 0.9, ratio, log = log)[[1L]]
+      stopifnot(all.equal(as.numeric(line[[1L]]), points$x + log), all.equal(line[[2L]], ifelse(is.na(points$low), NA, shown(points$effect))),
+        all.equal(draw("abline", 0.9, ratio, log = log)[[1L]]$h, shown(0)))
+      # The band is drawn where it is stated, each stretch apart, from its upper ends back by its lower ones.
+      band <- draw("polygon", 0.9, ratio, log = log)
+      stopifnot(length(band) == 2L, all.equal(as.numeric(band[[1L]][[1L]]), c(0, 1, 1, 0) + log), all.equal(band[[1L]][[2L]], shown(c(0.1, 0.3, 0, -0.1))),
+        all.equal(as.numeric(band[[2L]][[1L]]), c(7, 9, 9, 7) + log), all.equal(band[[2L]][[2L]], shown(c(0.4, 0.6, 0.2, 0.1))))
+    }
+    stopifnot(inherits(draw("lines", NA_real_, date = TRUE, with = whole)[[1L]][[1L]], "Date"))
+    words <- function(...) vapply(draw("mtext", ...), `[[`, "", "text")
+    stopifnot(words(0.9) == "band: 90% confidence intervals", words(NA_real_, with = whole) == "band: privacy noise only",
+      words(0.9, with = none) == "noise hides a knot: no confidence intervals", length(words(NA_real_, with = none)) == 0L)
+  },
   design = function() {
     full <- with_intervals
     full$loss <- "logistic"
