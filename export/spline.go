@@ -122,7 +122,11 @@ func (s *query) hatValues(list []way, at []int) (values []string) {
 		f := "(" + t + " - " + k + ")"
 		if list[a].own {
 			each := func(of []float64) string {
-				return s.cases(k, len(of), func(i int) string { return s.literal(of[i]) })
+				text := "CASE " + k
+				for i, v := range of {
+					text += " WHEN " + s.literal(float64(i)) + " THEN " + s.literal(v)
+				}
+				return text + " END"
 			}
 			from, width := list[a].ends()
 			f = "((" + t + " - " + each(from) + ") / " + each(width) + ")"
@@ -151,15 +155,6 @@ func (s *query) hatValues(list []way, at []int) (values []string) {
 	return values
 }
 
-// cases returns a CASE expression with the value of k for each whole number k below n that the expression of may have.
-func (s *query) cases(of string, n int, value func(k int) string) string {
-	text := "CASE " + of
-	for k := range n {
-		text += " WHEN " + s.literal(float64(k)) + " THEN " + value(k)
-	}
-	return text + " END"
-}
-
 // hatTerms returns SQL expressions for the products of hats (basis functions of curves and interactions)
 // and their weights in the model's weighted sum with the index sum.
 func (s *query) hatTerms(sum int) (terms []string) {
@@ -175,14 +170,21 @@ func (s *query) hatTerms(sum int) (terms []string) {
 		// of the last knot at or before the number, and 1 for the hat of the next knot. first is the index
 		// of the feature of the first knot.
 		along := func(first, shift int) string {
-			return s.cases(knot(len(h.Axes)-1), inner-1, func(k int) string { return s.literal(s.weight(sum, first+k+shift)) })
+			text := "CASE " + knot(len(h.Axes)-1)
+			for k := range inner - 1 {
+				text += " WHEN " + s.literal(float64(k)) + " THEN " + s.literal(s.weight(sum, first+k+shift))
+			}
+			return text + " END"
 		}
 		for shift := range 2 {
 			switch {
 			case len(h.Axes) == 2:
 				for up := range 2 {
-					terms = append(terms, value(2*up+shift)+" * "+s.cases(knot(0), h.Axes[0].Knots-1,
-						func(k int) string { return along(h.First+(k+up)*inner, shift) }))
+					text := "CASE " + knot(0)
+					for k := range h.Axes[0].Knots - 1 {
+						text += " WHEN " + s.literal(float64(k)) + " THEN " + along(h.First+(k+up)*inner, shift)
+					}
+					terms = append(terms, value(2*up+shift)+" * "+text+" END")
 				}
 			case h.Group >= 0:
 				c := s.outer(h)
