@@ -36,7 +36,7 @@ var layers = map[string]struct {
 		others: []string{"gonum.org/v1/gonum"}, barred: randomness},
 	"account/internal/round": {},
 	"internal/memo":          {},
-	"loss":                   {local: []string{"internal/targetpair", "internal/repromath", "internal/simd"}},
+	"loss":                   {local: []string{"internal/targetpair", "internal/repromath", "internal/simd", "internal/vector"}},
 	"internal/rehearsal": {local: []string{"account", "curator/simulate", "internal/order", "loss", "optimize",
 		"optimize/choose", "stationarity"}},
 	"internal/testloss":               {local: []string{"loss"}},
