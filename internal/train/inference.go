@@ -203,10 +203,7 @@ func corners(s *dataset.Schema) (list []inference.Corners) {
 	one := func(feature int, value float64) []inference.Entry {
 		return []inference.Entry{{Feature: feature, Value: value * unit}}
 	}
-	columns := map[string]dataset.Column{}
-	for _, c := range s.Columns() {
-		columns[c.Name] = c
-	}
+	columns := columnsOf(s)
 	for _, r := range s.Ranges() {
 		c := columns[r.Columns[0]]
 		var of inference.Corners
