@@ -156,7 +156,7 @@ var layers = map[string]struct {
 	"optimize/forecast":            {local: []string{"internal/vector", "optimize"}},
 	"optimize/firstorder": {local: append([]string{"internal/simd", "internal/vector", "loss"}, familyMay...),
 		others: []string{"gonum.org/v1/gonum"}},
-	"optimize/onepass": {local: familyMay},
+	"optimize/onepass": {local: append([]string{"internal/vector"}, familyMay...)},
 	"optimize/onestep": {local: []string{"internal/inference", "internal/vector", "optimize", "query"},
 		others: []string{"gonum.org/v1/gonum"}},
 	"optimize/recursive": {local: append([]string{"convex", "internal/vector"}, familyMay...)},
