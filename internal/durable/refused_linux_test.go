@@ -82,7 +82,8 @@ func TestSyncsReachTheSystem(t *testing.T) {
 	}
 }
 
-// TestSpaceThatCannotBeReserved tests a file system that reserves no space, where zeros are written, and one without space.
+// TestSpaceThatCannotBeReserved tests a file system that reserves no space, where zeros are written, and one without
+// space.
 func TestSpaceThatCannotBeReserved(t *testing.T) {
 	dir := t.TempDir()
 	for fails, want := range map[unix.Errno]error{unix.EOPNOTSUPP: nil, unix.ENOSYS: nil, unix.ENOSPC: unix.ENOSPC, unix.EIO: unix.EIO} {
@@ -113,10 +114,13 @@ func TestNewFilesWithoutTheirAccess(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := descriptors(t)
-	for name, access := range map[string]Access{"public": Public, "shared": Shared} {
+	for name, c := range map[string]struct {
+		access Access
+		call   uint32
+	}{"public": {Public, unix.SYS_FCHMOD}, "shared": {Shared, unix.SYS_FCHMOD}, "unknown": {Shared, unix.SYS_FSTAT}} {
 		path := filepath.Join(dir, name)
 		var f File
-		err := refusing(t, unix.SYS_FCHMOD, unix.EPERM, func() (err error) { f, err = System{}.Create(path, access); return err })
+		err := refusing(t, c.call, unix.EPERM, func() (err error) { f, err = System{}.Create(path, c.access); return err })
 		if !errors.Is(err, unix.EPERM) || f != nil {
 			t.Errorf("%s: %v, %v: must be %v", name, f, err, unix.EPERM)
 		}

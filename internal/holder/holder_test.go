@@ -82,8 +82,8 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// TestPlacesOfMachines tests by all combinations of hosts and starts when two places are on the same machine, and that a
-// place is known if its folder and its lock are, each by its device or its number.
+// TestPlacesOfMachines tests by all combinations of hosts and starts when two places are on the same machine, and that
+// a place is known if its folder and its lock are, each by its device or its number.
 func TestPlacesOfMachines(t *testing.T) {
 	values := []string{"", "a", "b"}
 	folder, lock := File{1, 2}, File{1, 3}

@@ -114,6 +114,13 @@ const leastMoments, mostMoments = 4, 16
 // than mostAveraged features. It is not worked out again if it changes by less than alike.
 const averages, mostAveraged, alike = 3, 250, .01
 
+// again reports whether a way of so many features is worked out with the curvature next, after as many rounds and with
+// the curvature before.
+func again(rounds, features int, before, next *mat.SymDense) bool {
+	return rounds == 0 || rounds < averages && features <= mostAveraged &&
+		!mat.EqualApprox(next, before, alike*mat.Norm(before, 2))
+}
+
 // average returns the weights, less those at the start, at which the curvature of the loss is about its mean along the steps:
 // the middle between the mean of the steps and the minimum, by the posterior mean of the way. Steps that leave 1-f of the way
 // were at 1 + f/log(1-f) of it on average. Where the way is long, margins are larger at the minimum than at the end of the

@@ -172,14 +172,14 @@ func (l *trace) covariance(m *model.Model, weights, start []float64, shared, val
 	}
 	for _, likely := range moments {
 		at, list, here := mat.DenseCopyOf(&along), make([]arrival, k), of
-		for round := range averages {
+		for round := 0; ; round++ {
 			var weights mat.Dense
 			weights.Mul(c.mix, at)
 			next, err := l.margins(m, likely, weights.RawMatrix().Data, shared, share, value, level, moment)
 			if err != nil { // as for the estimated moment
 				next = of
 			}
-			if round > 0 && (d > mostAveraged || mat.EqualApprox(next.at, here.at, alike*mat.Norm(here.at, 2))) {
+			if !again(round, d, here.at, next.at) {
 				break
 			}
 			here = next

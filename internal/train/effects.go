@@ -342,7 +342,9 @@ func synthesised(base, with *dataset.Schema, first optimize.Result, seed uint64)
 		return nil, nil, fmt.Errorf("model.features: %w", err)
 	}
 	out, err := population.Moment(with)
-	return out, &runrecord.Synthetic{Rows: synthetic.Rows, Moment: m, Distance: population.Error}, err
+	law := first.Trace.Compact()
+	law.Moment, law.Scales = nil, nil
+	return out, &runrecord.Synthetic{Rows: synthetic.Rows, Moment: m, Distance: population.Error, Law: &law}, err
 }
 
 // leastScale is the least scale of effects. Below it effects are no more than rounding.

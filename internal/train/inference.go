@@ -320,18 +320,11 @@ var measuredReported = []struct{ size, share float64 }{{100, .95}, {45, .55}, {2
 // least returns the smallest factor f between 1 and 1000 for which enough(f) is true. enough must be false below some
 // factor and true above it; least finds that factor by bisection. It returns +Inf if enough(1000) is false.
 func least(enough func(f float64) bool) float64 {
-	lo, hi := 1., 1000.
-	if !enough(hi) {
+	const most = 1000
+	if !enough(most) {
 		return math.Inf(1)
 	}
-	for range 60 {
-		if middle := math.Sqrt(lo * hi); enough(middle) {
-			hi = middle
-		} else {
-			lo = middle
-		}
-	}
-	return hi
+	return vector.HalveRatio(1, most, 60, enough)
 }
 
 // String describes the expected widths of the intervals in one sentence.

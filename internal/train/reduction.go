@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"sort"
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -128,14 +129,7 @@ func reducedFeatures(p optimize.Problem, delta float64) int {
 		}
 		return g + l0*math.Log(n)/math.Sqrt(float64(j))
 	}
-	lo, hi := 1, most
-	for lo < hi {
-		if mid := lo + (hi-lo)/2; sum(mid) <= sum(mid+1) {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
-	}
+	least := 1 + sort.Search(most-1, func(j int) bool { return sum(j+1) <= sum(j+2) })
 	rank := min(float64(p.Shape.Features), n)
-	return int(math.Ceil(min(float64(lo), rank*math.Log(2*n/delta))))
+	return int(math.Ceil(min(float64(least), rank*math.Log(2*n/delta))))
 }

@@ -19,6 +19,7 @@ import (
 //	c = mean_i phi''(w_0; x_i)/b + noise,   s^2 = mean_i phi'(w_0; x_i)^2 + noise,   F = mean_i f(w_0; x_i) + noise
 //	y_t = w_t + min(t/(t+3), .8) (w_t - w_{t-1})
 //	w_{t+1} = y_t - h/(c b) P g_t,   g_t as in Preconditioned, for numbers with .6 of its kappa
+//	result: the mean of the w_{t+1} of the second half of the steps
 //
 // # The ridge
 //
@@ -146,7 +147,7 @@ func (c Transferred) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 func transferredMomentumAt(t int) float64 { return min(momentum(t), transferredMomentum) }
 
 // start has the numbers that a run releases at its start.
-type start struct{ curvature, slope, loss float64 }
+type start struct{ curvature, sigma, slope, loss float64 }
 
 func (g *transferredPlan) start(run *optimize.Run) (s start, err error) {
 	p := g.Problem()
@@ -159,7 +160,7 @@ func (g *transferredPlan) start(run *optimize.Run) (s start, err error) {
 	if err != nil {
 		return s, err
 	}
-	s.curvature = min(max(answer.Mean[0]/(one*one*b), leastMean), 1)
+	s.curvature, s.sigma = min(max(answer.Mean[0]/(one*one*b), leastMean), 1), answer.Sigma
 	last[d-1] = 1 / one
 	unit, err := query.NewDiagonal(last) // it gives every row the length 1
 	if err != nil {
@@ -190,16 +191,19 @@ func newFilter(steps int, h float64, from int) filter {
 		run := func(u, before float64, t int) (sum float64) {
 			for ; t < steps; t++ {
 				v := u + transferredMomentumAt(t)*(u-before)
-				if t >= from {
-					sum += v / average
-				}
 				before, u = u, v-kh*v
+				if t >= from {
+					sum += u / average
+				}
 			}
 			return sum
 		}
 		f.left[i] = run(1, 1, 0)
-		for t := 1; t < steps; t++ {
-			r := run(1, 0, t)
+		for t := 1; t <= steps; t++ {
+			r := run(1, 0, t) // of the noise in w_t
+			if t > from {
+				r += 1 / average
+			}
 			f.noise[i] += r * r
 		}
 	}
@@ -275,7 +279,7 @@ func (g *transferredPlan) Run(ctx context.Context, o optimize.Oracle, observe fu
 	if err != nil {
 		return run.Result(), run.Failed(err)
 	}
-	run.In(metric, nil)
+	run.In(metric, &optimize.Moment{Features: p.Shape.Features, Ridge: ridge})
 	w := append([]float64(nil), run.W...)
 	m := &moving{plan: g, run: run, start: s, begin: w, w: w, before: w, eta: g.step / (s.curvature * p.DataSmoothness())}
 	m.effective = max(spectrum.effective(ridge), leastCount)
@@ -284,7 +288,35 @@ func (g *transferredPlan) Run(ctx context.Context, o optimize.Oracle, observe fu
 	if err != nil {
 		return result, err
 	}
-	return run.ResultAt(m.result(), true), nil
+	result = run.ResultAt(m.result(), true)
+	m.law(&result.Trace)
+	result.Trace = result.Trace.WithLevel(s.curvature*p.DataSmoothness()*g.of.Intercept*g.of.Intercept, s.sigma)
+	return result, nil
+}
+
+// law leaves the steps in the trace on which the result depends, and adds their momentum and the weights of their points in
+// it. The result is a mean of iterates, and a trace has weights of the points y_t = w_t + beta_t (w_t - w_{t-1}): w_t is
+// (y_t + beta_t w_{t-1})/(1 + beta_t).
+func (m *moving) law(l *optimize.Trace) {
+	if m.back {
+		m.since = len(l.Noise)
+	}
+	l.Noise, l.StepSizes, l.Back, l.Keep = l.Noise[m.since:], l.StepSizes[m.since:], nil, nil
+	last := len(l.Noise)
+	l.Weights, l.Momentum = make([]float64, last+1), make([]float64, last)
+	rest := 0. // of the weights of the iterates, what later points leave to w_t
+	for t := last; t >= 0; t-- {
+		if t > 0 && t+m.since > m.plan.from() {
+			rest += 1 / m.mean.Weight
+		}
+		beta := 0.
+		if t < last {
+			beta = transferredMomentumAt(t)
+			l.Momentum[t] = beta
+		}
+		l.Weights[t] = rest / (1 + beta)
+		rest -= l.Weights[t]
+	}
 }
 
 // moving is a run of a [Transferred].
@@ -296,6 +328,7 @@ type moving struct {
 	eta                float64
 	effective, longest float64
 	mean               vector.Mean
+	since              int  // the first step since the run last was at its start
 	back               bool // the loss has risen: the result is the start
 }
 
@@ -324,9 +357,8 @@ func (m *moving) steps(metric query.Metric) error {
 	clip := firstClip * l0 * min(math.Sqrt(m.effective), m.longest)
 	most := l0 * l0 * min(transferredLimit*m.effective, m.longest*m.longest)
 	var sum, weight float64
-	since := 0 // the first step since the run last was at its start
 	for t := range steps {
-		beta := transferredMomentumAt(t - since)
+		beta := transferredMomentumAt(t - m.since)
 		y := make([]float64, len(m.w))
 		for j, v := range m.w {
 			y[j] = v + beta*(v-m.before[j])
@@ -343,9 +375,6 @@ func (m *moving) steps(metric query.Metric) error {
 			sum, weight = forgetting*sum+square.Mean[0], forgetting*weight+1
 			clip = min(g.kappa*math.Sqrt(max(sum/weight, leastRoot*l0*l0*m.effective)), l0*m.longest)
 		}
-		if t >= g.from()/2 {
-			m.mean.Add(y)
-		}
 		estimate := answer.Mean
 		if p.Regularizer != nil {
 			more := make([]float64, len(y))
@@ -355,6 +384,9 @@ func (m *moving) steps(metric query.Metric) error {
 		next := y
 		optimize.Descend(next, metric.Times(estimate), m.eta)
 		m.before, m.w = m.w, next
+		if t >= g.from()/2 {
+			m.mean.Add(1, next)
+		}
 		run.Reach(next, optimize.Norm(estimate), answer.Sigma, m.eta)
 		if t+1 == g.from() {
 			risen, err := m.risen(m.result())
@@ -363,7 +395,7 @@ func (m *moving) steps(metric query.Metric) error {
 			}
 			if risen {
 				m.eta /= slower
-				m.before, m.w, since = m.begin, m.begin, t+1
+				m.before, m.w, m.since = m.begin, m.begin, t+1
 			}
 			m.mean = vector.Mean{}
 		}

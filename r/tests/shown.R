@@ -164,7 +164,7 @@ checks <- list(
     t <- of$tidy.dp_fit(with_intervals)
     stopifnot(identical(t$std.error, effects$coefficients$standard_error), identical(t$conf.low, effects$coefficients$low), identical(t$conf.high, effects$coefficients$high))
     e <- of$tidy.dp_fit(with_intervals, exponentiate = TRUE)
-    stopifnot(all.equal(e$estimate, exp(effects$coefficients$estimate)), all.equal(e$conf.high[2], exp(0.05081)), identical(e$std.error, t$std.error))
+    stopifnot(all.equal(e$estimate, exp(effects$coefficients$estimate)), all.equal(e$conf.high[2], exp(0.05081)), all.equal(e$conf.low[2], exp(0.01832)), identical(e$std.error, t$std.error))
     g <- of$glance.dp_fit(fit)
     stopifnot(identical(g$nobs, 4321L), g$epsilon == 1.5, g$delta == 1e-6, g$steps == 11L, g$releases == 13L, g$verdict == "worse",
       g$epsilon.together == 2.34567, g$fits == 3L, g$delta.together == 2e-6, nobs(fit) == 4321L, g$algorithm == "gd", g$relation == "replace-one", g$complete)
@@ -269,6 +269,43 @@ checks <- list(
     other$coefficients$ratio <- NULL
     stopifnot(identical(as.vector(draw("text")[[1L]][[3L]]), c("0.1", "-0.4", "-", "0.5", "0.3", "-0.6")), draw("mtext")[[1L]]$text == "interaction (log-odds of ill), a")
   },
+  pictures = function() { # the parts of a picture of curves: lines, bands, grey places of few rows and words
+    grDevices::pdf(NULL)
+    on.exit(grDevices::dev.off())
+    points <- data.frame(x = c(1, 2, 4, 8, 16), effect = c(0.1, 0.2, -0.3, 0.4, 0.5), low = c(0, NA, -0.5, 0.3, 0.25), high = c(0.25, NA, -0.1, 0.6, 0.75), thin = c(FALSE, TRUE, TRUE, FALSE, FALSE))
+    curve <- list(column = "age", class = NA_character_, date = FALSE, log = FALSE, level = 0.9, points = points)
+    with <- function(...) utils::modifyList(curve, list(...))
+    bare <- with(points = transform(points, low = NA_real_, high = NA_real_))
+    odds <- fit
+    odds$coefficients$ratio <- "odds"
+    draw <- function(name, curves = list(curve), x = fit) recorded(name, of$draw_curve(x, curves))
+    xy <- function(call) unname(lapply(call[1:2], as.numeric))
+    stopifnot(identical(xy(draw("lines")[[1L]]), list(points$x, c(0.1, NA, -0.3, 0.4, 0.5))), identical(xy(draw("lines", list(with(level = NA_real_)))[[1L]]), list(points$x, points$effect)),
+      all.equal(xy(draw("lines", x = odds)[[1L]]), list(points$x, exp(c(0.1, NA, -0.3, 0.4, 0.5)))))
+    bands <- draw("polygon")
+    stopifnot(length(bands) == 2L, identical(xy(bands[[1L]]), list(c(1, 1), c(0.25, 0))), identical(xy(bands[[2L]]), list(c(4, 8, 16, 16, 8, 4), c(-0.1, 0.6, 0.75, 0.25, 0.3, -0.5))))
+    whole <- with(level = NA_real_, points = transform(points, low = effect - 1, high = effect + 2))
+    bands <- draw("polygon", list(whole), odds)
+    stopifnot(length(bands) == 1L, all.equal(xy(bands[[1L]]), list(c(points$x, rev(points$x)), exp(c(points$effect + 2, rev(points$effect - 1))))), length(draw("polygon", list(bare))) == 0L)
+    grey <- function(...) vapply(draw("rect", ...), function(r) c(r[[1L]], r[[3L]]), c(0, 0))
+    stopifnot(identical(grey(), cbind(c(1, 2), c(2, 4), c(4, 8))), identical(grey(list(with(level = NA_real_))), cbind(c(2, 4))))
+    tall <- function(x) { r <- draw("rect", x = x)[[1L]]; all.equal(c(r[[2L]], r[[4L]]), if (of$multiplies(x)) 10^par("usr")[3:4] else par("usr")[3:4]) }
+    stopifnot(isTRUE(tall(fit)), isTRUE(tall(odds)))
+    words <- function(...) vapply(draw("mtext", ...), function(m) m$text, "")
+    stopifnot(identical(words(), "band: 90% confidence intervals"), identical(words(list(bare)), "noise hides a knot: no confidence intervals"),
+      identical(words(list(whole)), "band: privacy noise only"), identical(words(list(utils::modifyList(bare, list(level = NA_real_)))), character()))
+    stopifnot(identical(draw("abline")[[1L]]$h, 0), identical(draw("abline", x = odds)[[1L]]$h, 1))
+    window <- function(...) draw("plot.window", ...)[[1L]]
+    stopifnot(identical(window()[[2L]], c(-0.5, 0.75)), all.equal(window(x = odds)[[2L]], exp(c(-0.5, 0.75))), identical(window()[[3L]], ""), identical(window(x = odds)[[3L]], "y"),
+      identical(window(list(with(log = TRUE)), odds)[[3L]], "xy"), identical(window(list(with(log = TRUE)))[[3L]], "x"), identical(window(list(bare, with(points = points + 1)))[[2L]], c(-0.3, 1.75)))
+    labels <- function(...) { t <- draw("title", ...)[[1L]]; c(t$xlab, t$ylab) }
+    stopifnot(identical(labels(), c("age", "log-odds of ill")), identical(labels(list(with(log = TRUE)), odds), c("1 + age", "odds, times")))
+    stopifnot(identical(xy(draw("lines", list(with(log = TRUE)))[[1L]])[[1L]], points$x + 1), identical(draw("lines", list(with(date = TRUE)))[[1L]][[1L]], as.Date("1970-01-01") + points$x))
+    two <- list(with(class = "a"), with(class = "b", points = transform(points, effect = -effect)))
+    key <- draw("legend", two)[[1L]]
+    stopifnot(identical(key[[2L]], c("a", "b")), identical(key$col, 1:2), identical(vapply(draw("lines", two), function(l) l$col, 0L), 1:2), length(draw("legend")) == 0L,
+      identical(xy(draw("lines", two)[[2L]])[[2L]], c(-0.1, NA, 0.3, -0.4, -0.5)))
+  },
   grid = function() { # no category of the public rows is nested in another: each level stands beside two levels of the others
     other <- fit
     other$described <- list(age = list(number = c(20, 70)), sex = list(category = c("f", "m")), town = list(category = c("x", "y", "z", "w")))
@@ -359,6 +396,13 @@ checks <- list(
       identical(unname(x[, "(Intercept)"]), rep(1, 4)), identical(unname(x[, "sex=other"]), c(0, 0, 0, 1)))
     at <- of$linear(full, x)
     stopifnot(all.equal(unname(at$fit), -1.5 + 0.0345678 * c(20, 45, 45, 70) - 0.5 * c(1, 0, 1, 0)))
+    margins <- c(0.25, 0.5, 0.75, 1.25)
+    answer <- c("probability,class,margin", sprintf("%g,yes,%g", margins / 4, margins))
+    for (type in c("response", "link")) {
+      p <- answered("run", answer, predict(full, rows, type, se.fit = TRUE))$value
+      slope <- if (type == "link") 1 else unname(stats::dlogis(at$fit))
+      stopifnot(identical(names(p), c("fit", "se.fit", "residual.scale")), identical(p$fit, if (type == "link") margins else margins / 4), all.equal(unname(p$se.fit), unname(at$se * slope)))
+    }
     one <- c(1, 45, 0)
     stopifnot(all.equal(unname(at$se[2L]), sqrt(drop(one %*% v[1:3, 1:3] %*% one))), identical(unname(is.na(at$se)), c(FALSE, FALSE, FALSE, TRUE)))
     lone <- full
@@ -425,6 +469,18 @@ checks <- list(
       identical(got(timed, risks, "link")$value, c(1.5, 2.5)), identical(got(timed, risks)$value, c(0.25, 0.5)))
     stopifnot(grepl("1 predictions of 2 rows", error(got(two, c("probability,class,margin", "0.75,1,1"))), fixed = TRUE),
       grepl("newdata: must have the column sex", error(predict(two, rows["age"])), fixed = TRUE), grepl("newdata: age: must be a column of numbers", error(predict(two, transform(rows, age = 1i))), fixed = TRUE))
+    for (bad in list(list(two, type = "survival", "type, horizon: must be of a fit of Surv"), list(two, horizon = 3, "type, horizon: must be of a fit of Surv"),
+      list(timed, type = "class", "type: must be response, link or survival"), list(timed, horizon = "3", "horizon: must be numbers"), list(timed, horizon = numeric(), "horizon: must be numbers"),
+      list(timed, horizon = c(1, NA), "horizon: must be numbers"), list(timed, type = "link", horizon = 3, "horizon: must be numbers"), list(sure, se.fit = 1, "se.fit: must be TRUE or FALSE"),
+      list(sure, se.fit = TRUE, type = "class", "se.fit: must be FALSE where type is class"), list(sure, se.fit = TRUE, interval = "confidence", "se.fit: must be FALSE where type is class"),
+      list(timed, se.fit = TRUE, "se.fit: must be FALSE: risks"), list(ordered, se.fit = TRUE, "type: must be link where se.fit is TRUE"), list(two, se.fit = TRUE, "se.fit: must be asked of a fit with inference"),
+      list(sure, type = "link", interval = "confidence", "interval: must be none: intervals are of type"), list(two, interval = "confidence", "interval: must be none: the fit has no intervals"),
+      list(timed, interval = "confidence", horizon = c(1, 2), "horizon: must be one time where"), list(line, type = "class", "type: must be response or link"),
+      list(sure, interval = "prediction", "interval: must be none or confidence"), list(sure, more = 1, "more: must be left out"))) {
+      said <- error(do.call(predict, c(bad[1L], list(rows), bad[-c(1L, length(bad))])))
+      if (!startsWith(said, bad[[length(bad)]])) stop(said, ": must be ", bad[[length(bad)]])
+    }
+    for (bad in list(list(), list(se.fit = TRUE), list(interval = "confidence"))) stopifnot(identical(error(do.call(predict, c(list(sure), bad))), "newdata: must be given: a private fit keeps no rows"))
     none <- rows[0L, ]
     stopifnot(identical(predict(two, none), numeric()), identical(predict(two, none, "class"), character()), identical(predict(sure, none, interval = "confidence"), matrix(numeric(), 0L, 3L, dimnames = list(NULL, c("fit", "lwr", "upr")))))
     short <- sure
@@ -448,15 +504,20 @@ checks <- list(
     stopifnot(grepl("object: must have intervals", error(dp_contrast(fit, "age")), fixed = TRUE), grepl("object: must be a fit", error(dp_contrast(1, "age")), fixed = TRUE))
     means <- list(of = "probabilities", rows = 2L, level = 0.9, short = TRUE, mean = list(estimate = 0.5, low = 0.25, high = 0.75),
       answers = list(list(column = "age", estimate = 1.5, low = 1.25, high = 1.75), list(column = "sex", level = "m", against = "f", estimate = 2.5, reason = "hidden")))
-    public <- data.frame(sex = c("m", NA), age = 1:2)
+    public <- data.frame(sex = c(TRUE, NA), age = 1:2)
     other <- fit
     other$levels <- "sex"
     got <- answered("json_of", means, dp_means(other, public, of = "sex"))
     want <- data.frame(column = c("", "age", "sex"), level = c("", "", "m"), against = c("", "", "f"), estimate = c(0.5, 1.5, 2.5), conf.low = c(0.25, 1.25, NA), conf.high = c(0.75, 1.75, NA),
       reason = c("", "", "hidden"))
     attributes(want)[c("of", "rows", "level", "short")] <- means[c("of", "rows", "level", "short")]
-    stopifnot(identical(got$value, want), identical(got$asked, c("means", "f", "--over", "-", "--json", "--of=sex")), identical(got$written, c('"age","sex"', '"1","m"', '"2",""')),
+    stopifnot(identical(got$value, want), identical(got$asked, c("means", "f", "--over", "-", "--json", "--of=sex")), identical(got$written, c('"age","sex"', '"1","TRUE"', '"2",""')),
       identical(answered("json_of", means, dp_means(fit, public))$asked, c("means", "f", "--over", "-", "--json")))
+    for (bad in list(list(1, public), list(fit), list(fit, as.list(public)), list(fit, public[0L, ]), list(fit, public["sex"]))) {
+      want <- if (is.numeric(bad[[1L]])) "object: must be a fit of dp_fit" else if (length(bad) > 1L && identical(bad[[2L]], public["sex"])) "over: must have the column age" else "over: must be a data frame with rows, a PUBLIC population"
+      stopifnot(identical(error(do.call(dp_means, bad)), want))
+    }
+    stopifnot(identical(error(dp_tests(1)), "object: must be a fit of dp_fit"))
     tests <- data.frame(p_holm = c(0.5, NA), p = c(0.25, NA), statistic = c(3.5, NA), terms = 1:2, column = c("age", "sex"), reason = c(NA, "hidden"))
     got <- answered("json_of", tests, dp_tests(with_intervals))
     stopifnot(identical(got$value, data.frame(column = c("age", "sex"), terms = 1:2, statistic = c(3.5, NA), p.value = c(0.25, NA), p.holm = c(0.5, NA), reason = c("", "hidden"))),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/lab/rehearsal"
+	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 )
 
 type simulateCommand struct {
@@ -64,7 +65,10 @@ func simulate(ctx context.Context, c *train.Config, p train.Planned, progress io
 	if err != nil {
 		return nil, err
 	}
-	ranked := p.Ranked()
+	ranked := p.Candidates
+	if ranked == nil {
+		ranked = []choose.Candidate{{Plan: p.Plan, Summary: p.Summary, Predicted: p.Summary.Predicted}}
+	}
 	check := rehearsal.Check{
 		Problem: problem, Loss: l, Features: p.Features, Records: p.Records, Budget: p.Budget, Criterion: p.Criterion,
 		Workers: runtime.GOMAXPROCS(0),
