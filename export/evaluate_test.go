@@ -107,7 +107,7 @@ func evaluated(file []byte, inputs map[string]tensorOf) map[string]tensorOf {
 		panic("versions")
 	}
 	g := decoded(m[7][0].([]byte))
-	values := map[string]tensorOf{}
+	values, types := map[string]tensorOf{}, map[string]int{}
 	single := false // the graph has numbers of 32 bits, to which each step rounds
 	for _, v := range g[11] {
 		name := decoded(v.([]byte)).word(1)
@@ -117,12 +117,13 @@ func evaluated(file []byte, inputs map[string]tensorOf) map[string]tensorOf {
 		if !given {
 			panic("no input " + name)
 		}
-		values[name] = t
+		values[name], types[name] = t, kind
 	}
 	unread := map[string]bool{} // runtimes warn of constants that no node reads
 	for _, v := range g[5] {
 		f := decoded(v.([]byte))
 		values[f.word(8)], unread[f.word(8)] = constantOf(f), true
+		types[f.word(8)] = f.int(2)
 	}
 	for _, v := range g[1] {
 		n := decoded(v.([]byte))
@@ -132,14 +133,16 @@ func evaluated(file []byte, inputs map[string]tensorOf) map[string]tensorOf {
 			attributes[f.word(1)] = f
 		}
 		var in []tensorOf
+		var of []int
 		for _, name := range n.words(1) {
 			t, known := values[name]
 			if !known {
 				panic("no value " + name)
 			}
 			delete(unread, name)
-			in = append(in, t)
+			in, of = append(in, t), append(of, types[name])
 		}
+		types[n.word(2)] = typeOf(n.word(4), of, attributes)
 		if _, twice := values[n.word(2)]; twice {
 			panic("twice: " + n.word(2))
 		}
@@ -158,8 +161,63 @@ func evaluated(file []byte, inputs map[string]tensorOf) map[string]tensorOf {
 	for _, v := range g[12] {
 		name := decoded(v.([]byte)).word(1)
 		out[name] = values[name]
+		if kind := decoded(decoded(decoded(v.([]byte))[2][0].([]byte))[1][0].([]byte)).int(1); types[name] != kind {
+			panic(fmt.Sprintf("output %s: is of type %d: must be of type %d", name, types[name], kind))
+		}
 	}
 	return out
+}
+
+// typeOf returns the type of a node's output, by the numbers of onnx.proto, and panics where the standard does not
+// allow the types of its inputs: no operator mixes integers, numbers of 32 and of 64 bits, texts and truth values.
+func typeOf(kind string, in []int, attributes map[string]fields) int {
+	const float32s, int64s, texts, truths, float64s = 1, 7, 8, 9, 11
+	need := func(ok bool) {
+		if !ok {
+			panic(fmt.Sprintf("node %s: inputs of types %v", kind, in))
+		}
+	}
+	float := func(i int) bool { return in[i] == float32s || in[i] == float64s }
+	switch kind {
+	case "Add", "Sub", "Mul", "Div", "Min", "Max", "MatMul":
+		need(in[0] == in[1] && (float(0) || in[0] == int64s && kind != "MatMul"))
+	case "Equal", "Greater":
+		need(in[0] == in[1] && (float(0) || in[0] == int64s))
+		return truths
+	case "Or":
+		need(in[0] == truths && in[1] == truths)
+	case "IsNaN":
+		need(float(0))
+		return truths
+	case "Floor", "Log", "Exp", "Cos", "Sin", "Sqrt", "Neg", "ReduceMax":
+		need(float(0))
+	case "Cast":
+		need(in[0] != texts)
+		return attributes["to"].int(3)
+	case "Shape":
+		return int64s
+	case "ArgMax":
+		need(float(0))
+		return int64s
+	case "Expand", "Gather":
+		need(in[1] == int64s)
+	case "CumSum", "ReduceSum":
+		need(float(0) && in[1] == int64s)
+	case "Where":
+		need(in[0] == truths && in[1] == in[2])
+		return in[1]
+	case "Concat":
+		for _, other := range in {
+			need(other == in[0])
+		}
+	case "LabelEncoder":
+		need(in[0] == texts)
+		return int64s
+	case "Identity":
+	default:
+		panic("node " + kind)
+	}
+	return in[0]
 }
 
 var binaries = map[string]func(a, b float64) float64{

@@ -22,13 +22,6 @@ func (b *block) margins(scale float64, z, y []float64) []float64 {
 	return m
 }
 
-// expMargins returns, in the memory of b, e^(scale y[i] z[i]) for the first min(len(z), len(b)) records.
-func (b *block) expMargins(scale float64, z, y []float64) []float64 {
-	m := b.margins(scale, z, y)
-	repromath.Exps(m, m)
-	return m
-}
-
 // expOfSizes returns, in the memory of b, e^-|m[i]| for each i. The results are in [0, 1]. len(m) must be
 // at most len(b).
 func (b *block) expOfSizes(m []float64) []float64 {

@@ -70,6 +70,10 @@ func (g gamma) Constants() Constants {
 	}
 }
 
+func (g gamma) Values(dst, z, y []float64)     { inBlocks(g, dst, z, y, values) }
+func (g gamma) Slopes(dst, z, y []float64)     { inBlocks(g, dst, z, y, slopes) }
+func (g gamma) Curvatures(dst, z, y []float64) { inBlocks(g, dst, z, y, curvatures) }
+
 // residual returns r = z - ln v.
 func (g gamma) residual(z, y float64) float64 { return z - repromath.Log(g.number(y)) }
 
@@ -80,26 +84,6 @@ func (g gamma) number(y float64) float64 {
 		return math.NaN()
 	}
 	return v
-}
-
-// relative holds residuals, the residuals between the knees that are nearest to them, and e^-c of the latter.
-type relative struct{ r, c, e block }
-
-// of computes the numbers for the first min(len(z), len(block)) records and returns how many these are.
-func (b *relative) of(g gamma, z, y []float64) (n int) {
-	r := b.r.take(len(z))
-	c, e := b.c[:len(r)], b.e[:len(r)]
-	for i := range r {
-		r[i] = g.number(y[i])
-	}
-	repromath.Logs(r, r)
-	for i, log := range r {
-		r[i] = z[i] - log
-		c[i] = clamp(r[i], g.lower, g.upper)
-		e[i] = -c[i]
-	}
-	repromath.Exps(e, e)
-	return len(r)
 }
 
 func (g gamma) value(r float64) float64 {
@@ -116,41 +100,31 @@ func (gamma) beside(r, c, e float64) float64 {
 	return max(v, 0)
 }
 
-func (g gamma) Values(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
-	var b relative
-	for len(dst) > 0 {
-		n := b.of(g, z, y)
-		for i := range n {
-			dst[i] = g.beside(b.r[i], b.c[i], b.e[i])
-		}
-		dst, z, y = dst[n:], z[n:], y[n:]
+// block computes a derivative from the residuals r, the residuals c between the knees that are nearest to them, and e =
+// e^-c.
+func (g gamma) block(dst, z, y []float64, of derivative) {
+	var r, c, e block
+	n := len(dst)
+	for i := range n {
+		r[i] = g.number(y[i])
 	}
-}
-
-func (g gamma) Slopes(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
-	var b relative
-	for len(dst) > 0 {
-		n := b.of(g, z, y)
-		for i, e := range b.e[:n] {
-			dst[i] = clamp(1-e, -g.clip, g.clip)
-		}
-		dst, z, y = dst[n:], z[n:], y[n:]
+	repromath.Logs(r[:n], r[:n])
+	for i := range n {
+		r[i] = z[i] - r[i]
+		c[i] = clamp(r[i], g.lower, g.upper)
+		e[i] = -c[i]
 	}
-}
-
-func (g gamma) Curvatures(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
-	var b relative
-	for len(dst) > 0 {
-		n := b.of(g, z, y)
-		for i, r := range b.r[:n] {
-			dst[i] = b.e[i]
-			if r < g.lower || r > g.upper {
-				dst[i] = 0
-			}
+	repromath.Exps(e[:n], e[:n])
+	for i, r := range r[:n] {
+		switch {
+		case of == values:
+			dst[i] = g.beside(r, c[i], e[i])
+		case of == slopes:
+			dst[i] = clamp(1-e[i], -g.clip, g.clip)
+		case r < g.lower || r > g.upper:
+			dst[i] = 0
+		default:
+			dst[i] = e[i]
 		}
-		dst, z, y = dst[n:], z[n:], y[n:]
 	}
 }

@@ -75,8 +75,8 @@ func (p poisson) at(y float64) (at []float64, event, ok bool) {
 // highest is the margin beyond which values of records with odds are continued linearly, which they are there but for e^-600.
 const highest = 700
 
-// hazards computes the loss of records with odds (order 0), its slopes (1) or its curvatures (2).
-func (p poisson) hazards(dst, z, y []float64, order int) {
+// hazards computes a derivative of the loss of records with odds.
+func (p poisson) hazards(dst, z, y []float64, of derivative) {
 	for i, z := range z {
 		at, event, ok := p.at(y[i])
 		if !ok || z != z {
@@ -88,7 +88,7 @@ func (p poisson) hazards(dst, z, y []float64, order int) {
 		var value, slope, bend float64
 		for _, h := range at {
 			a := float64(h * e)
-			if order == 0 {
+			if of == values {
 				value += repromath.Log1p(a)
 				if beyond := z - c; beyond > 0 && h > 0 {
 					value += beyond
@@ -103,15 +103,13 @@ func (p poisson) hazards(dst, z, y []float64, order int) {
 			value -= z
 			slope--
 		}
-		switch order {
-		case 0:
+		switch of {
+		case values:
 			dst[i] = value
-		case 1:
+		case slopes:
 			dst[i] = clamp(slope, -p.clip, p.clip)
-		default:
-			if dst[i] = bend; math.Abs(slope) > p.clip {
-				dst[i] = 0
-			}
+		case curvatures:
+			dst[i] = bendWithin(slope, p.clip, bend)
 		}
 	}
 }

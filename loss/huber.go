@@ -2,8 +2,6 @@ package loss
 
 import "math"
 
-type huber struct{ delta float64 }
-
 // Huber is r^2/2 for |r| <= delta and delta(|r| - delta/2) for |r| > delta, where r =
 // z - y is the residual (Huber 1964). y lies in [-1, 1], delta between 1e-6 and 1e6.
 //
@@ -14,24 +12,23 @@ type huber struct{ delta float64 }
 // Values increase with |r| from 0 at r = 0. At z = 0, |r| is at most 1. InitialGap is
 // therefore the value at r = 1.
 func Huber(delta float64) (RankOne, error) {
-	return scaledBy(huber{delta}, "huber", "delta", delta)
+	return scaled(huber{delta}.loss(), "huber", "delta", delta)
 }
 
 // IsHuber reports whether l is a [Huber] loss.
-func IsHuber(l Loss) bool {
-	_, ok := l.(huber)
-	return ok
-}
+func IsHuber(l Loss) bool { return shaped[huber](l) }
 
-func (h huber) Name() string { return format("huber", h.delta) }
-func (huber) Target() Target { return Real }
+type huber struct{ delta float64 }
 
-func (h huber) Constants() Constants {
-	return Constants{
-		Lipschitz:        h.delta,
-		Curvature:        CurvatureInterval{0, 1},
-		HessianLipschitz: math.Inf(1),
-		InitialGap:       h.value(1),
+func (h huber) loss() blockwise {
+	return blockwise{
+		shape: h, target: Real,
+		constants: Constants{
+			Lipschitz:        h.delta,
+			Curvature:        CurvatureInterval{0, 1},
+			HessianLipschitz: math.Inf(1),
+			InitialGap:       h.value(1),
+		},
 	}
 }
 
@@ -42,37 +39,15 @@ func (h huber) value(r float64) float64 {
 	return float64(q * (a - float64(q/2)))
 }
 
-func (h huber) Values(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
+func (h huber) block(dst, z, y []float64, of derivative) {
 	for i := range dst {
-		dst[i] = h.value(z[i] - y[i])
-	}
-}
-
-func (h huber) Slopes(dst, z, y []float64)     { clampedSlopes(dst, z, y, h.delta) }
-func (h huber) Curvatures(dst, z, y []float64) { clampedCurvatures(dst, z, y, h.delta) }
-
-// clampedSlopes sets dst to the slopes of the Huber loss with delta = c: the residuals z - y, clamped
-// to [-c, c].
-func clampedSlopes(dst, z, y []float64, c float64) {
-	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		dst[i] = clamp(z[i]-y[i], -c, c)
-	}
-}
-
-// clampedCurvatures sets dst to the second derivatives of the Huber loss with delta = c: to 1 where
-// |z - y| <= c, to 0 where |z - y| > c, and to NaN where z - y is NaN.
-func clampedCurvatures(dst, z, y []float64, c float64) {
-	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		switch r := z[i] - y[i]; {
-		case math.Abs(r) <= c:
-			dst[i] = 1
-		case r != r:
-			dst[i] = r
-		default:
-			dst[i] = 0
+		switch r := z[i] - y[i]; of {
+		case values:
+			dst[i] = h.value(r)
+		case slopes:
+			dst[i] = clamp(r, -h.delta, h.delta)
+		case curvatures:
+			dst[i] = bendWithin(r, h.delta, 1)
 		}
 	}
 }

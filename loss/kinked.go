@@ -49,12 +49,7 @@ func newKinked(k kinked) Kinked {
 	return k
 }
 
-func (k kinked) Name() string {
-	if k.named == 0 {
-		return k.base
-	}
-	return format(k.base, k.params[:k.named]...)
-}
+func (k kinked) Name() string { return format(k.base, k.params[:k.named]...) }
 
 func (k kinked) Target() Target { return k.target }
 

@@ -6,8 +6,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/repromath"
 )
 
-type logistic struct{}
-
 // Logistic is the log loss log(1 + e^(-m)) of the margin m = y z, y in {-1, +1}.
 //
 // With s = 1/(1 + e^m), the predicted probability of the class that is not the true one:
@@ -18,57 +16,40 @@ type logistic struct{}
 //	1/(6 sqrt 3)
 //
 // Values lie above 0 and are ln 2 at z = 0, so InitialGap is ln 2.
-func Logistic() RankOne { return logistic{} }
-
-func (logistic) Name() string   { return "logistic" }
-func (logistic) Target() Target { return Binary }
-
-func (logistic) Constants() Constants {
-	return Constants{
-		Lipschitz:        1,
-		Curvature:        CurvatureInterval{0, 1.0 / 4},
-		HessianLipschitz: 1 / (6 * sqrt3),
-		InitialGap:       math.Ln2,
+func Logistic() RankOne {
+	return blockwise{
+		shape: logistic{}, name: "logistic", target: Binary,
+		constants: Constants{
+			Lipschitz:        1,
+			Curvature:        CurvatureInterval{0, 1.0 / 4},
+			HessianLipschitz: 1 / (6 * sqrt3),
+			InitialGap:       math.Ln2,
+		},
 	}
 }
 
-func (logistic) Values(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
+type logistic struct{}
+
+// block computes slopes as -y/(1 + e^m). Where e^m underflows to 0 or overflows to +Inf, the result is -y or 0, its
+// limit.
+func (logistic) block(dst, z, y []float64, of derivative) {
 	var margin, exp block
-	for len(dst) > 0 {
-		m := margin.margins(1, z, y)
+	switch m := margin.margins(1, z, y); of {
+	case values:
 		e := exp.expOfSizes(m)
 		repromath.CommonLog1ps(e, e)
 		for i, log := range e {
 			dst[i] = max(-m[i], 0) + log
 		}
-		dst, z, y = dst[len(m):], z[len(m):], y[len(m):]
-	}
-}
-
-// Slopes computes -y/(1 + e^m). Where e^m underflows to 0 or overflows to +Inf, the result is -y or
-// 0, its limit.
-func (logistic) Slopes(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
-	var exp block
-	for len(dst) > 0 {
-		e := exp.expMargins(1, z, y)
-		for i, e := range e {
+	case slopes:
+		repromath.Exps(m, m)
+		for i, e := range m {
 			dst[i] = -y[i] / (1 + e)
 		}
-		dst, z, y = dst[len(e):], z[len(e):], y[len(e):]
-	}
-}
-
-func (logistic) Curvatures(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
-	var margin, exp block
-	for len(dst) > 0 {
-		m := margin.margins(1, z, y)
+	case curvatures:
 		for i, e := range exp.expOfSizes(m) {
 			dst[i] = bell(e)
 		}
-		dst, z, y = dst[len(m):], z[len(m):], y[len(m):]
 	}
 }
 
@@ -89,7 +70,4 @@ func bellSlope(m, e float64) float64 {
 }
 
 // IsLogistic reports whether a loss is Logistic.
-func IsLogistic(l Loss) bool {
-	_, ok := l.(logistic)
-	return ok
-}
+func IsLogistic(l Loss) bool { return shaped[logistic](l) }

@@ -216,85 +216,42 @@ func (p poisson) shares(y float64) (s, q, d float64) {
 // exposureRounding is half of 2^-16: the rounding in [Carry] can lower an exposure by at most this number.
 const exposureRounding = 0x1p-17
 
-func (p poisson) Values(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
+func (p poisson) Values(dst, z, y []float64)     { inBlocks(p, dst, z, y, values) }
+func (p poisson) Slopes(dst, z, y []float64)     { inBlocks(p, dst, z, y, slopes) }
+func (p poisson) Curvatures(dst, z, y []float64) { inBlocks(p, dst, z, y, curvatures) }
+
+func (p poisson) block(dst, z, y []float64, of derivative) {
 	if p.odds != nil {
-		p.hazards(dst, z, y, 0)
+		p.hazards(dst, z, y, of)
 		return
 	}
 	var at, exp block
-	for len(dst) > 0 {
-		c := at.take(len(dst))
-		for i := range c {
-			c[i] = min(z[i], straight)
+	c := at[:copy(at[:], z)]
+	if of == values {
+		for i, z := range z {
+			c[i] = min(z, straight)
 		}
-		for i, e := range exp.expBelow(c, 0) {
-			c := c[i]
-			s, q, d := p.shares(y[i])
-			v := float64(q * e)
-			if d > 0 {
-				_, _, log := missed(float64(d * e))
-				v -= log
+	}
+	for i, e := range exp.expBelow(c, 0) {
+		s, q, d := p.shares(y[i])
+		rate, events, more, log := float64(q*e), s, 0., 0.
+		if d > 0 {
+			events, more, log = missed(float64(d * e))
+		}
+		switch of {
+		case values:
+			v := rate - log
+			if s != 0 || c[i] != c[i] { // for s = 0, the term s c is 0 even if c is infinite
+				v -= float64(s * c[i])
 			}
-			if s != 0 || c != c { // for s = 0, the term s c is 0 even if c is infinite
-				v -= float64(s * c)
-			}
-			if beyond := z[i] - c; beyond > 0 {
-				if d > 0 {
-					s, _, _ = missed(float64(d * e))
-				}
-				v += float64(beyond * (float64(q*repromath.Exp(straight)) - s))
+			if beyond := z[i] - c[i]; beyond > 0 {
+				v += float64(beyond * (float64(q*repromath.Exp(straight)) - events))
 			}
 			dst[i] = v
+		case slopes:
+			dst[i] = clamp(rate-events, -p.clip, p.clip)
+		case curvatures:
+			dst[i] = bendWithin(rate-events, p.clip, rate+more)
 		}
-		dst, z, y = dst[len(c):], z[len(c):], y[len(c):]
-	}
-}
-
-func (p poisson) Slopes(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
-	if p.odds != nil {
-		p.hazards(dst, z, y, 1)
-		return
-	}
-	var exp block
-	for len(dst) > 0 {
-		e := exp.expBelow(z, 0)
-		for i, e := range e {
-			s, q, d := p.shares(y[i])
-			if d > 0 {
-				s, _, _ = missed(float64(d * e))
-			}
-			dst[i] = clamp(float64(q*e)-s, -p.clip, p.clip)
-		}
-		dst, z, y = dst[len(e):], z[len(e):], y[len(e):]
-	}
-}
-
-func (p poisson) Curvatures(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
-	if p.odds != nil {
-		p.hazards(dst, z, y, 2)
-		return
-	}
-	var exp block
-	for len(dst) > 0 {
-		e := exp.expBelow(z, 0)
-		for i, e := range e {
-			s, q, d := p.shares(y[i])
-			rate, more := float64(q*e), 0.
-			if d > 0 {
-				s, more, _ = missed(float64(d * e))
-			}
-			switch r := rate - s; {
-			case math.Abs(r) <= p.clip:
-				dst[i] = rate + more
-			case r != r:
-				dst[i] = r
-			default:
-				dst[i] = 0
-			}
-		}
-		dst, z, y = dst[len(e):], z[len(e):], y[len(e):]
 	}
 }

@@ -392,12 +392,11 @@ func (q quasi) capped(dst, z, v []float64) {
 	}
 }
 
-// numbers writes, for the first records, the numbers that targets encode to v, and margins with the logarithms of exposures
-// to margin; NaN if a number is below 0 or an exposure below the least one. It returns how many records these are.
-func (q quasi) numbers(margin, v *block, z, y []float64) int {
-	n := len(v.take(len(z)))
-	copy(margin[:n], z)
-	copy(v[:n], y)
+// numbers writes, for at most a block of records, the numbers that targets encode to v, and margins with the logarithms of
+// exposures to margin; NaN if a number is below 0 or an exposure below the least one.
+func (q quasi) numbers(margin, v *block, z, y []float64) {
+	n := copy(margin[:], z)
+	copy(v[:], y)
 	if q.exposure < 1 {
 		var share block
 		for i := range n {
@@ -417,44 +416,24 @@ func (q quasi) numbers(margin, v *block, z, y []float64) int {
 			v[i] = math.NaN()
 		}
 	}
-	return n
 }
 
-func (q quasi) Values(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
-	var margin, v, value block
-	for len(dst) > 0 {
-		n := q.numbers(&margin, &v, z, y)
-		q.capped(value[:n], margin[:n], v[:n])
-		copy(dst, value[:n])
-		dst, z, y = dst[n:], z[n:], y[n:]
-	}
-}
+func (q quasi) Values(dst, z, y []float64)     { inBlocks(q, dst, z, y, values) }
+func (q quasi) Slopes(dst, z, y []float64)     { inBlocks(q, dst, z, y, slopes) }
+func (q quasi) Curvatures(dst, z, y []float64) { inBlocks(q, dst, z, y, curvatures) }
 
-func (q quasi) Slopes(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
+func (q quasi) block(dst, z, y []float64, of derivative) {
+	n := len(dst)
 	var margin, v, slope, bend block
-	for len(dst) > 0 {
-		n := q.numbers(&margin, &v, z, y)
-		q.slopes(slope[:n], bend[:n], margin[:n], v[:n])
-		for i, s := range slope[:n] {
-			dst[i] = clamp(s, -q.clip, q.clip)
-		}
-		dst, z, y = dst[n:], z[n:], y[n:]
+	q.numbers(&margin, &v, z, y)
+	if of == values {
+		q.capped(dst, margin[:n], v[:n])
+		return
 	}
-}
-
-func (q quasi) Curvatures(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
-	var margin, v, slope, bend block
-	for len(dst) > 0 {
-		n := q.numbers(&margin, &v, z, y)
-		q.slopes(slope[:n], bend[:n], margin[:n], v[:n])
-		for i, s := range slope[:n] {
-			if dst[i] = bend[i]; math.Abs(s) > q.clip {
-				dst[i] = 0
-			}
+	q.slopes(slope[:n], bend[:n], margin[:n], v[:n])
+	for i, s := range slope[:n] {
+		if dst[i] = clamp(s, -q.clip, q.clip); of == curvatures {
+			dst[i] = bendWithin(s, q.clip, bend[i])
 		}
-		dst, z, y = dst[n:], z[n:], y[n:]
 	}
 }

@@ -95,6 +95,9 @@ func (e entry[T]) wanted() string {
 // format returns base followed by the parameters in parentheses, separated by commas. Each parameter has
 // the shortest form that parses back to the same float64.
 func format(base string, params ...float64) string {
+	if len(params) == 0 {
+		return base
+	}
 	args := make([]string, len(params))
 	for i, p := range params {
 		args[i] = strconv.FormatFloat(p, 'g', -1, 64)
@@ -105,14 +108,6 @@ func format(base string, params ...float64) string {
 // minScale and maxScale bound the scale parameters of losses, such as the delta of huber. Margins are of the order of
 // 1, so a scale outside of this range is useless, and computations with its square and cube could lose precision.
 const minScale, maxScale = 1e-6, 1e6
-
-// scaledBy returns the loss if its parameter v, named field, is a scale.
-func scaledBy(l RankOne, kind, field string, v float64) (RankOne, error) {
-	if err := checkScale(kind, field, v); err != nil {
-		return nil, err
-	}
-	return l, nil
-}
 
 func checkScale(kind, field string, v float64) error {
 	if !(v >= minScale && v <= maxScale) {

@@ -2,8 +2,6 @@ package loss
 
 import "math"
 
-type smoothedHinge struct{ width float64 }
-
 // SmoothedHinge is the hinge max(0, 1-m) in the margin m = y z, y in {-1, +1}, with its corner rounded over the given
 // width h below m = 1 (Rennie & Srebro 2005 for h = 1):
 //
@@ -15,20 +13,19 @@ type smoothedHinge struct{ width float64 }
 // a < h and 0 for a < 0 and a > h, with jumps, so there is no bound on the third derivative. The least value is 0, and
 // a = 1 at z = 0, so InitialGap is the value at a = 1.
 func SmoothedHinge(width float64) (RankOne, error) {
-	return scaledBy(smoothedHinge{width}, "smoothed-hinge", "width", width)
+	l := smoothedHinge{width}
+	return scaled(blockwise{
+		shape: l, target: Binary,
+		constants: Constants{
+			Lipschitz:        1,
+			Curvature:        CurvatureInterval{0, 1 / width},
+			HessianLipschitz: math.Inf(1),
+			InitialGap:       l.value(1),
+		},
+	}, "smoothed-hinge", "width", width)
 }
 
-func (l smoothedHinge) Name() string { return format("smoothed-hinge", l.width) }
-func (smoothedHinge) Target() Target { return Binary }
-
-func (l smoothedHinge) Constants() Constants {
-	return Constants{
-		Lipschitz:        1,
-		Curvature:        CurvatureInterval{0, 1 / l.width},
-		HessianLipschitz: math.Inf(1),
-		InitialGap:       l.value(1),
-	}
-}
+type smoothedHinge struct{ width float64 }
 
 // value returns the loss at a = 1 - m for the margin m, q(a - hq/2) with the width h and q = a/h
 // clamped to [0, 1].
@@ -38,24 +35,14 @@ func (l smoothedHinge) value(a float64) float64 {
 	return float64(q * (a - float64(l.width*q/2)))
 }
 
-func (l smoothedHinge) Values(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
+func (l smoothedHinge) block(dst, z, y []float64, of derivative) {
 	for i := range dst {
-		dst[i] = l.value(1 - float64(y[i]*z[i]))
-	}
-}
-
-func (l smoothedHinge) Slopes(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		dst[i] = float64(-y[i] * clamp((1-float64(y[i]*z[i]))/l.width, 0, 1))
-	}
-}
-
-func (l smoothedHinge) Curvatures(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		switch q := (1 - float64(y[i]*z[i])) / l.width; {
+		a := 1 - float64(y[i]*z[i])
+		switch q := a / l.width; {
+		case of == values:
+			dst[i] = l.value(a)
+		case of == slopes:
+			dst[i] = float64(-y[i] * clamp(q, 0, 1))
 		case q >= 0 && q <= 1:
 			dst[i] = 1 / l.width
 		case q != q:

@@ -1,7 +1,5 @@
 package loss
 
-type squared struct{ clip float64 }
-
 // Squared is r^2/2 for the residual r = z - y, with its derivative clipped to [-clip, clip]. y lies in
 // [-1, 1], clip between 1e-6 and 1e6.
 //
@@ -14,32 +12,23 @@ type squared struct{ clip float64 }
 // Curvature is 1 where |r| <= clip and 0 where |r| > clip. The least value is 0. Values at z = 0, where |r| = |y| <= 1,
 // are at most 1/2, so InitialGap is 1/2. This is also a bound for Huber(clip), which is nowhere above r^2/2.
 func Squared(clip float64) (RankOne, error) {
-	return scaledBy(squared{clip}, "squared", "clip", clip)
+	l := huber{clip}.loss()
+	l.shape, l.constants.InitialGap, l.constants.Clipped = squared{huber{clip}}, 1.0/2, true
+	return scaled(l, "squared", "clip", clip)
 }
 
-func (s squared) Name() string { return format("squared", s.clip) }
-func (squared) Target() Target { return Real }
+type squared struct{ clipped huber }
 
-func (s squared) Constants() Constants {
-	c := huber{s.clip}.Constants()
-	c.InitialGap = 1.0 / 2
-	c.Clipped = true
-	return c
-}
-
-func (squared) Values(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
+func (s squared) block(dst, z, y []float64, of derivative) {
+	if of != values {
+		s.clipped.block(dst, z, y, of)
+		return
+	}
 	for i := range dst {
 		r := z[i] - y[i]
 		dst[i] = float64(float64(r/2) * r)
 	}
 }
 
-func (s squared) Slopes(dst, z, y []float64)     { clampedSlopes(dst, z, y, s.clip) }
-func (s squared) Curvatures(dst, z, y []float64) { clampedCurvatures(dst, z, y, s.clip) }
-
 // IsSquared reports whether a loss is Squared, with any clip.
-func IsSquared(l Loss) bool {
-	_, ok := l.(squared)
-	return ok
-}
+func IsSquared(l Loss) bool { return shaped[squared](l) }

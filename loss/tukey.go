@@ -2,8 +2,6 @@ package loss
 
 import "math"
 
-type tukey struct{ c float64 }
-
 // Tukey is the biweight loss. For t = (z - y)/c and u = t^2, it is (c^2/6)(1 - (1-u)^3) for |t| <= 1. It is
 // the constant c^2/6 for |t| > 1, where records have no influence (Beaton & Tukey 1974). y lies in [-1, 1],
 // and c between 1e-6 and 1e6. The loss is not convex.
@@ -19,20 +17,19 @@ type tukey struct{ c float64 }
 // Values do not decrease with |z-y|, from 0. At z = 0, |z-y| is at most 1. InitialGap is therefore the value
 // at |z-y| = 1.
 func Tukey(c float64) (RankOne, error) {
-	return scaledBy(tukey{c}, "tukey", "c", c)
+	l := tukey{c}
+	return scaled(blockwise{
+		shape: l, target: Real,
+		constants: Constants{
+			Lipschitz:        16 * c / (25 * sqrt5),
+			Curvature:        CurvatureInterval{-4.0 / 5, 1},
+			HessianLipschitz: 8 / c,
+			InitialGap:       l.value(1 / c),
+		},
+	}, "tukey", "c", c)
 }
 
-func (l tukey) Name() string { return format("tukey", l.c) }
-func (tukey) Target() Target { return Real }
-
-func (l tukey) Constants() Constants {
-	return Constants{
-		Lipschitz:        16 * l.c / (25 * sqrt5),
-		Curvature:        CurvatureInterval{-4.0 / 5, 1},
-		HessianLipschitz: 8 / l.c,
-		InitialGap:       l.value(1 / l.c),
-	}
-}
+type tukey struct{ c float64 }
 
 // value returns the loss at t, computed as (c^2/6) u(3 - 3u + u^2) with u = t^2. This form has no
 // cancellation near t = 0.
@@ -42,28 +39,17 @@ func (l tukey) value(t float64) float64 {
 	return float64(l.c * l.c / 6 * (u * math.FMA(u, u, math.FMA(-3, u, 3))))
 }
 
-func (l tukey) Values(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		dst[i] = l.value((z[i] - y[i]) / l.c)
-	}
-}
-
-func (l tukey) Slopes(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
+func (l tukey) block(dst, z, y []float64, of derivative) {
 	for i := range dst {
 		t := clamp((z[i]-y[i])/l.c, -1, 1)
 		v := math.FMA(-t, t, 1)
-		dst[i] = float64(float64(float64(l.c*t)*v) * v)
-	}
-}
-
-func (l tukey) Curvatures(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		t := clamp((z[i]-y[i])/l.c, -1, 1)
-		// 1-5u = 5v - 4 with v = 1-u.
-		v := math.FMA(-t, t, 1)
-		dst[i] = float64(math.FMA(5, v, -4) * v)
+		switch of {
+		case values:
+			dst[i] = l.value(t)
+		case slopes:
+			dst[i] = float64(float64(float64(l.c*t)*v) * v)
+		case curvatures: // 1-5u = 5v - 4 with v = 1-u
+			dst[i] = float64(math.FMA(5, v, -4) * v)
+		}
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/repromath"
 )
 
-type welsch struct{ c float64 }
-
 // Welsch is (c^2/2)(1 - e^(-t^2)) for t = (z - y)/c. It is about (z-y)^2/2 for small |t| and nearly constant for large
 // |t|, the outliers (Dennis & Welsch 1978). y lies in [-1, 1], c between 1e-6 and 1e6. It is not convex.
 //
@@ -21,22 +19,20 @@ type welsch struct{ c float64 }
 // Values increase with |z-y| from 0. At z = 0, |z-y| is at most 1. InitialGap is
 // therefore the value at |z-y| = 1.
 func Welsch(c float64) (RankOne, error) {
-	return scaledBy(welsch{c}, "welsch", "c", c)
-}
-
-func (l welsch) Name() string { return format("welsch", l.c) }
-func (welsch) Target() Target { return Real }
-
-func (l welsch) Constants() Constants {
 	const sqrt6 = 2.449489742783178098197284074705891391965947480656670128
-	u := (3 - sqrt6) / 2
-	return Constants{
-		Lipschitz:        l.c / math.Sqrt(2*math.E),
-		Curvature:        CurvatureInterval{-2 * repromath.Exp(-1.5), 1},
-		HessianLipschitz: 2 * math.Sqrt(6*u) * repromath.Exp(-u) / l.c,
-		InitialGap:       l.value(1 / l.c),
-	}
+	l, u := welsch{c}, (3-sqrt6)/2
+	return scaled(blockwise{
+		shape: l, target: Real,
+		constants: Constants{
+			Lipschitz:        c / math.Sqrt(2*math.E),
+			Curvature:        CurvatureInterval{-2 * repromath.Exp(-1.5), 1},
+			HessianLipschitz: 2 * math.Sqrt(6*u) * repromath.Exp(-u) / c,
+			InitialGap:       l.value(1 / c),
+		},
+	}, "welsch", "c", c)
 }
+
+type welsch struct{ c float64 }
 
 // welschStop bounds |t|, where t is the residual divided by the scale c: t is clamped to [-welschStop,
 // welschStop] before e^(-t^2) is computed. The exponential underflows to 0 long before |t| = 40, so the
@@ -48,44 +44,22 @@ func (l welsch) value(t float64) float64 {
 	return float64(l.c * l.c / 2 * repromath.OneMinusExp(float64(t*t)))
 }
 
-func (l welsch) Values(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
-	for i := range dst {
-		dst[i] = l.value((z[i] - y[i]) / l.c)
+func (l welsch) block(dst, z, y []float64, of derivative) {
+	if of == values {
+		for i := range dst {
+			dst[i] = l.value((z[i] - y[i]) / l.c)
+		}
+		return
 	}
-}
-
-// bells computes t and e^-t^2 for the first records of a block, and returns their number.
-func (l welsch) bells(t, e *block, z, y []float64) int {
-	n := len(t.take(len(z)))
-	for i := range n {
+	var t, e block
+	for i := range dst {
 		t[i] = clamp((z[i]-y[i])/l.c, -welschStop, welschStop)
 		e[i] = -float64(t[i] * t[i])
 	}
-	repromath.Exps(e[:n], e[:n])
-	return n
-}
-
-func (l welsch) Slopes(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
-	var t, e block
-	for len(dst) > 0 {
-		n := l.bells(&t, &e, z, y)
-		for i, t := range t[:n] {
-			dst[i] = float64(float64(l.c*t) * e[i])
-		}
-		dst, z, y = dst[n:], z[n:], y[n:]
-	}
-}
-
-func (l welsch) Curvatures(dst, z, y []float64) {
-	z, y = sameLength(dst, z, y)
-	var t, e block
-	for len(dst) > 0 {
-		n := l.bells(&t, &e, z, y)
-		for i, t := range t[:n] {
+	repromath.Exps(e[:len(dst)], e[:len(dst)])
+	for i, t := range t[:len(dst)] {
+		if dst[i] = float64(float64(l.c*t) * e[i]); of == curvatures {
 			dst[i] = float64(math.FMA(-2, float64(t*t), 1) * e[i])
 		}
-		dst, z, y = dst[n:], z[n:], y[n:]
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
-	"text/tabwriter"
+	"strconv"
 
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // agreement compares what was predicted of rows with what was observed: in the mean, in groups, and by the slope of a
@@ -177,13 +177,9 @@ type group = struct {
 
 // groupText shows groups as a table, one a line.
 func groupText(list []group) string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "group\trows\tpredicted\tobserved\tdifference\tits standard error")
-	for _, g := range list {
-		fmt.Fprintf(w, "%s\t%d\t%.4g\t%.4g\t%.2g\t%.2g\n", safetext.Text(g.Group), g.N, g.Predicted, g.Observed,
-			g.Observed-g.Predicted, g.Error)
-	}
-	_ = w.Flush() // writing to a strings.Builder never fails
-	return b.String()
+	return safetext.Table([]string{"group", "rows", "predicted", "observed", "difference", "its standard error"},
+		vector.Map(list, func(g group) []string {
+			return []string{g.Group, strconv.FormatInt(g.N, 10), fmt.Sprintf("%.4g", g.Predicted), fmt.Sprintf("%.4g", g.Observed),
+				fmt.Sprintf("%.2g", g.Observed-g.Predicted), fmt.Sprintf("%.2g", g.Error)}
+		}))
 }

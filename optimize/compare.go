@@ -46,11 +46,22 @@ import (
 // noise: if D had no noise, the model would be called better than an equally good constant if Z^2 > 1 + 2 x 2 x 1.05,
 // in one of 44 comparisons.
 //
+// # The mean prediction of a rare class
+//
+// The clip shortens the gradients of a rare class most, so that a fit predicts this class too seldom. If Calibrate is above
+// 0, Compare first releases the mean residual, the fit's prediction minus the outcome, and shifts all margins of the fit so
+// that the mean prediction is about the base rate (recalibration in the large: Steyerberg and others, Statistics in
+// Medicine 23, 2004, 2567-2586). The residual is the change of the loss between the margins z+h and z-h, divided by 2h.
+// It lies in [p-1, p] for the prediction p, and counts as at most calibrateMost, or with the other class rare as at least
+// -calibrateMost: predictions above calibrateMost of a rare class that a row does not have count as that.
+//
 // The comparison decides, at no further charge, where the published model lies between the fit and the constant (see
 // runrecord.Compared.Decide).
 type Compare struct {
 	// Charge is the total charge of all releases, a part of the budget mu^2.
 	Charge float64
+	// Calibrate is the part of Charge that releases the mean residual of a fit of two classes. 0 means no calibration.
+	Calibrate float64
 	// Loss is the loss of a record, for which both models are scored.
 	Loss loss.Loss
 	// Features is the number of features of a row. Intercept is the value of the last feature, which is the same in all
@@ -87,6 +98,9 @@ func (c Compare) Resolves(p Problem) bool {
 // Workload says which queries Ask makes.
 func (c Compare) Workload() Workload {
 	w := Workload{}.Count(query.ValueChange, 1, 1)
+	if c.Calibrate > 0 {
+		w = w.Count(query.ValueChange, 1, 1)
+	}
 	if c.valued() {
 		w = w.Count(query.Value, 1, 1)
 	}
@@ -138,6 +152,12 @@ func (c Compare) Ask(ctx context.Context, o Oracle, p Problem, w []float64, f Fo
 	if err := c.value(ctx, o, p, base, constant, &out); err != nil {
 		return Compared{}, err
 	}
+	if c.Calibrate > 0 {
+		if err := c.calibrate(ctx, o, p, w, constant, &out); err != nil {
+			return Compared{}, err
+		}
+		w = out.Calibrated(w, constant)
+	}
 	if err := c.difference(ctx, o, p, base, w, constant, &out); err != nil {
 		return Compared{}, err
 	}
@@ -174,6 +194,34 @@ func (c Compare) value(ctx context.Context, o Oracle, p Problem, base Base, cons
 	return nil
 }
 
+// calibrate releases the mean residual of the model w, and sets the shift of its margins (see [Compare]).
+func (c Compare) calibrate(ctx context.Context, o Oracle, p Problem, w, constant []float64, out *Compared) error {
+	const wide = 2 * calibrateStep
+	least, most := -1., calibrateMost
+	if out.Margins[0] > 0 {
+		least, most = -calibrateMost, 1.
+	}
+	centre, radius := (least+most)/2, (most-least)/2
+	if p.Relation == account.AddOrRemove {
+		centre, radius = 0, 1
+	}
+	up, down := Compared{Margins: out.Margins, Shift: calibrateStep}, Compared{Margins: out.Margins, Shift: -calibrateStep}
+	r, err := ask(ctx, o, c.Calibrate*usable, query.ValueChangeWithin(o.All(), up.Calibrated(w, constant),
+		down.Calibrated(w, constant), wide*centre, wide*radius))
+	if err != nil {
+		return stepError("calibrate", 0, err)
+	}
+	out.Residual, out.ResidualSigma = r.Mean[0]/wide, r.Sigma/wide
+	out.Calibrate()
+	return nil
+}
+
+const (
+	// calibrateStep is h: a smaller step is more exact, and more of its change of losses is rounding.
+	calibrateStep = .1
+	calibrateMost = .5
+)
+
 // difference releases the mean difference between the losses of the model w and of the constant.
 func (c Compare) difference(ctx context.Context, o Oracle, p Problem, base Base, w, constant []float64,
 	out *Compared) error {
@@ -182,7 +230,7 @@ func (c Compare) difference(ctx context.Context, o Oracle, p Problem, base Base,
 		least, most = -p.Constants.InitialGap, p.Constants.InitialGap
 		out.Unresolved = true
 	}
-	charge := c.Charge
+	charge := c.Charge - c.Calibrate
 	if c.valued() {
 		charge *= compareShare
 	}

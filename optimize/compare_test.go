@@ -161,6 +161,32 @@ func TestCompareCountsTheConstantsNoise(t *testing.T) {
 	}
 }
 
+// TestResidualIsPredictionLessOutcome: without noise the residual is the mean over the records of the prediction minus the
+// outcome, up to .2% of the prediction. Predictions above a half count as a half for records without the rare class.
+func TestResidualIsPredictionLessOutcome(t *testing.T) {
+	c := comparing{"logistic", []float64{1, -1, -1, -1, -1, -1}}
+	for _, w := range [][]float64{{4, -4}, {-3, -1}, {0, -2}, {1, 1}} {
+		compare, p, o := c.problem(t, 6000, .02, 1, true)
+		compare.Calibrate = .01
+		p.Base = &optimize.Base{Margins: []float64{-1.6}, Resolved: true}
+		got, err := compare.Ask(t.Context(), o, p, w, optimize.Found{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 0.
+		for i, y := range c.targets {
+			predicted := 1 / (1 + math.Exp(-w[0]*float64(float32(i%3-1)/4)-w[1]/2))
+			if y > 0 {
+				predicted--
+			}
+			want += min(predicted, .5) / 6
+		}
+		if math.Abs(got.Residual-want) > .002 {
+			t.Errorf("w = %v: the residual is %v: must be %v", w, got.Residual, want)
+		}
+	}
+}
+
 // TestCompareOfADeclaredNumber tests that, under add-or-remove, records that are missing from the declared number count
 // as records without a difference. The interval of differences must be around 0.
 func TestCompareOfADeclaredNumber(t *testing.T) {

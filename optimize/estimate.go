@@ -188,9 +188,7 @@ func (q *quarter) add(g []float64, variance, keep float64) {
 		q.sum = make([]float64, len(g))
 	}
 	q.steps++
-	for j, v := range g {
-		q.sum[j] += v
-	}
+	vector.Add(q.sum, 1, g)
 	// An estimate that contains the previous estimate shares its noise. The standard deviations are
 	// then added, which is an upper bound.
 	if keep == 0 {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 type algorithmsCommand struct {
@@ -75,11 +75,10 @@ func lossesOf(ctx context.Context, name string) (string, error) {
 type lossesCommand struct{}
 
 func (lossesCommand) Run(c *console) error {
-	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "loss\ttarget\tconvex\tcorners\tfor")
 	yes := map[bool]string{true: "yes", false: "no"}
-	for _, l := range train.Losses() {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.Text, l.Target, yes[l.Convex], yes[l.Corners], l.Use)
-	}
-	return w.Flush()
+	_, err := fmt.Fprint(c.out, safetext.Table([]string{"loss", "target", "convex", "corners", "for"},
+		vector.Map(train.Losses(), func(l train.LossHelp) []string {
+			return []string{l.Text, l.Target, yes[l.Convex], yes[l.Corners], l.Use}
+		})))
+	return err
 }

@@ -25,12 +25,13 @@ type certificateCommand struct {
 }
 
 type certificateSign struct {
-	Certificate string `arg:"" help:"Certificate file." placeholder:"CERTIFICATE"`
+	Certificate string `arg:"" help:"Certificate file, or an output folder." placeholder:"CERTIFICATE"`
 	Key         string `help:"Private SSH key." required:"" placeholder:"KEY"`
 	Out         string `help:"Write the signature to FILE (default: CERTIFICATE.sig)." placeholder:"FILE"`
 }
 
 func (s *certificateSign) Run(ctx context.Context, c *console) error {
+	s.Certificate = inFolder(s.Certificate, runfolder.CertificateFile)
 	text, _, _, err := verified(ctx, s.Certificate, "")
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func (s *certificateSign) Run(ctx context.Context, c *console) error {
 }
 
 type certificateVerify struct {
-	Certificate string `arg:"" help:"Certificate file." placeholder:"CERTIFICATE"`
+	Certificate string `arg:"" help:"Certificate file, or an output folder, whose model is then checked, too." placeholder:"CERTIFICATE"`
 	Signers     string `help:"File of the allowed signers, with a line NAME TYPE KEY for each." required:"" placeholder:"FILE"`
 	Signature   string `help:"Signature file (default: CERTIFICATE.sig)." placeholder:"FILE"`
 	Model       string `help:"Also check that FILE is the model that the certificate names." placeholder:"FILE"`
@@ -73,6 +74,7 @@ func (v *certificateVerify) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
+	v.Certificate, v.Model = certificateIn(v.Certificate, v.Model)
 	path := cmp.Or(v.Signature, v.Certificate+".sig")
 	signature, err := regularfile.Read(path, sshsig.Most)
 	if err != nil {
@@ -104,6 +106,17 @@ func (v *certificateVerify) Run(ctx context.Context, c *console) error {
 	return err
 }
 
+// certificateIn returns the certificate file at path and the file with which it is compared. If path is an output
+// folder, they are the folder's certificate and its model or description, unless model is another file.
+func certificateIn(path, model string) (string, string) {
+	for _, name := range []string{runfolder.ModelFile, runfolder.DescriptionFile} {
+		if own := inFolder(path, name); own != path {
+			model = cmp.Or(model, own)
+		}
+	}
+	return inFolder(path, runfolder.CertificateFile), model
+}
+
 // verified reads and verifies the certificate of a run or of a dataset, and that the model file at modelPath, unless it
 // is empty, is the one that the certificate names. It returns the certificate's bytes with the report of the
 // verification of a run, or with the dataset.
@@ -130,13 +143,14 @@ func verified(ctx context.Context, path, modelPath string) (text []byte, run *ce
 }
 
 type verifyCommand struct {
-	Certificate string   `arg:"" help:"Certificate file." placeholder:"CERTIFICATE"`
+	Certificate string   `arg:"" help:"Certificate file, or an output folder, whose model is then checked, too." placeholder:"CERTIFICATE"`
 	Model       string   `help:"Also check that FILE is the model that the certificate names." placeholder:"FILE"`
 	Runs        []string `name:"run" help:"For a dataset's certificate: also check that it contains the run of this certificate." placeholder:"CERTIFICATE"`
 	JSON        bool     `help:"Print JSON." name:"json"`
 }
 
 func (v *verifyCommand) Run(ctx context.Context, c *console) error {
+	v.Certificate, v.Model = certificateIn(v.Certificate, v.Model)
 	_, run, d, err := verified(ctx, v.Certificate, v.Model)
 	switch {
 	case err != nil:

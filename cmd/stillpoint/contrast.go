@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
@@ -16,6 +15,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/report"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -29,34 +29,40 @@ type contrastCommand struct {
 	JSON bool `help:"Print JSON." name:"json"`
 }
 
-// model reads the model of a fit's folder, and verifies the folder's certificate and model. If Dir is a file,
-// model reads it as a model file without verification.
-func (k *contrastCommand) model(ctx context.Context) (*model.Model, error) {
-	if info, err := os.Stat(k.Dir); err == nil && !info.IsDir() {
-		return model.Read(k.Dir)
+// modelAt reads the model of a fit's folder, and verifies the folder's certificate and model. If path is a file, modelAt
+// reads it as a model file without verification. The model has intervals of the given level; nil is that of the fit.
+func modelAt(ctx context.Context, path string, level *float64) (m *model.Model, err error) {
+	if info, bad := os.Stat(path); bad == nil && !info.IsDir() {
+		m, err = model.Read(path)
+	} else if fit, bad := report.ReadFit(ctx, path); bad != nil {
+		err = bad
+	} else if m = fit.Model; m == nil {
+		err = fmt.Errorf("%s: has no model", path)
 	}
-	fit, err := report.ReadFit(ctx, k.Dir)
 	if err != nil {
 		return nil, err
 	}
-	if fit.Model == nil {
-		return nil, fmt.Errorf("%s: has no model", k.Dir)
+	return atLevel(path, m, level, 0)
+}
+
+// atLevel is report.AtLevel for the model at path.
+func atLevel(path string, m *model.Model, level *float64, together int) (*model.Model, error) {
+	m, err := report.AtLevel(m, level, together)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return fit.Model, nil
+	return m, nil
 }
 
 func (k *contrastCommand) Run(ctx context.Context, c *console) error {
-	m, err := k.model(ctx)
+	m, err := modelAt(ctx, k.Dir, k.Level)
 	if err != nil {
 		return err
 	}
-	if m, err = report.AtLevel(m, k.Level, 0); err != nil {
-		return fmt.Errorf("%s: %w", k.Dir, err)
-	}
 	each := m
 	if k.Simultaneous {
-		if each, err = report.AtLevel(m, nil, len(k.Contrast)); err != nil {
-			return fmt.Errorf("%s: %w", k.Dir, err)
+		if each, err = atLevel(k.Dir, m, nil, len(k.Contrast)); err != nil {
+			return err
 		}
 	}
 	var list []*model.ContrastOf
@@ -139,12 +145,9 @@ type meansCommand struct {
 }
 
 func (k *meansCommand) Run(ctx context.Context, c *console) error {
-	m, err := (&contrastCommand{Dir: k.Dir}).model(ctx)
+	m, err := modelAt(ctx, k.Dir, k.Level)
 	if err != nil {
 		return err
-	}
-	if m, err = report.AtLevel(m, k.Level, 0); err != nil {
-		return fmt.Errorf("%s: %w", k.Dir, err)
 	}
 	var people means.Population
 	switch {
@@ -162,8 +165,8 @@ func (k *meansCommand) Run(ctx context.Context, c *console) error {
 	}
 	answers, predicted, err := k.answers(ctx, m, people)
 	if err == nil && k.Simultaneous {
-		if m, err = report.AtLevel(m, nil, 1+len(answers.List)+len(predicted)); err != nil {
-			return fmt.Errorf("%s: %w", k.Dir, err)
+		if m, err = atLevel(k.Dir, m, nil, 1+len(answers.List)+len(predicted)); err != nil {
+			return err
 		}
 		answers, predicted, err = k.answers(ctx, m, people)
 	}
@@ -303,18 +306,17 @@ func meansText(a *means.Answers, predicted []profilePrediction) string {
 	}
 	reasons, order := map[string][]string{}, []string(nil)
 	fmt.Fprintf(&b, "Mean prediction (%s) over %d rows of the population: %.4g\n", safetext.Text(a.Of), a.Rows, *a.Mean.Estimate)
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	head := "interval"
 	if a.Level > 0 {
 		head = fmt.Sprintf("%.5g%% interval", 100*a.Level)
 	}
 	if predicted != nil {
-		fmt.Fprintf(w, "\nprofile\tprediction\t%s\n", head)
-		for _, p := range predicted {
-			fmt.Fprintf(w, "%s\t%.4g\t%s\n", safetext.Text(p.Profile), p.Prediction, interval(p.Low, p.High))
-		}
+		b.WriteString("\n" + safetext.Table([]string{"profile", "prediction", head},
+			vector.Map(predicted, func(p profilePrediction) []string {
+				return []string{p.Profile, fmt.Sprintf("%.4g", p.Prediction), interval(p.Low, p.High)}
+			})))
 	}
-	fmt.Fprintf(w, "\ncolumn\tof it\testimate\t%s\n", head)
+	var rows [][]string
 	for _, r := range append([]means.Answer{a.Mean}, a.List...) {
 		name, of := r.Column, "mean for "+r.Level
 		switch {
@@ -338,9 +340,9 @@ func meansText(a *means.Answers, predicted []profilePrediction) string {
 		if r.Estimate != nil {
 			estimate = fmt.Sprintf("%.4g", *r.Estimate)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", safetext.Text(name), safetext.Text(of), estimate, interval(r.Low, r.High))
+		rows = append(rows, []string{name, of, estimate, interval(r.Low, r.High)})
 	}
-	_ = w.Flush() // writing to a strings.Builder never fails
+	b.WriteString("\n" + safetext.Table([]string{"column", "of it", "estimate", head}, rows))
 	if a.Short {
 		text := "The formula of the fit is SHORT: levels that it lacks count as the reference level, and numbers that it lacks are left out. "
 		if a.Mean.Low != nil {
@@ -349,11 +351,7 @@ func meansText(a *means.Answers, predicted []profilePrediction) string {
 		b.WriteString(safetext.Lines(text+"Differences and effects are those of the SHORT formula.", "", 100))
 	}
 	for _, why := range order {
-		of := reasons[why]
-		if len(of) > 5 {
-			of = append(of[:4:4], fmt.Sprintf("%d others", len(of)-4))
-		}
-		b.WriteString(safetext.Lines(safetext.Text(strings.Join(of, ", ")+": "+why), "", 100))
+		b.WriteString(safetext.Lines(safetext.Text(safetext.Few(reasons[why])+": "+why), "", 100))
 	}
 	return b.String()
 }

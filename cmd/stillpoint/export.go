@@ -6,11 +6,12 @@ import (
 	"io"
 
 	"github.com/stillpoint-dp/stillpoint/export"
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
 type exportCommand struct {
-	Model   string   `arg:"" help:"Model file." placeholder:"MODEL"`
+	Model   string   `arg:"" help:"Model file, or an output folder." placeholder:"MODEL"`
 	ONNX    string   `help:"Write a graph for ONNX runtimes to FILE." name:"onnx" placeholder:"FILE"`
 	Matrix  bool     `help:"With --onnx: one input [rows, numbers] in place of an input for each column of numbers."`
 	Float32 bool     `help:"With --onnx: numbers as float32, which takes less time and rounds predictions." name:"float32"`
@@ -30,6 +31,7 @@ func (e *exportCommand) Run(_ context.Context, c *console) error {
 	if e.ONNX != "" && (len(e.Keep) > 0 || e.Out != "") {
 		return errors.New("export: --keep and --out are of a query: give them with --sql DIALECT")
 	}
+	e.Model = inFolder(e.Model, runfolder.ModelFile)
 	m, err := model.Read(e.Model)
 	if err != nil {
 		return err

@@ -64,6 +64,14 @@ func writeFile(path string, inputs []string, write func(io.Writer) error) (err e
 	return os.Rename(partial, path)
 }
 
+// inFolder returns the path of the file name in the folder path, or path if it is no folder or lacks the file.
+func inFolder(path, name string) string {
+	if _, err := os.Stat(filepath.Join(path, name)); err != nil {
+		return path
+	}
+	return filepath.Join(path, name)
+}
+
 // csvFlags are the flags for the format of a text table, for commands without a configuration.
 type csvFlags struct {
 	Delimiter string   `help:"Separator of the table's fields: a character, or tab." placeholder:"C" group:"Tables that are text"`

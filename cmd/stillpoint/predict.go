@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint"
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
 type predictCommand struct {
-	Model string `arg:"" help:"Model file." placeholder:"MODEL"`
+	Model string `arg:"" help:"Model file, or an output folder." placeholder:"MODEL"`
 	Data  string `arg:"" help:"Table (CSV, plain or compressed, or Parquet) with the model's columns; the target may be absent." placeholder:"DATA"`
 	Where string `help:"Score only the rows with column=value; others get empty predictions." placeholder:"COLUMN=VALUE"`
 	Out   string `help:"Write to FILE instead of standard output: Parquet if it ends in .parquet, Arrow (Feather) if it ends in .arrow or .feather, else CSV." placeholder:"FILE"`
@@ -27,6 +28,7 @@ func (p *predictCommand) Run(ctx context.Context, c *console) error {
 	if p.Horizon != nil && len(p.Horizon) == 0 {
 		return errors.New("predict: --horizon: must list a time or more, or be left out")
 	}
+	p.Model = inFolder(p.Model, runfolder.ModelFile)
 	m, err := model.Read(p.Model)
 	if err != nil {
 		return err
@@ -79,7 +81,7 @@ func withoutIntervals(list *model.Coefficients) string {
 }
 
 type evaluateCommand struct {
-	Model string `arg:"" help:"Model file." placeholder:"MODEL"`
+	Model string `arg:"" help:"Model file, or an output folder." placeholder:"MODEL"`
 	Data  string `arg:"" help:"Table (CSV, plain or compressed, or Parquet) with the model's columns and target." placeholder:"DATA"`
 	Where string `help:"Use only the rows with column=value, for example split=test." placeholder:"COLUMN=VALUE"`
 	JSON  bool   `help:"Print JSON." name:"json"`
@@ -91,6 +93,7 @@ type evaluateCommand struct {
 }
 
 func (e *evaluateCommand) Run(ctx context.Context, c *console) error {
+	e.Model = inFolder(e.Model, runfolder.ModelFile)
 	m, err := model.Read(e.Model)
 	if err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/stillpoint-dp/stillpoint/internal/report"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
@@ -76,8 +76,8 @@ func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
 		if k.Simultaneous {
 			together = report.Every
 		}
-		if fit.Model, err = report.AtLevel(fit.Model, k.Level, together); err != nil {
-			return fmt.Errorf("%s: %w", k.Dir, err)
+		if fit.Model, err = atLevel(k.Dir, fit.Model, k.Level, together); err != nil {
+			return err
 		}
 	}
 	list, err := fit.Coefficients()
@@ -108,7 +108,7 @@ func simultaneous(level string) string {
 
 // tests prints the joint tests of the columns.
 func (k *coefficientsCommand) tests(ctx context.Context, c *console) error {
-	m, err := (&contrastCommand{Dir: k.Dir}).model(ctx)
+	m, err := modelAt(ctx, k.Dir, nil)
 	if err != nil {
 		return err
 	}
@@ -121,28 +121,24 @@ func (k *coefficientsCommand) tests(ctx context.Context, c *console) error {
 
 // coefficientTable formats the coefficients as a table of text.
 func coefficientTable(list *report.Coefficients) string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	noise := "noise sd"
 	if list.Noise == report.NoiseBounded {
 		noise = "noise sd at most"
 	}
-	classes := len(list.Terms) > 0 && list.Terms[0].Class != ""
-	class := func(name string) string {
-		if !classes {
-			return ""
-		}
-		return safetext.Text(name) + "\t"
-	}
-	fmt.Fprintf(w, "term\t%sreference or unit\tcoefficient\t%s\n", class("class"), noise)
+	rows := [][]string{{"term", "class", "reference or unit", "coefficient", noise}}
 	for _, t := range list.Terms {
-		fmt.Fprintf(w, "%s\t%s%s\t%.4g\t%s\n", safetext.Text(t.Term), class(t.Class),
-			safetext.Text(cmp.Or(t.Reference, t.Per)), *t.Value, t.Noise())
+		rows = append(rows, []string{t.Term, t.Class, cmp.Or(t.Reference, t.Per), fmt.Sprintf("%.4g", *t.Value), t.Noise()})
 	}
 	for _, column := range list.NotInterpretable {
-		fmt.Fprintf(w, "%s\t%s%s\t%s\t%s\n", safetext.Text(column), class("-"), "hashed", "-", "not interpretable")
+		rows = append(rows, []string{column, "-", "hashed", "-", "not interpretable"})
 	}
-	_ = w.Flush() // writing to a strings.Builder never fails
+	if len(list.Terms) == 0 || list.Terms[0].Class == "" {
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], 1, 2)
+		}
+	}
+	var b strings.Builder
+	b.WriteString(safetext.Table(rows[0], rows[1:]))
 	fmt.Fprintf(&b, "\nCoefficients are in %s.\n", safetext.Text(list.Unit))
 	for k, t := range list.Thresholds {
 		fmt.Fprintf(&b, "%-24s %.4g\n", fmt.Sprintf("threshold %d", k+1), t)

@@ -293,3 +293,76 @@ func TestQuantileAtOneKnot(t *testing.T) {
 		t.Errorf("%v: must be the end of the range", got)
 	}
 }
+
+// TestRoundingIsInEveryInterval: where bounds are left to a description, the row map stores numbers with a rounding, which the
+// interval of each number counts on both sides: of means, of means in groups and of quantiles, whose ends are knots without it.
+// Numbers with public bounds have intervals of the noise alone.
+func TestRoundingIsInEveryInterval(t *testing.T) {
+	s, err := dataset.New(dataset.Definition{
+		Columns: []dataset.Column{{Name: "auto", Kind: dataset.Number, High: autobounds.Number}, {Name: "known", Kind: dataset.Number, High: 10},
+			{Name: "g", Kind: dataset.Category, Categories: []string{"a", "b"}}},
+		Target: dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"u", "v"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := Schema(s, "g")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const noise = 1e-9
+	o := &public{t: t, header: []string{"auto", "known", "g", "y"}, sigma: noise}
+	for i := range 400 {
+		x := fmt.Sprint(2 + .0625*float64(i%64))
+		o.rows = append(o.rows, []string{x, x, []string{"a", "b", "b", "b"}[i%4], []string{"u", "v"}[i%2]})
+	}
+	d, err := Request{Schema: schema, Loss: loss.Logistic(), By: "g", Charge: .8, Records: 400, Counted: true, Level: .95}.Run(t.Context(), o, o.refine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	check := func(what, name string, v *Value) {
+		t.Helper()
+		if v == nil {
+			t.Errorf("%s of %s is not stated", what, name)
+			return
+		}
+		found++
+		want := 0.
+		if name == "auto" {
+			want = autobounds.Step / 2
+		}
+		for _, side := range []float64{v.Estimate - v.Low, v.High - v.Estimate} {
+			if !(side >= want) || what != "quantile" && what != "deviation" && side > want+1e-3*autobounds.Step {
+				t.Errorf("%s of %s: %+v: its interval has %v on a side, and the rounding is %v", what, name, *v, side, want)
+			}
+		}
+	}
+	for _, c := range d.Columns {
+		switch c.Name {
+		case "auto", "known":
+			check("mean", c.Name, c.Mean)
+			check("deviation", c.Name, c.Spread)
+			column := o.schemas[1].Columns()[slices.IndexFunc(o.schemas[1].Columns(), func(of dataset.Column) bool { return of.Name == c.Name })]
+			for i, q := range c.Quantiles { // from knot to knot
+				check("quantile", c.Name, &c.Quantiles[i].Value)
+				for _, end := range []float64{q.Low + rounding(column), q.High - rounding(column)} {
+					if !slices.ContainsFunc(column.Knots, func(k float64) bool { return close(k, end, 1e-9) }) {
+						t.Errorf("quantile %v of %s: %+v: %v must be a knot", q.Share, c.Name, q.Value, end)
+					}
+				}
+			}
+		case "g":
+			for _, k := range c.Levels[:2] {
+				for _, in := range k.Columns {
+					if in.Name != "y" {
+						check("mean in "+k.Name, in.Name, in.Mean)
+					}
+				}
+			}
+		}
+	}
+	if found != 2*(1+1+len(quantiles)+2) {
+		t.Errorf("%d intervals", found)
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/autobounds"
@@ -121,14 +120,7 @@ func (d *Description) Text() string {
 		if i > 0 {
 			fmt.Fprintf(&b, "\n%s\n", safetext.Text(t.Title))
 		}
-		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		for _, row := range append([][]string{t.Head}, t.Rows...) {
-			for i := range row {
-				row[i] = safetext.Text(row[i])
-			}
-			fmt.Fprintln(w, strings.Join(row, "\t"))
-		}
-		_ = w.Flush() // writing to a strings.Builder never fails
+		b.WriteString(safetext.Table(t.Head, t.Rows))
 	}
 	lines := strings.Split(b.String(), "\n")
 	for i := range lines {

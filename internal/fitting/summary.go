@@ -89,6 +89,9 @@ func (b *facts) outcome(f *train.Fitted, details bool) {
 		if c.Shrunk > 0 {
 			of = "of the fit, which is not the published model: "
 		}
+		if text := c.Calibration(); text != "" {
+			b.add("calibrated", "%s", text)
+		}
 	case f.Constant == nil && f.NotCompared != "":
 		b.add("quality", "the model was not compared with the best constant: %s", f.NotCompared)
 	}

@@ -103,6 +103,15 @@ func TestSummaryOfAShrunkModel(t *testing.T) {
 			t.Errorf("shrunk by %v: no %q in\n%s", c.shrunk, c.want, text)
 		}
 	}
+	const calibrated = "\ncalibrated   the fit's mean prediction was 0.012 below the mean outcome, 0.5 (noise 0.0046), so its intercept was " +
+		"raised by 0.15 log-odds\n"
+	if text := (&Result{Run: f}).Summary(); strings.Contains(text, "calibrated") {
+		t.Errorf("calibrated without a residual:\n%s", text)
+	}
+	f.Compared.Margins, f.Compared.Residual, f.Compared.ResidualSigma, f.Compared.Shift = []float64{0}, -.0123, .00456, .149
+	if text := (&Result{Run: f}).Summary(); !strings.Contains(text, calibrated) {
+		t.Errorf("no calibration in:\n%s", text)
+	}
 }
 
 // TestSummaryIsForReaders tests what the summary leaves to Details: the interval in which differences

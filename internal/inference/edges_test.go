@@ -94,7 +94,7 @@ func TestMomentWithoutSeveralLevels(t *testing.T) {
 func TestKeptDirections(t *testing.T) {
 	for share, want := range map[float64]int{.1: 0, .49: 0, .51: 1} {
 		a, b := math.Sqrt(share/2), math.Sqrt(1-share)
-		e := &spectrum{vectors: *mat.NewDense(3, 3, []float64{a, 0, 1, a, 0, 0, b, 1, 0})}
+		e := &Spectrum{Vectors: *mat.NewDense(3, 3, []float64{a, 0, 1, a, 0, 0, b, 1, 0})}
 		columns := []Column{{Kept: true}, {Kept: true}, {}}
 		if got := e.free(columns); got != want {
 			t.Errorf("a share of %v: eigenvector %d", share, got)

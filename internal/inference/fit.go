@@ -71,7 +71,7 @@ type Fit struct {
 // metric of the shape s; those of the Fit are coefficients of the columns of s. r are the released
 // quantities from which e was computed. dropped are the features that the formula leaves out.
 func NewFit(s *Shape, dropped []int, e *Estimate, r Released, allowance float64) (*Fit, error) {
-	h, err := decompose(r.Curvature)
+	h, err := Decompose(r.Curvature)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func NewFit(s *Shape, dropped []int, e *Estimate, r Released, allowance float64)
 		Level: e.Level, Method: e.Method, Columns: s.Columns, Dropped: dropped, Records: r.Records,
 		Allowance: allowance, Reach: s.Last, Unweighted: s.Whole, Effective: s.Effective, Metric: upper(s.Metric),
 		Weighted:       "rows are weighted by min(1, reach^2/||P x||^2), which depends on the row's features alone",
-		LeastCurvature: h.values[0] / max(Edge(r.CurvatureSigma, k), 1e-300),
+		LeastCurvature: h.Values[0] / max(Edge(r.CurvatureSigma, k), 1e-300),
 	}
 	if s.Whole {
 		f.Weighted = "every row that the schema allows has the weight 1"
@@ -101,9 +101,9 @@ func NewFit(s *Shape, dropped []int, e *Estimate, r Released, allowance float64)
 // direction converts the eigenvector of the smallest eigenvalue of h to a change of the coefficients: the
 // metric times the eigenvector, scaled so that its largest entry in absolute value is 1 or -1. h is the
 // eigendecomposition of the curvature in the coordinates of the metric.
-func direction(metric *mat.SymDense, h *spectrum) []float64 {
+func direction(metric *mat.SymDense, h *Spectrum) []float64 {
 	out := mat.NewVecDense(metric.SymmetricDim(), nil)
-	out.MulVec(metric, h.vectors.ColView(0))
+	out.MulVec(metric, h.Vectors.ColView(0))
 	if most := mat.Norm(out, math.Inf(1)); most > 0 {
 		out.ScaleVec(1/most, out)
 	}
@@ -160,6 +160,23 @@ func (f *Fit) Belongs(weights []float64) bool {
 // Has reports whether the formula has a column of the feature.
 func (f *Fit) Has(feature int) bool {
 	return slices.ContainsFunc(f.Columns, func(c Column) bool { return c.Feature == feature })
+}
+
+// Unknown returns the features of a curve of which no combination has an interval: that of missing numbers if the formula
+// lacks it, and all knots if it lacks one but the reference. A curve has width knots from the feature first on.
+func (f *Fit) Unknown(missing, first, width, reference int) (list []int) {
+	if !f.Has(missing) {
+		list = append(list, missing)
+	}
+	knots, whole := make([]int, width), true
+	for i := range knots {
+		knots[i] = first + i
+		whole = whole && (knots[i] == reference || f.Has(knots[i]))
+	}
+	if !whole {
+		list = append(list, knots...)
+	}
+	return list
 }
 
 // Check returns an error if the fields of a Fit that was read from a file cannot be right: an unknown

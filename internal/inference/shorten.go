@@ -138,17 +138,17 @@ func (s *Shape) leave(moment mat.Symmetric, asked []Column, dropped []int, b Bou
 // sees reports whether the formula's columns stay visible without the rows of the levels gone, by the rules of hidden.
 func (s *Shape) sees(moment mat.Symmetric, gone []Gone, groups map[int]int, b Bounds) (bool, error) {
 	m := s.without(moment, gone, groups, b.Intercept)
-	e, err := decompose(m)
+	e, err := Decompose(m)
 	if err != nil {
 		return false, err
 	}
-	if e.values[e.free(s.Columns)] <= leastLeft*b.MomentSigma {
+	if e.Values[e.free(s.Columns)] <= leastLeft*b.MomentSigma {
 		return false, nil
 	}
-	if e, err = decompose(Between(s.Metric, m)); err != nil {
+	if e, err = Decompose(Between(s.Metric, m)); err != nil {
 		return false, err
 	}
-	return b.Usual*e.values[e.free(s.Columns)] >= shortest*b.Unit*math.Sqrt(2*float64(len(s.Columns)))*s.Last*s.Last, nil
+	return b.Usual*e.Values[e.free(s.Columns)] >= shortest*b.Unit*math.Sqrt(2*float64(len(s.Columns)))*s.Last*s.Last, nil
 }
 
 // without estimates the second moment of the formula's columns over the rows that stay. groups has the Reference of each
@@ -213,11 +213,11 @@ func Shorten(moment mat.Symmetric, columns []Column, b Bounds) (*Shape, []int, e
 		worst, load := -1, 0.
 		at := e.free(columns)
 		for j, c := range columns {
-			if v := math.Abs(e.vectors.At(j, at)); !c.Kept && v > load {
+			if v := math.Abs(e.Vectors.At(j, at)); !c.Kept && v > load {
 				worst, load = j, v
 			}
 		}
-		if worst < 0 || !hidden(e.values[at], s, columns[worst], b) {
+		if worst < 0 || !hidden(e.Values[at], s, columns[worst], b) {
 			return s, dropped, s.leave(moment, asked, dropped, b)
 		}
 		dropped = append(dropped, columns[worst].Feature)
@@ -227,13 +227,13 @@ func Shorten(moment mat.Symmetric, columns []Column, b Bounds) (*Shape, []int, e
 
 // free returns the index of the first eigenvector that is not for the most part one of kept columns, if several are kept:
 // of the intercept and thresholds between ordered classes. To drop another column would not make it visible.
-func (e *spectrum) free(columns []Column) int {
+func (e *Spectrum) free(columns []Column) int {
 	for at := range columns {
 		kept, share := 0, 0.
 		for j, c := range columns {
 			if c.Kept {
 				kept++
-				share += e.vectors.At(j, at) * e.vectors.At(j, at)
+				share += e.Vectors.At(j, at) * e.Vectors.At(j, at)
 			}
 		}
 		if kept < 2 || share < .5 {
@@ -259,7 +259,7 @@ func hidden(v float64, s *Shape, worst Column, b Bounds) bool {
 
 // shapeOf returns the shape of the formula with the given columns, and the eigenvalues and eigenvectors of
 // the columns' second moment. moment is the released second moment of all features.
-func shapeOf(moment mat.Symmetric, columns []Column, b Bounds) (*Shape, *spectrum, error) {
+func shapeOf(moment mat.Symmetric, columns []Column, b Bounds) (*Shape, *Spectrum, error) {
 	k := len(columns)
 	m := mat.NewSymDense(k, nil)
 	for i, c := range columns {
@@ -267,24 +267,24 @@ func shapeOf(moment mat.Symmetric, columns []Column, b Bounds) (*Shape, *spectru
 			m.SetSym(i, j, moment.At(c.Feature, columns[j].Feature))
 		}
 	}
-	e, err := decompose(m)
+	e, err := Decompose(m)
 	if err != nil {
 		return nil, nil, err
 	}
 	ridge := Edge(b.MomentSigma, k)
 	s := &Shape{Columns: columns, Moment: m, Ridge: ridge, intercept: b.Intercept}
-	for _, v := range e.values {
+	for _, v := range e.Values {
 		s.Effective += max(v, 0) / (max(v, 0) + ridge)
 	}
 	s.Effective = max(s.Effective, .5)
-	s.Metric = e.with(func(v float64) float64 { return 1 / math.Sqrt(max(v, 0)+ridge) })
+	s.Metric = e.With(func(v float64) float64 { return 1 / math.Sqrt(max(v, 0)+ridge) })
 	longest := min(1/ridge, s.longest(b.Rows)) // rows have a length of at most 1
 	square := min(b.Beta*s.Effective, longest)
 	s.Reach, s.Last, s.Whole = math.Sqrt(square), math.Sqrt(square), square == longest
 	if b.Whole {
 		s.Last, s.Whole = math.Sqrt(longest), true
 	}
-	s.Seen = e.with(func(v float64) float64 { return max(v, 0) / (max(v, 0) + ridge) })
+	s.Seen = e.With(func(v float64) float64 { return max(v, 0) / (max(v, 0) + ridge) })
 	return s, e, nil
 }
 

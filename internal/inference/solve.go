@@ -107,27 +107,27 @@ func Solve(r Released, level float64) (*Estimate, error) {
 		return nil, err
 	}
 	k := len(r.At)
-	h, err := decompose(r.Curvature)
+	h, err := Decompose(r.Curvature)
 	if err != nil {
 		return nil, err
 	}
-	s, err := decompose(r.Middle)
+	s, err := Decompose(r.Middle)
 	if err != nil {
 		return nil, err
 	}
 	g := mat.NewVecDense(k, r.Gradient)
-	sampling := s.with(func(v float64) float64 { return max(v, 0) / r.Records })
+	sampling := s.With(func(v float64) float64 { return max(v, 0) / r.Records })
 	v := mat.NewSymDense(k, nil)
 	v.CopySym(sampling)
 	for j := range k {
 		v.SetSym(j, j, v.At(j, j)+r.GradientSigma*r.GradientSigma)
 	}
 	e := &Estimate{Level: level}
-	if h.values[0] >= leastEdges*Edge(r.CurvatureSigma, k) && h.values[0] > 0 {
+	if h.Values[0] >= leastEdges*Edge(r.CurvatureSigma, k) && h.Values[0] > 0 {
 		e.wald(r, h, g, v, sampling)
 		return e, nil
 	}
-	if h.values[0] <= 0 { // a convex loss has no such eigenvalue: it is due to noise
+	if h.Values[0] <= 0 { // a convex loss has no such eigenvalue: it is due to noise
 		e.none(r)
 		return e, nil
 	}
@@ -137,9 +137,9 @@ func Solve(r Released, level float64) (*Estimate, error) {
 // wald fills in e by the method Wald: the estimate after the Newton step, and the covariances. h is the
 // eigendecomposition of the curvature, g the gradient and v its covariance V of the package documentation.
 // sampling is the part of v that is due to sampling.
-func (e *Estimate) wald(r Released, h *spectrum, g *mat.VecDense, v, sampling *mat.SymDense) {
+func (e *Estimate) wald(r Released, h *Spectrum, g *mat.VecDense, v, sampling *mat.SymDense) {
 	k := len(r.At)
-	inverse := h.with(func(v float64) float64 { return 1 / v })
+	inverse := h.With(func(v float64) float64 { return 1 / v })
 	d := mat.NewVecDense(k, nil)
 	d.MulVec(inverse, g)
 	e.Method = Wald
@@ -165,26 +165,26 @@ func (e *Estimate) region(r Released, g *mat.VecDense, v, sampling *mat.SymDense
 	e.none(r)
 	z := Quantile(e.Level)
 	chi := z * z
-	of, err := decompose(v)
+	of, err := Decompose(v)
 	if err != nil {
 		return err
 	}
-	n := of.with(func(v float64) float64 { return 1 / v })
-	kappa := r.CurvatureSigma * r.CurvatureSigma / of.values[0]
+	n := of.With(func(v float64) float64 { return 1 / v })
+	kappa := r.CurvatureSigma * r.CurvatureSigma / of.Values[0]
 	K := Between(r.Curvature, n)
 	for j := range k {
 		K.SetSym(j, j, K.At(j, j)-chi*kappa)
 	}
-	ks, err := decompose(K)
+	ks, err := Decompose(K)
 	if err != nil {
 		return err
 	}
 	// An almost singular K is treated as indefinite, since rounding errors decide the sign of its smallest
 	// eigenvalue.
-	if !(ks.values[0] > 1e-9*ks.values[k-1]) {
+	if !(ks.Values[0] > 1e-9*ks.Values[k-1]) {
 		return nil
 	}
-	inverse := ks.with(func(v float64) float64 { return 1 / v })
+	inverse := ks.With(func(v float64) float64 { return 1 / v })
 	weighted, q, d := mat.NewVecDense(k, nil), mat.NewVecDense(k, nil), mat.NewVecDense(k, nil)
 	weighted.MulVec(n, g)
 	q.MulVec(r.Curvature, weighted)
@@ -228,12 +228,12 @@ const firstEdges = 3
 // noise (the function Edge) are raised to that floor. This keeps the step short along directions that the noise hides.
 func NewtonStep(gradient []float64, curvature *mat.SymDense, sigma float64) ([]float64, error) {
 	k := len(gradient)
-	h, err := decompose(curvature)
+	h, err := Decompose(curvature)
 	if err != nil {
 		return nil, err
 	}
 	least := max(firstEdges*Edge(sigma, k), 1e-12)
-	inverse := h.with(func(v float64) float64 { return 1 / max(v, least) })
+	inverse := h.With(func(v float64) float64 { return 1 / max(v, least) })
 	d := mat.NewVecDense(k, nil)
 	d.MulVec(inverse, mat.NewVecDense(k, gradient))
 	out := make([]float64, k)
@@ -248,8 +248,8 @@ func NewtonStep(gradient []float64, curvature *mat.SymDense, sigma float64) ([]f
 // deviation of the noise in a diagonal entry of H. Ahead returns nil if the smallest eigenvalue of H is below
 // leastEdges times the largest eigenvalue to expect of the noise in H, since the step could then have any direction.
 func Ahead(gradient []float64, curvature *mat.SymDense, sigma, share float64) ([]float64, error) {
-	h, err := decompose(curvature)
-	if err != nil || h.values[0] < leastEdges*Edge(sigma, len(gradient)) {
+	h, err := Decompose(curvature)
+	if err != nil || h.Values[0] < leastEdges*Edge(sigma, len(gradient)) {
 		return nil, err
 	}
 	step, err := NewtonStep(gradient, curvature, sigma)
@@ -381,15 +381,15 @@ func (e *Estimate) Allowances(s *Shape, intercept float64, bend func(from, to fl
 	return out
 }
 
-// spectrum is the eigendecomposition of a symmetric matrix. Its eigenvalues are in increasing order.
-type spectrum struct {
-	values  []float64
-	vectors mat.Dense
+// Spectrum is the eigendecomposition of a symmetric matrix. Its eigenvalues are in increasing order.
+type Spectrum struct {
+	Values  []float64
+	Vectors mat.Dense
 }
 
-// decompose returns the eigendecomposition of a symmetric matrix m. It returns an error if an entry
+// Decompose returns the eigendecomposition of a symmetric matrix m. It returns an error if an entry
 // is not finite.
-func decompose(m mat.Symmetric) (*spectrum, error) {
+func Decompose(m mat.Symmetric) (*Spectrum, error) {
 	k := m.SymmetricDim()
 	for j := range k {
 		for i := range j + 1 {
@@ -402,17 +402,17 @@ func decompose(m mat.Symmetric) (*spectrum, error) {
 	if !e.Factorize(m, true) {
 		return nil, errors.New("inference: a released matrix has no eigenvalues: LAPACK's iteration did not converge")
 	}
-	s := &spectrum{values: e.Values(nil)}
-	e.VectorsTo(&s.vectors)
+	s := &Spectrum{Values: e.Values(nil)}
+	e.VectorsTo(&s.Vectors)
 	return s, nil
 }
 
-// with returns the matrix with the same eigenvectors in which each eigenvalue v is replaced by
+// With returns the matrix with the same eigenvectors in which each eigenvalue v is replaced by
 // f(v).
-func (s *spectrum) with(f func(v float64) float64) *mat.SymDense {
+func (s *Spectrum) With(f func(v float64) float64) *mat.SymDense {
 	var scaled, m mat.Dense
-	scaled.Apply(func(_, k int, v float64) float64 { return v * f(s.values[k]) }, &s.vectors)
-	m.Mul(&scaled, s.vectors.T())
+	scaled.Apply(func(_, k int, v float64) float64 { return v * f(s.Values[k]) }, &s.Vectors)
+	m.Mul(&scaled, s.Vectors.T())
 	return Symmetric(&m)
 }
 

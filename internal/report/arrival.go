@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
@@ -27,18 +26,11 @@ type arrival struct {
 // of the steps less those at the start, and vary are the variances of weights before anything is seen of them.
 func (l *trace) seeing(r *eigenMoment, w *way, curved *mat.SymDense, weights, vary []float64) (arrival, error) {
 	d := len(weights)
-	inverse, root := r.power(-.5), r.power(.5)
-	var half, inside, vectors mat.Dense
-	half.Mul(inverse, curved)
-	inside.Mul(&half, inverse)
-	var e mat.EigenSym
-	if !e.Factorize(inference.Symmetric(&inside), true) {
-		return arrival{}, errNoEigenvalues
+	curvatures, back, half, err := r.axes(curved)
+	if err != nil {
+		return arrival{}, err
 	}
-	e.VectorsTo(&vectors)
-	a := arrival{back: new(mat.Dense), half: new(mat.Dense), prior: make([]float64, d)}
-	a.back.Mul(inverse, &vectors)
-	a.half.Mul(root, &vectors)
+	a := arrival{back: back, half: half, prior: make([]float64, d)}
 	var turn, moved mat.Dense // coordinates of w in those of a
 	turn.Mul(w.back.T(), a.half)
 	moved.Mul(w.displaced, &turn)
@@ -46,7 +38,7 @@ func (l *trace) seeing(r *eigenMoment, w *way, curved *mat.SymDense, weights, va
 	went.MulVec(a.half.T(), mat.NewVecDense(d, weights))
 	a.went = went.RawVector().Data
 	draws, _ := moved.Dims()
-	for i, curvature := range e.Values(nil) {
+	for i, curvature := range curvatures {
 		_, share := l.respond(max(curvature, 0))
 		noise := 0.
 		for j, v := range w.noise {
@@ -79,11 +71,11 @@ func possible(g, rows *mat.SymDense, known *structure, sigma, ridge float64) (li
 	for n := range momentsOf(d) {
 		of := noisy(rows, spread, coins)
 		if n%2 == 0 && (known == nil || len(known.hats) == 0) {
-			var e mat.EigenSym
-			if !e.Factorize(of, true) {
-				return nil, errNoEigenvalues
+			r, err := decomposed(of, &moment{Sigma: sigma})
+			if err != nil {
+				return nil, err
 			}
-			of = newReleased(e, &moment{Sigma: sigma}).rows()
+			of = r.rows()
 		}
 		if known != nil {
 			known.impose(of, sigma)
@@ -122,6 +114,13 @@ const leastMoments, mostMoments = 4, 16
 // than mostAveraged features. It is not worked out again if it changes by less than alike.
 const averages, mostAveraged, alike = 3, 250, .01
 
+// again reports whether a way of so many features is worked out with the curvature next, after as many rounds and with
+// the curvature before.
+func again(rounds, features int, before, next *mat.SymDense) bool {
+	return rounds == 0 || rounds < averages && features <= mostAveraged &&
+		!mat.EqualApprox(next, before, alike*mat.Norm(before, 2))
+}
+
 // average returns the weights, less those at the start, at which the curvature of the loss is about its mean along the steps:
 // the middle between the mean of the steps and the minimum, by the posterior mean of the way. Steps that leave 1-f of the way
 // were at 1 + f/log(1-f) of it on average. Where the way is long, margins are larger at the minimum than at the end of the
@@ -145,14 +144,9 @@ func (a arrival) average() *mat.VecDense {
 // the margin shows, since these cancel. rows is the second moment of all rows, with noise of deviation sigma.
 func priors(rows *mat.SymDense, known *structure, variance, shared, share, sigma float64) []float64 {
 	d := rows.SymmetricDim()
-	part := make([]bool, d) // of a category or curve
+	part := make([]bool, d)
 	if known != nil {
-		copy(part, known.levels)
-		for _, h := range known.hats {
-			for j := range h.Width {
-				part[h.First+j] = true
-			}
-		}
+		part = known.parts()
 	}
 	part[d-1] = true
 	out := make([]float64, d)
@@ -207,7 +201,7 @@ func (w *way) variance(i int) float64 {
 // different coordinates have independent signs. The result is the mean over the second moments that the rows may have.
 func (c *covariance) rest(rows [][]float64, kept float64) *mat.SymDense {
 	out := mat.NewSymDense(len(rows), nil)
-	likely := c.likely(kept)
+	likely := c.likely()
 	for m := range c.ways[0].seen {
 		left := mat.NewDense(len(rows), len(c.ways)*len(c.ways[0].noise), nil)
 		for r, row := range rows {
@@ -236,7 +230,7 @@ func (c *covariance) rest(rows [][]float64, kept float64) *mat.SymDense {
 
 // likely returns the posterior probabilities of the second moments that the rows may have, each with each of the scales
 // of the priors, by the distances that the steps covered. Of few columns the likelihood is tempered.
-func (c *covariance) likely(kept float64) []float64 {
+func (c *covariance) likely() []float64 {
 	out := make([]float64, len(c.ways[0].seen))
 	for _, w := range c.ways {
 		for m, a := range w.seen {
@@ -275,7 +269,7 @@ func (c *covariance) along(factors []float64) (list []*mat.VecDense) {
 // own alone changes at the minimum: its mean over the second moments that the rows may have.
 func (c *covariance) share(factors []float64, own int, kept float64) (share float64) {
 	d := len(c.ways[0].noise)
-	likely := c.likely(kept)
+	likely := c.likely()
 	for n, along := range c.along(factors) {
 		for m, a := range c.ways[n].seen {
 			var at mat.VecDense

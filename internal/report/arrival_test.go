@@ -188,7 +188,7 @@ func TestLikelyMomentsByHand(t *testing.T) {
 		}
 		first, one := of(.3, .5)
 		second, two := of(.35, .55)
-		got := arrivedAt(first, second).likely(1)
+		got := arrivedAt(first, second).likely()
 		if want := 1 / (1 + math.Exp(power*(two-one))); math.Abs(got[0]-want) > 1e-9 || math.Abs(got[1]-(1-want)) > 1e-9 {
 			t.Errorf("%d columns: %v: must be %v", d, got, want)
 		}

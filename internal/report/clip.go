@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
@@ -44,13 +43,16 @@ func (f *Fit) holding() *holding {
 	if h.slopes = of.Slopes; name == "poisson" {
 		h.most = s.Target().High
 	}
-	var e mat.EigenSym
 	m := (*moment)(l.Moment)
 	_, g, shape, err := m.matrices()
-	if err != nil || !(m.Clip > 0) || g.SymmetricDim() != d || !(g.At(d-1, d-1) > 2*m.Sigma) || !e.Factorize(shape, true) {
+	if err != nil || !(m.Clip > 0) || g.SymmetricDim() != d || !(g.At(d-1, d-1) > 2*m.Sigma) {
 		return nil
 	}
-	h.clip, h.g, h.square = m.Clip, g, inference.Symmetric(newReleased(e, m).power(-1))
+	metric, err := decomposed(shape, m)
+	if err != nil {
+		return nil
+	}
+	h.clip, h.g, h.square = m.Clip, g, metric.power(-1)
 	for j := range d {
 		h.mean[j] = g.At(j, d-1) / g.At(d-1, d-1) / s.Scale()
 	}

@@ -262,7 +262,7 @@ func TestClippedTermsAreNotStated(t *testing.T) {
 	}
 	e := explanation{list: []coefficient{{name: "x", effectSD: 1}, {name: "c=w", clipped: true}}}
 	fit := read(t, people(t, "p", 4))
-	if said := fit.meaning(e, runNoise{}); !strings.Contains(said, " Not stated, since the clip may move the coefficient too far: c=w.") {
+	if said := fit.meaning(e); !strings.Contains(said, " Not stated, since the clip may move the coefficient too far: c=w.") {
 		t.Errorf("%q", said)
 	}
 	if slices.ContainsFunc(e.list[:1], coefficient.hidden) {

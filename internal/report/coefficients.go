@@ -88,7 +88,7 @@ func (f *Fit) coefficients(n runNoise) Section {
 	s.Parts = append(s.Parts, Text(what+" of the intercept, a term for each number or date, and for each category the "+
 		"difference from its reference level, in "+unit+". The intercept is for numbers of 0, dates at their first day, "+
 		"curves at their middle knot and categories at their reference level. Coefficients describe the model and its "+
-		"table, not causes."+hashed+f.additive()+f.ordering()), f.certainty(e, n))
+		"table, not causes."+hashed+f.additive()+f.ordering()), f.certainty(e))
 	s.draw(f.bars(e, unit))
 	s.Parts = append(s.Parts, f.table(e, odds))
 	return s
@@ -123,17 +123,17 @@ func (e explanation) beyond() (beyond, all int) {
 }
 
 // certainty makes the part of the page that says how much of the coefficients is noise.
-func (f *Fit) certainty(e explanation, n runNoise) Part {
+func (f *Fit) certainty(e explanation) Part {
 	if e.how == unstated {
 		return Note("How much of each coefficient is noise is not stated here: " + e.why +
 			". Small coefficients may be noise alone.")
 	}
-	return Note(f.meaning(e, n))
+	return Note(f.meaning(e))
 }
 
 // meaning explains to readers how the standard deviations of the coefficients' noise were computed, and
 // which errors the standard deviations do not include.
-func (f *Fit) meaning(e explanation, n runNoise) string {
+func (f *Fit) meaning(e explanation) string {
 	how := "Deviations are computed, to first order, from the noise of the releases and from the " +
 		"released second moment of the rows. On tables that had no part in the choice of the rule, 86% or more of the " +
 		"coefficients of classes and counts were within two deviations of a fit with little noise, and 83% or more with " +

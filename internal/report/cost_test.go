@@ -129,3 +129,34 @@ func TestAttacksOnSchedulesCountOtherReleases(t *testing.T) {
 		t.Errorf("right guesses: %v, of the samples alone %v, of the others alone %v", both.right, alone.right, least)
 	}
 }
+
+// TestOwnReservationIsOfTheSameGuarantee: a fit's own reservation is the last one of its epsilon, delta and relation. A later one
+// that differs in one of the three alone is of another fit: the page names neither its table nor its outcome.
+func TestOwnReservationIsOfTheSameGuarantee(t *testing.T) {
+	fit := read(t, people(t, "p", 4))
+	claim := fit.Certificate.Claim()
+	own := Reservation{Entry: ledgerfile.Entry{Fit: 1, Data: "/own.csv", Guarantee: claim}}
+	for name, change := range map[string]func(*account.Guarantee){
+		"epsilon":  func(g *account.Guarantee) { g.Epsilon /= 2 },
+		"delta":    func(g *account.Guarantee) { g.Delta /= 2 },
+		"relation": func(g *account.Guarantee) { g.Relation = account.AddOrRemove },
+	} {
+		other := Reservation{Entry: ledgerfile.Entry{Fit: 2, Data: "/other.csv", Guarantee: claim}}
+		change(&other.Guarantee)
+		fit.Reservations = []Reservation{own, other}
+		if got, ok := fit.own(); !ok || got.Fit != 1 {
+			t.Errorf("another %s: the own reservation is %+v, %v", name, got.Entry, ok)
+		}
+		if table := factOf(t, fit.asked(), "Table"); table.Value != "own.csv" {
+			t.Errorf("another %s: the table is %q", name, table.Value)
+		}
+		fit.Reservations = []Reservation{other}
+		if got, ok := fit.own(); ok {
+			t.Errorf("another %s: the own reservation is %+v where there is none", name, got.Entry)
+		}
+	}
+	fit.Reservations = []Reservation{own, {Entry: ledgerfile.Entry{Fit: 2, Data: "/own.csv", Guarantee: claim}}}
+	if got, ok := fit.own(); !ok || got.Fit != 2 {
+		t.Errorf("of two alike the own reservation is %+v, %v", got.Entry, ok)
+	}
+}

@@ -120,18 +120,20 @@ func (l *trace) covariance(m *model.Model, weights, start []float64, shared, val
 	if err != nil {
 		return nil, err
 	}
-	var e, b mat.EigenSym
-	if !e.Factorize(shape, true) || !b.Factorize(of.at, true) {
-		return nil, errNoEigenvalues
+	metric, err := decomposed(shape, moment)
+	if err != nil {
+		return nil, err
 	}
-	metric := newReleased(e, moment)
+	combined, err := decomposed(of.at, moment)
+	if err != nil {
+		return nil, err
+	}
 	metric.plain = l.Moment == nil
 	rows, err := metric.rowsWith(known, about, g, share)
 	if err != nil {
 		return nil, err
 	}
-	c := &covariance{mix: new(mat.Dense)}
-	b.VectorsTo(c.mix)
+	c := &covariance{mix: &combined.Vectors}
 	var along, went mat.Dense // row n: the weights of way n, and those less the weights at the start
 	along.Mul(c.mix.T(), mat.NewDense(k, d, weights))
 	went.Mul(c.mix.T(), mat.NewDense(k, d, start))
@@ -170,14 +172,14 @@ func (l *trace) covariance(m *model.Model, weights, start []float64, shared, val
 	}
 	for _, likely := range moments {
 		at, list, here := mat.DenseCopyOf(&along), make([]arrival, k), of
-		for round := range averages {
+		for round := 0; ; round++ {
 			var weights mat.Dense
 			weights.Mul(c.mix, at)
 			next, err := l.margins(m, likely, weights.RawMatrix().Data, shared, share, value, level, moment)
 			if err != nil { // as for the estimated moment
 				next = of
 			}
-			if round > 0 && (d > mostAveraged || mat.EqualApprox(next.at, here.at, alike*mat.Norm(here.at, 2))) {
+			if !again(round, d, here.at, next.at) {
 				break
 			}
 			here = next
@@ -306,13 +308,12 @@ func uncurved(of dataset.Target, jumps bool, value float64) string {
 // moment about zero, C + m m'. shape is the matrix from which the metric is computed, C_+ + MeanWeight m
 // m', where C_+ is C with negative eigenvalues set to 0.
 func (m *moment) about(c *mat.SymDense) (g, shape *mat.SymDense, err error) {
-	var e mat.EigenSym
-	if !e.Factorize(c, true) {
-		return nil, nil, errNoEigenvalues
+	r, err := decomposed(c, m)
+	if err != nil {
+		return nil, nil, err
 	}
-	r := newReleased(e, m)
 	mean := mat.NewVecDense(len(m.Mean), m.Mean)
-	g, shape = mat.NewSymDense(len(m.Mean), nil), inference.Symmetric(r.with(func(i int) float64 { return max(r.values[i], 0) }))
+	g, shape = mat.NewSymDense(len(m.Mean), nil), r.With(func(v float64) float64 { return max(v, 0) })
 	g.SymRankOne(c, 1, mean)
 	shape.SymRankOne(shape, m.MeanWeight, mean)
 	return g, shape, nil
@@ -320,43 +321,49 @@ func (m *moment) about(c *mat.SymDense) (g, shape *mat.SymDense, err error) {
 
 var errNoEigenvalues = errors.New("the eigenvalues of the second moment could not be computed")
 
-// eigenMoment is the eigendecomposition of a released second moment G = vectors diag(values) vectors'.
+// eigenMoment is the eigendecomposition of a released second moment G.
 type eigenMoment struct {
 	*moment
-	values  []float64
-	vectors *mat.Dense
-	plain   bool // the metric is the identity: no metric was made of the moment
+	*inference.Spectrum
+	plain bool // the metric is the identity: no metric was made of the moment
 }
 
-func newReleased(e mat.EigenSym, m *moment) *eigenMoment {
-	r := &eigenMoment{moment: m, values: e.Values(nil), vectors: new(mat.Dense)}
-	e.VectorsTo(r.vectors)
-	return r
+// decomposed returns the eigendecomposition of a matrix that was computed from the released second moment m.
+func decomposed(of mat.Symmetric, m *moment) (*eigenMoment, error) {
+	s, err := inference.Decompose(of)
+	if err != nil {
+		return nil, errNoEigenvalues
+	}
+	return &eigenMoment{moment: m, Spectrum: s}, nil
 }
 
 // power returns M^p, where the metric is M^(-1/2): M is the identity for a run in no metric, and otherwise G_+ + ridge I.
 // Here G is the released second moment, and G_+ is G with negative eigenvalues set to 0.
-func (r *eigenMoment) power(p float64) *mat.Dense {
+func (r *eigenMoment) power(p float64) *mat.SymDense {
 	if r.plain {
 		p = 0
 	}
-	return r.with(func(i int) float64 { return math.Pow(max(r.values[i], 0)+r.Ridge, p) })
+	return r.With(func(v float64) float64 { return math.Pow(max(v, 0)+r.Ridge, p) })
 }
 
-// with returns the matrix with the eigenvectors of the released second moment and the eigenvalues
-// value(i).
-func (r *eigenMoment) with(value func(i int) float64) *mat.Dense {
-	var scaled, out mat.Dense
-	scaled.Apply(func(_, i int, v float64) float64 { return v * value(i) }, r.vectors)
-	out.Mul(&scaled, r.vectors.T())
-	return &out
+// axes returns the coordinates of weights along each of which the preconditioned loss has a curvature of its own, if the second
+// derivative in the weights is curved: the matrices back and half are those of arrival.
+func (r *eigenMoment) axes(curved *mat.SymDense) (curvatures []float64, back, half *mat.Dense, err error) {
+	inverse := r.power(-.5)
+	e, err := decomposed(inference.Between(inverse, curved), r.moment)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	back, half = new(mat.Dense), new(mat.Dense)
+	back.Mul(inverse, &e.Vectors)
+	half.Mul(r.power(.5), &e.Vectors)
+	return e.Values, back, half, nil
 }
 
 // rows returns an estimate of the second moment of the rows: the released second moment with its
 // eigenvalues corrected for the noise in it (by the function denoised).
 func (r *eigenMoment) rows() *mat.SymDense {
-	values := denoised(r.values, r.Sigma)
-	return inference.Symmetric(r.with(func(i int) float64 { return values[i] }))
+	return (&inference.Spectrum{Values: denoised(r.Values, r.Sigma), Vectors: r.Vectors}).With(func(v float64) float64 { return v })
 }
 
 // rowsWith returns an estimate of the second moment of the rows that has the structure known, or any if known is nil. about
@@ -364,11 +371,11 @@ func (r *eigenMoment) rows() *mat.SymDense {
 func (r *eigenMoment) rowsWith(known *structure, about, g *mat.SymDense, share float64) (*mat.SymDense, error) {
 	rows := r.rows()
 	if len(r.Mean) > 0 {
-		var e mat.EigenSym
-		if !e.Factorize(about, true) {
-			return nil, errNoEigenvalues
+		e, err := decomposed(about, r.moment)
+		if err != nil {
+			return nil, err
 		}
-		rows = newReleased(e, r.moment).rows()
+		rows = e.rows()
 		rows.SymRankOne(rows, 1, mat.NewVecDense(len(r.Mean), r.Mean))
 	}
 	if known == nil {
@@ -387,27 +394,21 @@ func (r *eigenMoment) rowsWith(known *structure, about, g *mat.SymDense, share f
 
 // draws returns random changes of (G_+ + ridge I)^-1, in the basis of the eigenvectors of G, where G is the released
 // second moment. Each is the first-order effect of one random draw from the distribution of the noise in G.
-func (r *eigenMoment) draws() []*mat.Dense {
-	d := len(r.values)
+func (r *eigenMoment) draws() []*mat.SymDense {
+	d := len(r.Values)
+	none := mat.NewSymDense(d, nil)
 	if r.plain {
-		return []*mat.Dense{mat.NewDense(d, d, nil)}
+		return []*mat.SymDense{none}
 	}
 	coins := rand.New(rand.NewPCG(3, 4)) // fixed seed: the draws only approximate an expectation
-	list := make([]*mat.Dense, min(max(workDraws/(d*d*d), leastDraws), mostDraws))
+	list := make([]*mat.SymDense, min(max(workDraws/(d*d*d), leastDraws), mostDraws))
 	for n := range list {
-		change := mat.NewDense(d, d, nil)
+		list[n] = noisy(none, r.Sigma, coins)
 		for i := range d {
-			for j := i; j < d; j++ {
-				noise := r.Sigma * coins.NormFloat64()
-				if j > i {
-					noise /= math.Sqrt2
-				}
-				v := noise * inverted(r.values[i], r.values[j], r.Ridge)
-				change.Set(i, j, v)
-				change.Set(j, i, v)
+			for j := range i + 1 {
+				list[n].SetSym(i, j, list[n].At(i, j)*inverted(r.Values[i], r.Values[j], r.Ridge))
 			}
 		}
-		list[n] = change
 	}
 	return list
 }
@@ -420,22 +421,15 @@ const workDraws, leastDraws, mostDraws = 100_000_000, 60, 500
 // way computes the noise in weights, the weights of one linear combination of margins. curved is the second derivative
 // of loss and regularizer in these weights. Along each eigenvector of the preconditioned Hessian (A in the method
 // covariance), way computes the recursion of the steps. Then it adds the effect of the noise in the metric.
-func (l *trace) way(r *eigenMoment, curved *mat.SymDense, weights []float64, draws []*mat.Dense) (way, error) {
+func (l *trace) way(r *eigenMoment, curved *mat.SymDense, weights []float64, draws []*mat.SymDense) (way, error) {
 	d := len(weights)
-	inverse, root := r.power(-.5), r.power(.5)
-	var half, inside mat.Dense
-	half.Mul(inverse, curved)
-	inside.Mul(&half, inverse)
-	var e mat.EigenSym
-	if !e.Factorize(inference.Symmetric(&inside), true) {
-		return way{}, errNoEigenvalues
+	curvatures, back, half, err := r.axes(curved)
+	if err != nil {
+		return way{}, err
 	}
-	var vectors, turn mat.Dense
-	e.VectorsTo(&vectors)
-	w := way{back: new(mat.Dense), noise: make([]float64, d), displaced: mat.NewDense(len(draws), d, nil)}
-	w.back.Mul(inverse, &vectors)
-	half.Mul(root, &vectors)
-	turn.Mul(r.vectors.T(), &half) // column i: coordinate i without the metric, in the basis of G's eigenvectors
+	w := way{back: back, noise: make([]float64, d), displaced: mat.NewDense(len(draws), d, nil)}
+	var turn mat.Dense
+	turn.Mul(r.Vectors.T(), half) // column i: coordinate i without the metric, in the basis of G's eigenvectors
 	var at mat.VecDense
 	at.MulVec(half.T(), mat.NewVecDense(d, weights))
 	start := make([]float64, d) // the noise of the intercept at the start
@@ -443,7 +437,7 @@ func (l *trace) way(r *eigenMoment, curved *mat.SymDense, weights []float64, dra
 	var began mat.VecDense
 	began.MulVec(half.T(), mat.NewVecDense(d, start))
 	paths := make([]path, d)
-	for i, a := range e.Values(nil) {
+	for i, a := range curvatures {
 		p := path{curvature: max(a, 0)}
 		w.noise[i], p.share = l.respond(p.curvature)
 		w.noise[i] = math.Hypot(w.noise[i], (1-p.share)*began.AtVec(i)) // the steps leave this share of it
@@ -472,7 +466,7 @@ func (l *trace) way(r *eigenMoment, curved *mat.SymDense, weights []float64, dra
 // displace computes, for each random draw of the noise in the metric, how that noise changes each
 // coordinate of the weights. Column i of turn is the direction of coordinate i in the basis of the
 // released second moment's eigenvectors, multiplied by the inverse of the metric.
-func (w *way) displace(paths []path, turn *mat.Dense, draws []*mat.Dense) {
+func (w *way) displace(paths []path, turn *mat.Dense, draws []*mat.SymDense) {
 	for n, change := range draws {
 		var left, moved mat.Dense
 		left.Mul(change, turn)

@@ -135,9 +135,11 @@ func TestReleasedCurvatureTakesThePlaceOfTheRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var e mat.EigenSym
-	e.Factorize(about, true)
-	metric := inference.Symmetric(newReleased(e, (*moment)(right.Moment)).power(-.5))
+	of, err := decomposed(about, (*moment)(right.Moment))
+	if err != nil {
+		t.Fatal(err)
+	}
+	metric := of.power(-.5)
 	var h []float64
 	h = append(h, mat.DenseCopyOf(inference.Between(metric, w.second)).RawMatrix().Data...)
 	shared := 1 / w.schema.Scale()
@@ -191,6 +193,37 @@ func TestCurvatureTellsTheRows(t *testing.T) {
 	}
 }
 
+// TestLevelIsOfTheRowsThatAreRead: a released curvature of the intercept is a mean over all rows, in which those that are not
+// read count 0. The second derivative over the rows that are read is that over their share and over the square of the intercept's
+// value, for each share, and with it the margins have their mean and variance.
+func TestLevelIsOfTheRowsThatAreRead(t *testing.T) {
+	w := newBowl(t, 0)
+	f := folder{schema: dataset.Definition{Columns: w.schema.Columns(), Target: w.schema.Target()}, loss: "absolute", software: "test",
+		budget: budget(t, account.ReplaceOne)}
+	m, err := model.Parse(f.model(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = 1.75
+	shared, weights := 1/w.schema.Scale(), []float64{0, 0, 0, 0, 0, .5}
+	for _, share := range []float64{1, .8, .4} {
+		g := mat.NewSymDense(w.schema.Dim(), nil)
+		g.ScaleSym(share, w.second)
+		level := want * shared * shared * share
+		l := &trace{Level: level, LevelSigma: level / 100}
+		of, err := l.margins(m, g, weights, shared, share, 0, 0, &moment{Sigma: 1e-6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := of.at.At(0, 0); !near(got, want, 1e-12) {
+			t.Errorf("of a share of %v the second derivative is %v: must be %v", share, got, want)
+		}
+		if !near(of.mean[0], .5*shared, 1e-9) || math.Abs(of.spread[0][0]) > 1e-12 {
+			t.Errorf("of a share of %v the margins are %v with the variance %v: must be %v with 0", share, of.mean, of.spread, .5*shared)
+		}
+	}
+}
+
 // TestPossibleMomentsAreOfTheNoise tests the first two of the possible moments of rows: the first is that of the rows with
 // noise, corrected for noise of the standard deviation of the release, and the second is not corrected. Of up to 20
 // features the added noise is 1.3 times that of the release.
@@ -217,10 +250,12 @@ func TestPossibleMomentsAreOfTheNoise(t *testing.T) {
 			}
 			want := noisy
 			if n == 0 {
-				var e mat.EigenSym
-				e.Factorize(noisy, true)
-				want = newReleased(e, &moment{Sigma: sigma}).rows()
-				if other := newReleased(e, &moment{Sigma: 1.0625 * sigma}).rows(); mat.EqualApprox(list[0], other, 1e-6) {
+				r, err := decomposed(noisy, &moment{Sigma: sigma})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want = r.rows()
+				if r.moment = (&moment{Sigma: 1.0625 * sigma}); mat.EqualApprox(list[0], r.rows(), 1e-6) {
 					t.Error("the correction does not know the noise")
 				}
 			}
@@ -246,7 +281,7 @@ func TestLikelihoodIsTempered(t *testing.T) {
 		c := covariance{ways: []way{{noise: make([]float64, d), seen: []arrival{seen(4), seen(60)}}}}
 		density := func(variance float64) float64 { return math.Exp(-4/(2*variance)) / math.Sqrt(variance) }
 		want := math.Pow(density(2)/density(16), power)
-		if got := c.likely(1); math.Abs(got[0]/got[1]-want) > 1e-9 || math.Abs(got[0]+got[1]-1) > 1e-12 {
+		if got := c.likely(); math.Abs(got[0]/got[1]-want) > 1e-9 || math.Abs(got[0]+got[1]-1) > 1e-12 {
 			t.Errorf("%d features: %v: must be in the ratio %v", d, got, want)
 		}
 	}

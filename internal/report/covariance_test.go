@@ -85,9 +85,11 @@ func (w *bowl) fit(r *rand.Rand) ([]float64, *trace) {
 		}
 		m.Rows = append(m.Rows, strings.Join(row, " "))
 	}
-	var e mat.EigenSym
-	e.Factorize(g, true)
-	p := newReleased(e, m).power(-.5)
+	metric, err := decomposed(g, m)
+	if err != nil {
+		panic(err)
+	}
+	p := metric.power(-.5)
 	at, last := mat.NewVecDense(d, nil), mat.NewVecDense(d, nil)
 	sum := make([]float64, d)
 	for t, sigma := range w.law.Noise {
@@ -356,12 +358,11 @@ func TestSeenCurvature(t *testing.T) {
 	const d, ridge = 3, .01
 	rows := mat.NewSymDense(d, []float64{.5, .2, 0, .2, .3, 0, 0, 0, 0})
 	here := mat.NewSymDense(d, []float64{.1, .05, 0, .05, .2, 0, 0, 0, 0})
-	var e mat.EigenSym
-	if !e.Factorize(rows, true) {
-		t.Fatal("no eigenvalues")
+	of, err := decomposed(rows, (*moment)(runrecord.NewMoment(rows.RawSymmetric().Data, d, 1e-6, ridge)))
+	if err != nil {
+		t.Fatal(err)
 	}
-	of := newReleased(e, (*moment)(runrecord.NewMoment(rows.RawSymmetric().Data, d, 1e-6, ridge)))
-	p := inference.Symmetric(of.power(-.5))
+	p := of.power(-.5)
 	seen := inference.Between(p, here)
 	mean := mat.Trace(seen) / mat.Trace(inference.Between(p, rows))
 	for sigma, want := range map[float64]func(i, j int) float64{

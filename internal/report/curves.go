@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Curve is the effect of a number or date column that has a piecewise linear function in the model. It is the part of
@@ -173,20 +174,14 @@ func (f *Fit) curvesOf(e explanation) (curves []Curve, surfaces []Surface) {
 // each. It returns nil if no means were released.
 func (f *Fit) means() (means []float64, sigma float64) {
 	s := f.Model.Schema()
-	if f.plan.Trace == nil || f.plan.Trace.Moment == nil || f.plan.Reduce != "" || f.plan.Trace.Moment.Features != s.Dim() {
+	if f.plan.Trace == nil || f.plan.Trace.Moment == nil || f.plan.Reduce != "" {
 		return nil, 0
 	}
 	m := f.plan.Trace.Moment
-	if len(m.Mean) == s.Dim() {
-		return m.Mean, m.MeanSigma
+	if means = m.Means(s.Dim()); len(m.Mean) == s.Dim() {
+		return means, m.MeanSigma
 	}
-	g, err := (*moment)(m).symmetric()
-	if err != nil {
-		return nil, 0
-	}
-	for j := range s.Dim() {
-		means = append(means, g.At(j, s.Dim()-1)*s.Scale())
-	}
+	vector.Scale(means, s.Scale())
 	return means, m.Sigma / math.Sqrt2 * s.Scale()
 }
 

@@ -336,16 +336,16 @@ func (f *Fit) interactions() (s Section, ok bool) {
 	if !ok {
 		return s, false
 	}
-	w := f.Model.Weights()
-	score := make([]float64, synthetic.Rows)
-	if err := p.Features(f.Model.Schema(), func(i int, x []float32, _ float64) {
-		for j, v := range x {
-			score[i] += float64(w[j] * float64(v))
-		}
-	}); err != nil {
+	score, err := scoresOf(p, f.Model.Schema(), f.Model.Weights())
+	if err != nil {
 		return s, false
 	}
-	bins := p.Bins()
+	unit, t := 1., f.Model.Schema().Target()
+	if t.Kind == dataset.Number && !rates(f.Model) {
+		unit = t.High/2 - t.Low/2
+	}
+	bins, redrawn := p.Bins(), f.redrawn(p, score, unit, redraws)
+	vector.Scale(score, unit)
 	e := p.Explain(score, bins)
 	if len(e.Alone) == 0 || math.IsNaN(e.Sum) {
 		return s, false
@@ -359,8 +359,8 @@ func (f *Fit) interactions() (s Section, ok bool) {
 		"model and a synthetic table of %s rows, which is made from the certificate. Its columns have about the released "+
 		"distributions and relations. %s A sum of functions of single columns explains %s of the score's variance. The "+
 		"rest is interactions. Synthetic rows are no persons, and have no relations of three columns or more. All figures "+
-		"contain the noise of the model.",
-		Number(synthetic.Rows), recheck, ofVariance(e.Sum)))}}
+		"contain the noise of the model.%s",
+		Number(synthetic.Rows), recheck, ofVariance(e.Sum), f.predictionNoise(redrawn, p.Mass)))}}
 	bars := Bars{Title: "The share of the score that each column alone explains", X: Axis{Label: "share of the score's variance"},
 		Caption: "Each bar is the share of the variance that the best function of this column alone explains. Shares of " +
 			"columns that depend on each other overlap."}

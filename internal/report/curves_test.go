@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/internal/spline"
 )
 
@@ -263,5 +264,42 @@ func TestStructureOfHats(t *testing.T) {
 		if want := spline.Scale * (noisy.At(d-1, k) - missing); math.Abs(sum-want) > 1e-4 {
 			t.Errorf("feature %d: the hats add up to %v, must be %v", k, sum, want)
 		}
+	}
+}
+
+// TestMeansOfReleasedRows: the released means of features, with their noise, are the mean row and its noise if one was released,
+// and otherwise the moments with the intercept, whose noise is that of entries off the diagonal: sigma over the root of 2. A fit
+// that projected its rows, or that released moments of other features, has none.
+func TestMeansOfReleasedRows(t *testing.T) {
+	f := read(t, people(t, "p", 4))
+	s := f.Model.Schema()
+	d := s.Dim()
+	matrix := make([]float64, d*d)
+	for j := range d {
+		matrix[j*d+d-1], matrix[(d-1)*d+j] = float64(j+1)/64, float64(j+1)/64
+	}
+	m := runrecord.NewMoment(matrix, d, 1./1024, 1)
+	f.plan.Trace.Moment = m
+	means, sigma := f.means()
+	if want := m.Sigma * s.Scale() / math.Sqrt2; len(means) != d || math.Abs(sigma/want-1) > 1e-9 {
+		t.Errorf("%d means with noise of %v: must be %d with %v", len(means), sigma, d, want)
+	}
+	for j, v := range means {
+		if want := float64(j+1) / 64 * s.Scale(); math.Abs(v-want) > m.Step*s.Scale() {
+			t.Errorf("mean %d is %v: must be %v", j, v, want)
+		}
+	}
+	m.Mean, m.MeanSigma = make([]float64, d), .25
+	m.Mean[1] = .5
+	if means, sigma := f.means(); len(means) != d || means[1] != .5 || sigma != .25 {
+		t.Errorf("the released mean row is %v with noise of %v", means, sigma)
+	}
+	f.plan.Reduce = "jl(2)"
+	if means, _ := f.means(); means != nil {
+		t.Errorf("a fit of projected rows has the means %v", means)
+	}
+	f.plan.Reduce, m.Features = "", d-1
+	if means, _ := f.means(); means != nil {
+		t.Errorf("a fit of other features has the means %v", means)
 	}
 }

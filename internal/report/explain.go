@@ -261,12 +261,12 @@ func (f *Fit) carried(n runNoise) carried {
 			return unknown(err.Error())
 		}
 		apart := make([]float64, len(fit))
-		for j, v := range fit {
+		for j, v := range c.Calibrated(fit, constant) {
 			apart[j] = c.ShrunkSigma * (v - constant[j])
 		}
 		k.away = append(k.away, apart)
 	}
-	if b, c := f.plan.Base, f.plan.Compared; b != nil && c != nil && c.Shrunk > 0 && k.lift.size == 0 {
+	if b, c := f.plan.Base, f.plan.Compared; b != nil && c != nil && c.Shrunk+c.ShiftSigma > 0 && k.lift.size == 0 {
 		constant, ok := f.Model.Constant(b.Margins)
 		for m, sigma := range b.MarginSigma {
 			margins := slices.Clone(b.Margins)
@@ -276,7 +276,7 @@ func (f *Fit) carried(n runNoise) carried {
 				break
 			}
 			for j := range above {
-				above[j] = c.Shrunk * sigma * (above[j] - constant[j])
+				above[j] = math.Hypot(c.Shrunk*sigma, k.kept*c.ShiftSigma) * (above[j] - constant[j])
 			}
 			k.away = append(k.away, above)
 		}

@@ -109,18 +109,18 @@ func (x *structure) factored(g, rows *mat.SymDense, numbers []int, sigma float64
 			covariance.SetSym(i, n, g.At(j, k)-g.At(j, last)*g.At(k, last)/square)
 		}
 	}
-	var e mat.EigenSym
-	if !e.Factorize(apart, true) {
+	r, err := inference.Decompose(apart)
+	if err != nil {
 		return nil, errNoEigenvalues
 	}
-	r, directions, ones := newReleased(e, &moment{}), 0., make([]float64, d)
-	least := 1e-8 * r.values[last]
-	for i, v := range r.values {
+	directions, ones := 0., make([]float64, d)
+	least := 1e-8 * r.Values[last]
+	for i, v := range r.Values {
 		if ones[i] = 1; v > least {
 			directions++
 		}
 	}
-	root := inference.Symmetric(r.with(func(i int) float64 { return math.Sqrt(max(r.values[i], least)) }))
+	root := r.With(func(v float64) float64 { return math.Sqrt(max(v, least)) })
 	share := own(covariance, variances, sigma)
 	coins := rand.New(rand.NewPCG(5, 6)) // fixed seed: the draws only approximate an expectation
 	for range momentsOf(d) {
@@ -131,13 +131,11 @@ func (x *structure) factored(g, rows *mat.SymDense, numbers []int, sigma float64
 		}
 		inverse.ScaleSym(-directions*sigma*sigma, &inverse)
 		inverse.AddSym(&inverse, noisy(g, sigma, coins))
-		if !e.Factorize(&inverse, true) {
+		r, err := inference.Decompose(&inverse)
+		if err != nil {
 			return nil, errNoEigenvalues
 		}
-		r := newReleased(e, &moment{})
-		list = append(list, inference.Symmetric(r.with(func(i int) float64 {
-			return (r.values[i] + math.Sqrt(r.values[i]*r.values[i]+4*directions*sigma*sigma)) / 2
-		})))
+		list = append(list, r.With(func(v float64) float64 { return (v + math.Sqrt(v*v+4*directions*sigma*sigma)) / 2 }))
 	}
 	return list, nil
 }

@@ -151,3 +151,26 @@ func TestAverageOfTheSteps(t *testing.T) {
 		}
 	}
 }
+
+// TestRoundsOfTheCurvature: a way is worked out three times, if each time the curvature changes by more than a hundredth
+// of its norm, and once for more than 250 features.
+func TestRoundsOfTheCurvature(t *testing.T) {
+	at := func(level float64) *mat.SymDense { return mat.NewSymDense(1, []float64{level}) }
+	for _, c := range []struct {
+		rounds, features int
+		next             float64
+		want             bool
+	}{
+		{0, 251, .2, true}, {1, 250, .3, true}, {1, 251, .3, false}, {2, 3, .3, true}, {3, 3, .3, false},
+		{1, 3, .20201, true}, {1, 3, .20199, false}, {2, 3, .19799, true}, {2, 3, .19801, false},
+	} {
+		if got := again(c.rounds, c.features, at(.2), at(c.next)); got != c.want {
+			t.Errorf("after %d rounds with %d features, from .2 to %v: again %v", c.rounds, c.features, c.next, got)
+		}
+	}
+	// The norm of a matrix of two margins is the root of its sum of squares: of .03 and .04 it is .05.
+	two := func(more float64) *mat.SymDense { return mat.NewSymDense(2, []float64{.03 + more, 0, 0, .04}) }
+	if again(1, 3, two(0), two(.00049)) || !again(1, 3, two(0), two(.00051)) {
+		t.Error("a change of a hundredth of the norm .05 is .0005")
+	}
+}

@@ -211,7 +211,7 @@ func TestNoiseOfEffectsIsNotStated(t *testing.T) {
 	f.plan.Effects = &runrecord.Effects{}
 	n := f.noise()
 	e, ok := f.explained(n)
-	note, is := f.certainty(e, n).(Note)
+	note, is := f.certainty(e).(Note)
 	want := Note("How much of each coefficient is noise is not stated here: the fit has two stages, and the noise of the first is " +
 		"in the features and in the start of the second. Each stage spends a part of the budget. A fit with family: curves, " +
 		"with a budget of its own, states the noise of such terms. Small coefficients may be noise alone.")

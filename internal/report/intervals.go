@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -34,37 +35,24 @@ func CoefficientText(c *model.Coefficients) string {
 		}
 	}
 	fmt.Fprintf(&b, "\nCoefficients (%s):\n", oneLine(c.Unit))
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	ratio := ratioOf(c)
 	level := fmt.Sprintf("%g%% interval", 100*c.Level)
-	head := "term\tagainst or unit\testimate\tstd. error\t" + level + "\tprivacy"
+	head := []string{"term", "against or unit", "estimate", "std. error", level, "privacy"}
 	if ratio != "" {
-		head += "\t" + ratio + "\t" + level
+		head = append(head, ratio, level)
 	}
-	fmt.Fprintln(w, head)
-	for _, t := range c.List {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", oneLine(named(t)), oneLine(cmp.Or(t.Reference, t.Per)), strings.Join(cells(t, ratio != ""), "\t"))
-	}
-	for _, t := range c.Thresholds {
-		fmt.Fprintf(w, "%s\tthreshold 1\t%s\n", t.Term, strings.Join(cells(t, ratio != ""), "\t"))
-	}
-	_ = w.Flush() // writing to a strings.Builder gives no error
+	rows := slices.Concat(rowsOf(c.List, "", ratio != ""), rowsOf(c.Thresholds, firstThreshold, ratio != ""))
+	b.WriteString(safetext.Table(head, vector.Map(rows, func(r Row) []string { return r.Cells })))
 	fmt.Fprintf(&b, "\n%d of %d coefficients have an interval.", c.Reported, c.Counted)
 	b.WriteString(" The column privacy is the share of an interval's width that comes from the privacy noise.\n")
 	b.WriteString(safetext.Lines(oneLine(c.Meaning+states(c)), "", 100))
 	return b.String()
 }
 
-// states explains for readers why some coefficients have no interval. It names at most four of them for
-// each reason.
+// states explains for readers why some coefficients have no interval. It names a few of them for each reason.
 func states(c *model.Coefficients) (text string) {
-	const most = 4
 	for _, r := range c.Reasons {
-		terms := r.Terms
-		if len(terms) > most+1 { // never "1 others"
-			terms = append(slices.Clone(terms[:most]), fmt.Sprintf("%d others", len(terms)-most))
-		}
-		text += fmt.Sprintf(" %s%s (%s): %s.", strings.ToUpper(string(r.State[:1])), r.State[1:], strings.Join(terms, ", "), r.Text)
+		text += fmt.Sprintf(" %s%s (%s): %s.", strings.ToUpper(string(r.State[:1])), r.State[1:], safetext.Few(r.Terms), r.Text)
 	}
 	wider, largest := 0, 0.
 	for _, k := range slices.Concat(c.List, c.Thresholds) {
@@ -229,19 +217,23 @@ func effects(c *model.Coefficients) Table {
 	if ratio != "" {
 		t.Columns = append(t.Columns, Column{strings.ToUpper(ratio[:1]) + ratio[1:], true}, Column{level, true})
 	}
-	for _, v := range c.List {
-		if len(t.Rows) >= mostRows-1 {
-			break
-		}
-		t.Rows = append(t.Rows, Row{
-			Cells: append([]string{named(v), cmp.Or(v.Reference, v.Per)}, cells(v, ratio != "")...),
-			Faint: v.State != inference.Reported || v.Low <= 0 && 0 <= v.High,
-		})
-	}
-	for _, v := range c.Thresholds[:min(len(c.Thresholds), mostRows)] {
-		t.Rows = append(t.Rows, Row{Cells: append([]string{v.Term, "threshold 1"}, cells(v, ratio != "")...)})
-	}
+	t.Rows = append(rowsOf(c.List[:min(len(c.List), mostRows-1)], "", ratio != ""),
+		rowsOf(c.Thresholds[:min(len(c.Thresholds), mostRows)], firstThreshold, ratio != "")...)
 	return t
+}
+
+// firstThreshold names the threshold with which others are compared.
+const firstThreshold = "threshold 1"
+
+// rowsOf returns the rows of coefficients in a table. against is the name of that with which all are compared; "" if each
+// states its own.
+func rowsOf(list []model.Coefficient, against string, ratio bool) []Row {
+	return vector.Map(list, func(v model.Coefficient) Row {
+		return Row{
+			Cells: append([]string{named(v), cmp.Or(against, v.Reference, v.Per)}, cells(v, ratio)...),
+			Faint: against == "" && (v.State != inference.Reported || v.Low <= 0 && 0 <= v.High),
+		}
+	})
 }
 
 // Every, as a number of intervals, is all coefficients of the formula but the intercept.
@@ -347,10 +339,7 @@ func Tests(m *model.Model) ([]Test, error) {
 			continue
 		}
 		if list := lacking[t.Column]; len(list) > 0 {
-			if len(list) > 5 {
-				list = append(list[:4:4], fmt.Sprintf("%d others", len(list)-4))
-			}
-			t.Reason = "tested without " + strings.Join(list, ", ") + ": " + why[t.Column]
+			t.Reason = "tested without " + safetext.Few(list) + ": " + why[t.Column]
 		}
 		joint, err := m.Joint(terms[t.Column])
 		if err != nil {
@@ -401,14 +390,13 @@ func holm(list []Test) {
 func TestText(list []Test) string {
 	var b strings.Builder
 	columns, order := map[string][]string{}, []string(nil)
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "column\tcoefficients\tstatistic\tp-value\tadjusted (Holm)")
+	var rows [][]string
 	for _, t := range list {
-		if t.P == nil {
-			fmt.Fprintf(w, "%s\t%d\t-\t-\t-\n", oneLine(t.Column), t.Terms)
-		} else {
-			fmt.Fprintf(w, "%s\t%d\t%.4g\t%s\t%s\n", oneLine(t.Column), t.Terms, t.Statistic, small(*t.P), small(*t.Holm))
+		row := []string{t.Column, strconv.Itoa(t.Terms), "-", "-", "-"}
+		if t.P != nil {
+			row = append(row[:2], fmt.Sprintf("%.4g", t.Statistic), small(*t.P), small(*t.Holm))
 		}
+		rows = append(rows, row)
 		if t.Reason != "" {
 			why := t.Reason
 			if t.P == nil {
@@ -420,7 +408,7 @@ func TestText(list []Test) string {
 			columns[why] = append(columns[why], t.Column)
 		}
 	}
-	_ = w.Flush() // writing to a strings.Builder never fails
+	b.WriteString(safetext.Table([]string{"column", "coefficients", "statistic", "p-value", "adjusted (Holm)"}, rows))
 	for _, why := range order {
 		b.WriteString(safetext.Lines(oneLine(strings.Join(columns[why], ", ")+": "+why+"."), "", 100))
 	}

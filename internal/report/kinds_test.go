@@ -167,6 +167,20 @@ func TestNoiseOfTheConstantIsCarried(t *testing.T) {
 	if v := math.Sqrt(5*.75*.75 + math.Pow(2*want[0][0]-want[0][1], 2) + math.Pow(want[1][1], 2)); math.Abs(sd[0]-v) > 1e-12 {
 		t.Errorf("deviation %v: must be %v", sd[0], v)
 	}
+	// The noise of a calibration's shift is that of the intercept, beside the constant's, and the fit is the calibrated one.
+	f.plan.Compared.Shift, f.plan.Compared.ShiftSigma = .4, .3
+	k = f.carried(runNoise{noise: noise{weight: 1}, convex: true})
+	if got, want := k.away[1][1], at(1)*math.Hypot(shrunk*.2, (1-shrunk)*.3); math.Abs(got-want) > 1e-12 {
+		t.Errorf("the shift moves the intercept by %v: must be %v", got, want)
+	}
+	if got := k.away[0][1]; math.Abs(got-want[0][1]) > 1e-12 {
+		t.Errorf("the position moves the intercept by %v: must be %v", got, want[0][1])
+	}
+	f.plan.Compared.Shrunk = 0
+	if k = f.carried(runNoise{noise: noise{weight: 1}, convex: true}); k.away[len(k.away)-1][1] != .3*at(1) {
+		t.Errorf("the shift of a model that is its fit: %+v", k.away)
+	}
+	f.plan.Compared.Shrunk = shrunk
 	// A feature of the run stands for several of a model whose rows were projected: then the constant is 0, without noise.
 	f.plan.Reduce = "jl(1,7)"
 	if k := f.carried(runNoise{noise: noise{weight: 1}, convex: true}); k.lift.size != 1 || len(k.away) != 1 || len(k.away[0]) != 1 {

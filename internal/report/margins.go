@@ -157,31 +157,27 @@ func (l *trace) seenCurvature(r *eigenMoment, rows *mat.SymDense) (level float64
 		slices.ContainsFunc(entries, func(v float64) bool { return !(math.Abs(v) < mostMoment) }):
 		return 0, nil, errors.New("the released curvature is too large or too small to compute with")
 	}
-	here, root := mat.NewSymDense(d, entries), inference.Symmetric(r.power(.5))
-	usual := inference.Between(inference.Symmetric(r.power(-.5)), rows)
+	here, usual := mat.NewSymDense(d, entries), inference.Between(r.power(-.5), rows)
 	level = max(mat.Trace(here)/mat.Trace(usual), 0)
-	var e mat.EigenSym
-	if !e.Factorize(usual, true) {
+	e, err := inference.Decompose(usual)
+	if err != nil {
 		return 0, nil, errNoEigenvalues
 	}
-	var vectors, seen mat.Dense
-	e.VectorsTo(&vectors)
 	dim := 0.
-	seen.Apply(func(_, k int, v float64) float64 { // the directions in which rows vary
-		if e.Values(nil)[k] < leastVaried {
-			return 0
-		}
-		return v
-	}, &vectors)
-	for _, v := range e.Values(nil) {
+	for _, v := range e.Values {
 		if v >= leastVaried {
 			dim++
 		}
 	}
-	seen.Mul(&seen, vectors.T())
+	seen := e.With(func(v float64) float64 { // the directions in which rows vary
+		if v < leastVaried {
+			return 0
+		}
+		return 1
+	})
 	signal, noise := math.Pow(level*usualApart, 2), 2*dim*m.Sigma*m.Sigma
 	usual.ScaleSym(-level, usual)
 	here.AddSym(here, usual)
 	here.ScaleSym(signal/(signal+noise), here)
-	return level, inference.Between(root, inference.Between(inference.Symmetric(&seen), here)), nil
+	return level, inference.Between(r.power(.5), inference.Between(seen, here)), nil
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/internal/describe"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Page is the content of a report: its title, main message and sections.
@@ -199,6 +201,12 @@ func (t Table) check() error {
 }
 
 func (t Table) html(string) (template.HTML, error) { return execute("table", t) }
+
+// text returns the table as aligned lines of text, without its title and caption.
+func (t Table) text() string {
+	return safetext.Table(vector.Map(t.Columns, func(c Column) string { return c.Name }),
+		vector.Map(t.Rows, func(r Row) []string { return r.Cells }))
+}
 
 // DescriptionPage returns the page of a description of a table, whose certificate is c.
 func DescriptionPage(table string, d *describe.Description, c *certificate.Certificate) Page {

@@ -52,6 +52,9 @@ func (f *Fit) quality() (s Section, ok bool) {
 		if c.ConstantSigma > 0 && (c.Earlier() || c.Constant > 3*c.ConstantSigma) && !c.Unresolved {
 			facts.released("Loss of the constant", c.Constant, fmt.Sprintf("released with noise of %s", Number(c.ConstantSigma)))
 		}
+		if text := c.Calibration(); text != "" {
+			facts.released("Mean prediction minus mean outcome", c.Residual, text)
+		}
 		s.draw(f.losses())
 	}
 	if m := f.plan.Measured; m != nil {
@@ -145,7 +148,7 @@ func (f *Fit) survival() (s Section, ok bool) {
 		if err != nil || len(c.HazardRatios) == 0 {
 			return s, false
 		}
-		return Section{Title: "Survival", Parts: []Part{hazardTable(c.HazardRatios), Text("The hazard ratios of " + t.Changing +
+		return Section{Title: "Survival", Parts: []Part{hazardTable(c.HazardRatios, Number), Text("The hazard ratios of " + t.Changing +
 			" change between intervals. Other columns multiply the hazard by the same factor at every time. stillpoint predict " +
 			"--horizon writes the risk of each row by the times that it lists.")}}, true
 	}

@@ -54,6 +54,23 @@ func TestPrivacyOfTheMedianCoefficient(t *testing.T) {
 	}
 }
 
+// TestTypicalPrivacyOfManyCoefficients: of an even number of shares the larger of the two in the middle is taken, so that the
+// page does not call privacy cheaper than half of the coefficients have it.
+func TestTypicalPrivacyOfManyCoefficients(t *testing.T) {
+	shares := []float64{.1, .5, .9, .8, .7, .6}
+	for n, want := range []float64{0, .1, .5, .5, .8, .7, .7} {
+		c := &model.Coefficients{}
+		for i := range n {
+			k := model.Coefficient{Term: "x"}
+			k.State, k.Privacy = inference.Reported, shares[i]
+			c.List = append(c.List, k)
+		}
+		if got, ok := typicalPrivacy(c); got != want || ok != (n > 0) {
+			t.Errorf("of %v: %v, %v: must be %v", shares[:n], got, ok, want)
+		}
+	}
+}
+
 // withIntervals returns a folder of a logistic model whose coefficients all have these variances, in total and
 // sampling, times the scale of each: 1, then 4, 9 and 16 times.
 func withIntervals(t *testing.T, variance, sampling, factor float64) folder {

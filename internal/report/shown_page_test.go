@@ -50,6 +50,11 @@ func TestSignalToTheLetter(t *testing.T) {
 		"released with noise of 0.03; no record's difference is clipped, as it must lie between -1.5 and 2.5")
 	factIs(t, q, "Share of the constant's loss saved", "0.25", "95% interval: 0.176 to 0.324")
 	factIs(t, q, "Loss of the constant", "0.8", "released with noise of 0.01")
+	f.plan.Compared.Margins = []float64{-math.Log(9)}
+	f.plan.Compared.Residual, f.plan.Compared.ResidualSigma, f.plan.Compared.Shift = -.0123, .00456, .145
+	calibrated, _ := f.quality()
+	factIs(t, calibrated, "Mean prediction minus mean outcome", "−0.0123", "the fit's mean prediction was 0.012 below the mean outcome, "+
+		"0.1 (noise 0.0046), so its intercept was raised by 0.14 log-odds")
 	factIs(t, s, "Gradient norm measured", "0.0789", "at the result, released with noise of 0.00891")
 	factIs(t, q, "Mean loss measured", "0.678", "at the result, released with noise of 0.0123")
 	factIs(t, s, "Curvature released", "−0.00912", fit+", the least of 7 directions, each released with noise of 0.0234: none is "+
@@ -68,12 +73,12 @@ func TestSignalToTheLetter(t *testing.T) {
 	}
 	const mean = " The model is a weighted mean of the fit and the best constant, and has the weighted noise of the fit and, in " +
 		"the intercept, of the constant."
-	if got := f.meaning(explanation{list: make([]coefficient, 1)}, noise); !strings.Contains(got, mean) {
+	if got := f.meaning(explanation{list: make([]coefficient, 1)}); !strings.Contains(got, mean) {
 		t.Error(got)
 	}
 	// The losses of the constant and of the fit, .8 and .6, with 1.96 deviations of their noise either way.
 	f.plan.Compared.Shrunk = 0
-	if got := f.meaning(explanation{list: make([]coefficient, 1)}, noise); strings.Contains(got, "weighted mean") {
+	if got := f.meaning(explanation{list: make([]coefficient, 1)}); strings.Contains(got, "weighted mean") {
 		t.Error(got)
 	}
 	if got := f.lead(); got != "The model is better than the best constant, which predicts the same for every row: it saves 25 % "+

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // runNoise is the noise of a fit, computed from its certificate. If the noise is not known, why is the
@@ -115,49 +117,43 @@ func (f *Fit) noisePlot(n runNoise, root float64) Plot {
 		X: Axis{Label: "step"},
 		Y: Axis{Label: "length after scaling", Log: true},
 	}
-	noise := Series{Name: "noise", Style: Line}
-	for t, v := range n.estimate {
-		if drawable(root*v, true) {
-			noise.X, noise.Y = append(noise.X, float64(t+1)), append(noise.Y, root*v)
-		}
-	}
-	p.Series = []Series{noise}
+	p.Series = []Series{logarithmic("noise", vector.Map(n.estimate, func(v float64) float64 { return root * v }))}
 	if len(f.GradientNorms) == len(n.estimate) {
-		released := Series{Name: "released gradient", Style: Line}
-		for t, v := range f.GradientNorms {
-			if drawable(v, true) {
-				released.X, released.Y = append(released.X, float64(t+1)), append(released.Y, v)
-			}
-		}
-		if len(released.X) > 0 {
+		if released := logarithmic("released gradient", f.GradientNorms); len(released.X) > 0 {
 			p.Series = append(p.Series, released)
 			p.Caption += " The released gradient contains the noise: where both lines meet, the true gradient is lost in the noise."
 		}
 	}
-	if drawable(f.plan.Predicted, true) {
-		p.References = append(p.References, Level("expected at the end", f.plan.Predicted))
-	}
-	if drawable(f.plan.Floor, true) {
-		p.References = append(p.References, Level("noise level", f.plan.Floor))
+	for _, line := range []Reference{Level("expected at the end", f.plan.Predicted), Level("noise level", f.plan.Floor)} {
+		if drawable(line.Y[0], true) {
+			p.References = append(p.References, line)
+		}
 	}
 	return p
+}
+
+// logarithmic returns the line of numbers about steps or releases, counted from 1, without those that a logarithmic axis
+// cannot show.
+func logarithmic(name string, values []float64) Series {
+	s := Series{Name: name, Style: Line}
+	for i, v := range values {
+		if drawable(v, true) {
+			s.X, s.Y = append(s.X, float64(i+1)), append(s.Y, v)
+		}
+	}
+	return s
 }
 
 // multiplierPlot draws the noise multiplier of every release in the certificate: the standard deviation of
 // the noise divided by the sensitivity.
 func (f *Fit) multiplierPlot() Plot {
-	s := Series{Name: "noise / sensitivity", Style: Line}
-	for i, e := range f.Certificate.Events() {
-		if multiplier := e.Sigma / e.Sensitivity; drawable(multiplier, true) {
-			s.X, s.Y = append(s.X, float64(i+1)), append(s.Y, multiplier)
-		}
-	}
+	multipliers := vector.Map(f.Certificate.Events(), func(e account.Event) float64 { return e.Sigma / e.Sensitivity })
 	return Plot{
 		Title:   "Noise multiplier, release by release",
 		Caption: "Standard deviation of the noise, divided by the largest change of the answer by one row.",
 		X:       Axis{Label: "release"},
 		Y:       Axis{Label: "noise / sensitivity", Log: true},
-		Series:  []Series{s},
+		Series:  []Series{logarithmic("noise / sensitivity", multipliers)},
 	}
 }
 

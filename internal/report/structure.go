@@ -60,20 +60,14 @@ func structureOf(s *dataset.Schema) (x structure, ok bool) {
 			x.levels[g.First+j] = true
 		}
 	}
-	at := 0
+	indicated := map[string]bool{}
 	for _, c := range s.Columns() {
-		switch c.Kind {
-		case dataset.Number, dataset.Date:
-			if c.Indicator {
-				x.levels[at+1] = true
-				x.numbers = append(x.numbers, [2]int{at, at + 1})
-				at++
-			}
-			at += 1 + c.Curve
-		case dataset.Category:
-			at += len(c.Categories) + 1
-		case dataset.Hash:
-			at += c.Buckets + 1
+		indicated[c.Name] = c.Indicator
+	}
+	for _, r := range s.Ranges() {
+		if len(r.Columns) == 1 && indicated[r.Columns[0]] {
+			x.levels[r.First+1] = true
+			x.numbers = append(x.numbers, [2]int{r.First, r.First + 1})
 		}
 	}
 	x.hats = s.Hats()
@@ -163,9 +157,7 @@ func (x structure) shrink(g *mat.SymDense, sigma float64) {
 			if k == j || x.levels[k] && k < j {
 				continue
 			}
-			apart := v / square * v * max(g.At(k, k), 0)
-			alike := v * g.At(last, k) / square
-			g.SetSym(j, k, alike+(g.At(j, k)-alike)*apart/(apart+sigma*sigma/2))
+			towards(g, j, k, v*g.At(last, k)/square, v/square*v*max(g.At(k, k), 0), sigma*sigma/2)
 		}
 	}
 }
@@ -178,26 +170,35 @@ const usualSpread, varied, usualAlike = .11, .08, .4
 func (x structure) shrinkNumbers(g *mat.SymDense, sigma float64) {
 	last := g.SymmetricDim() - 1
 	square := x.shared * x.shared
+	part := x.parts()
+	for j := range last {
+		if part[j] {
+			continue
+		}
+		towards(g, j, j, g.At(j, last)*g.At(j, last)/square+usualSpread*square, varied*square*varied*square, sigma*sigma)
+		for k := range j {
+			if !part[k] {
+				towards(g, j, k, g.At(j, last)*g.At(k, last)/square, usualAlike*usualAlike*max(g.At(j, j)*g.At(k, k), 0), sigma*sigma/2)
+			}
+		}
+	}
+}
+
+// parts reports of each feature whether it is an indicator or a hat.
+func (x structure) parts() []bool {
 	part := slices.Clone(x.levels)
 	for _, h := range x.hats {
 		for j := range h.Width {
 			part[h.First+j] = true
 		}
 	}
-	towards := func(j, k int, want, apart, noise float64) {
-		g.SetSym(j, k, want+(g.At(j, k)-want)*apart/(apart+noise))
-	}
-	for j := range last {
-		if part[j] {
-			continue
-		}
-		towards(j, j, g.At(j, last)*g.At(j, last)/square+usualSpread*square, varied*square*varied*square, sigma*sigma)
-		for k := range j {
-			if !part[k] {
-				towards(j, k, g.At(j, last)*g.At(k, last)/square, usualAlike*usualAlike*max(g.At(j, j)*g.At(k, k), 0), sigma*sigma/2)
-			}
-		}
-	}
+	return part
+}
+
+// towards moves an entry of g towards the value want: by more, the larger the variance of its noise is beside its usual
+// squared distance from this value, apart.
+func towards(g *mat.SymDense, j, k int, want, apart, noise float64) {
+	g.SetSym(j, k, want+(g.At(j, k)-want)*apart/(apart+noise))
 }
 
 // shrinkHats changes entries of g, an estimate of the second moment of the features: the products of two
@@ -208,9 +209,6 @@ func (x structure) shrinkNumbers(g *mat.SymDense, sigma float64) {
 func (x structure) shrinkHats(g *mat.SymDense, sigma float64) {
 	last := g.SymmetricDim() - 1
 	square := x.shared * x.shared
-	towards := func(j, k int, want, apart, noise float64) {
-		g.SetSym(j, k, want+(g.At(j, k)-want)*apart/(apart+noise*noise))
-	}
 	for _, h := range x.hats {
 		own := make(map[int]bool)
 		for _, a := range h.Axes {
@@ -224,7 +222,7 @@ func (x structure) shrinkHats(g *mat.SymDense, sigma float64) {
 				if own[k] || k >= h.First && k < h.First+h.Width {
 					continue
 				}
-				towards(at, k, v*g.At(last, k)/square, v/square*v*max(g.At(k, k), 0), sigma/math.Sqrt2)
+				towards(g, at, k, v*g.At(last, k)/square, v/square*v*max(g.At(k, k), 0), sigma*sigma/2)
 			}
 			for _, k := range []int{j, j + 1, j + inner - 1, j + inner, j + inner + 1} {
 				share := between(j%inner, k%inner)
@@ -237,11 +235,11 @@ func (x structure) shrinkHats(g *mat.SymDense, sigma float64) {
 					continue
 				}
 				want := share * math.Pow(spline.Scale, float64(len(h.Axes))) * (v + max(g.At(h.First+k, last), 0)) / 2
-				noise := sigma
+				noise := sigma * sigma
 				if k > j {
-					noise /= math.Sqrt2
+					noise /= 2
 				}
-				towards(at, h.First+k, want, want*want/25, noise)
+				towards(g, at, h.First+k, want, want*want/25, noise)
 			}
 		}
 	}

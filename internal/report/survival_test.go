@@ -177,7 +177,7 @@ func TestHazardRatiosInNumbers(t *testing.T) {
 	if got := HazardText((&Fit{Model: m}).changing(c)); strings.Count(got, "  withheld\n") != 4 || strings.Contains(got, "asks") {
 		t.Errorf("%q: want intervals that are withheld", got)
 	}
-	table := hazardTable(list)
+	table := hazardTable(list, Number)
 	if table.check() != nil || len(table.Rows) != 4 {
 		t.Fatalf("%+v", table)
 	}

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/model"
@@ -125,8 +123,7 @@ func (f *Fit) coefficientList() (*Coefficients, error) {
 	if f.Model == nil {
 		return nil, errors.New("coefficients: the run wrote no model")
 	}
-	n := f.noise()
-	e, ok := f.explained(n)
+	e, ok := f.explained(f.noise())
 	if !ok {
 		return nil, fmt.Errorf("coefficients: the model's loss is %s, a network, whose %d weights "+
 			"are not the terms of a sum over columns", f.Model.Loss().Name(), len(f.Model.Weights()))
@@ -165,7 +162,7 @@ func (f *Fit) coefficientList() (*Coefficients, error) {
 			c.Covariance = append(c.Covariance, row)
 		}
 	}
-	c.Meaning = f.meaning(e, n)
+	c.Meaning = f.meaning(e)
 	c.Beyond, c.Counted = e.beyond()
 	for _, t := range c.Terms {
 		if t.Deviation != nil && (math.IsInf(*t.Deviation, 0) || math.IsNaN(*t.Deviation)) {
@@ -319,24 +316,16 @@ func HazardText(list []HazardRatio) string {
 	if len(list) == 0 {
 		return ""
 	}
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprint(w, "\nterm\tagainst\ttime\thazard ratio\tinterval\n")
-	for _, r := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s to %s\t%.3g\t%s\n", oneLine(r.Term), oneLine(r.Reference), exact(r.From), exact(r.To),
-			r.Ratio, r.between())
-	}
-	_ = w.Flush() // writing to a strings.Builder gives no error
-	return b.String() + ofChanging + "\n"
+	return "\n" + hazardTable(list, func(x float64) string { return fmt.Sprintf("%.3g", x) }).text() + ofChanging + "\n"
 }
 
-// hazardTable returns hazard ratios by interval as a table of the report.
-func hazardTable(list []HazardRatio) Table {
+// hazardTable returns hazard ratios by interval as a table, with the ratios as show writes them.
+func hazardTable(list []HazardRatio, show func(float64) string) Table {
 	t := Table{Title: "Hazard ratios by interval", Caption: ofChanging, Columns: []Column{{Name: "term"}, {Name: "against"},
 		{Name: "time"}, {Name: "hazard ratio", Number: true}, {Name: "interval"}}}
 	for _, r := range list {
-		t.Rows = append(t.Rows, Row{Cells: []string{r.Term, r.Reference, exact(r.From) + " to " + exact(r.To),
-			Number(r.Ratio), r.between()}})
+		t.Rows = append(t.Rows, Row{Cells: []string{r.Term, r.Reference, exact(r.From) + " to " + exact(r.To), show(r.Ratio),
+			r.between()}})
 	}
 	return t
 }

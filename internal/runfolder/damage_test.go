@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -29,10 +30,7 @@ func rewritten(t *testing.T, lines string) string {
 		if number == 1 {
 			numbered.salt = sum
 		}
-		text += lineOpen + string(rune('0'+number)) + sumOpen + sum + sumClose + rest + "\n"
-	}
-	if number > 9 {
-		t.Fatal("too many lines for numbers of one digit")
+		text += lineOpen + strconv.Itoa(number) + sumOpen + sum + sumClose + rest + "\n"
 	}
 	return text + "\x00\x00\x00"
 }

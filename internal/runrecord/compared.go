@@ -48,6 +48,14 @@ type Compared struct {
 	ConstantSigma float64 `json:"constant_sigma"`
 	// Margins are the margins (linear predictors) that the constant model gives every row.
 	Margins []float64 `json:"margins"`
+	// Residual is the mean difference between the prediction of the fit and the outcome, as released, and ResidualSigma the
+	// standard deviation of the noise in it. Shift was then added to all margins of the fit, so that its mean prediction is
+	// about the base rate. Difference is that of the fit with Shift. ShiftSigma is the part of the noise in Shift that
+	// comes from Residual. All four are 0 if the fit was not calibrated.
+	Residual      float64 `json:"residual,omitempty"`
+	ResidualSigma float64 `json:"residual_sigma,omitempty"`
+	Shift         float64 `json:"shift,omitempty"`
+	ShiftSigma    float64 `json:"shift_sigma,omitempty"`
 	// Shrunk is the position of the published model on the line from the fit (0) to the constant
 	// (1). Difference is the difference for the fit, whatever Shrunk is.
 	Shrunk float64 `json:"shrunk,omitempty"`
@@ -66,6 +74,8 @@ const (
 	// tooNoisy is the share of the constant's loss that two deviations of the noise may have in a comparison that could
 	// show what a good fit saves.
 	tooNoisy = .05
+	// mostResidual is the largest residual that is made good, as a share of the rare class.
+	mostResidual = .75
 	// doubtShare and doubtLeast are the standard deviation that Decide assumes for the shift that follows from the
 	// forecast: doubtShare times the shift, plus doubtLeast.
 	doubtShare, doubtLeast = .5, .1
@@ -106,9 +116,33 @@ func (c *Compared) Decide(convex bool, curvature, rise float64) {
 	}
 }
 
-// Model returns the weights of the published model, between the fit and the constant. w are the weights of
+// Calibrate sets Shift for a fit of two classes. Residual and ResidualSigma must be set. The share of the second class by
+// the constant is p, and the fit's mean prediction is p + Residual. Shift is the difference of their log odds. It is exact
+// if all predictions are equal; otherwise the mean curvature is lower, and Shift does not go all the way.
+func (c *Compared) Calibrate() {
+	p := 1 / (1 + math.Exp(-c.Margins[0]))
+	rare := min(p, 1-p)
+	predicted := p + min(max(c.Residual, -mostResidual*rare), mostResidual*rare)
+	c.Shift = c.Margins[0] - math.Log(predicted/(1-predicted))
+	c.ShiftSigma = c.ResidualSigma / (predicted * (1 - predicted))
+}
+
+// Calibrated returns the weights of the fit with weights w, with Shift added to all of its margins. constant are the
+// weights of the constant model.
+func (c *Compared) Calibrated(w, constant []float64) []float64 {
+	out := append([]float64(nil), w...)
+	if c.Shift != 0 {
+		for j, v := range constant {
+			out[j] += c.Shift / c.Margins[0] * v
+		}
+	}
+	return out
+}
+
+// Model returns the weights of the published model, between the calibrated fit and the constant. w are the weights of
 // the fit, and constant are the weights of the constant model.
 func (c *Compared) Model(w, constant []float64) []float64 {
+	w = c.Calibrated(w, constant)
 	out := append([]float64(nil), w...)
 	if c.Shrunk == 0 {
 		return out
@@ -128,6 +162,9 @@ func (c *Compared) Fit(model, constant []float64) ([]float64, bool) {
 	out := append([]float64(nil), model...)
 	for j, v := range constant {
 		out[j] = (model[j] - c.Shrunk*v) / (1 - c.Shrunk)
+		if c.Shift != 0 {
+			out[j] -= c.Shift / c.Margins[0] * v
+		}
 	}
 	return out, true
 }
@@ -237,6 +274,19 @@ func (c Compared) Sentence() string {
 		text += fmt.Sprintf("; it %s (95%% interval: %.0f%% to %.0f%%)", of, 100*low, 100*high)
 	}
 	return text
+}
+
+// Calibration says in words how the fit was calibrated. It returns "" if it was not.
+func (c Compared) Calibration() string {
+	if c.ResidualSigma == 0 {
+		return ""
+	}
+	where, way := "below", "raised"
+	if c.Residual > 0 {
+		where, way = "above", "lowered"
+	}
+	return fmt.Sprintf("the fit's mean prediction was %.2g %s the mean outcome, %.3g (noise %.2g), so its intercept was %s by %.2g "+
+		"log-odds", math.Abs(c.Residual), where, 1/(1+math.Exp(-c.Margins[0])), c.ResidualSigma, way, math.Abs(c.Shift))
 }
 
 // Counted says in words how much of the records' differences the comparison counted.

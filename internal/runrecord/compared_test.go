@@ -153,3 +153,46 @@ func TestPublishedWeights(t *testing.T) {
 		t.Error("the fit's weights were changed")
 	}
 }
+
+// TestCalibratedModels: the calibrated fit has a margin higher by Shift in every row, the published model lies between it
+// and the constant, and the fit follows from the model again.
+func TestCalibratedModels(t *testing.T) {
+	w, constant := []float64{4, -2, 1}, []float64{0, 0, -6} // of the margin -3, with the intercept 1/2
+	for shrunk, want := range map[float64]float64{0: 1.5, .25: -.375, 1: -6} {
+		c := runrecord.Compared{Shrunk: shrunk, Shift: .25, Margins: []float64{-3}}
+		if got := c.Calibrated(w, constant); got[0] != 4 || got[1] != -2 || math.Abs(got[2]-1.5) > 1e-12 {
+			t.Errorf("calibrated %v", got)
+		}
+		model := c.Model(w, constant)
+		if math.Abs(model[2]-want) > 1e-12 || model[0] != 4*(1-shrunk) {
+			t.Errorf("shrunk by %v: %v", shrunk, model)
+		}
+		back, ok := c.Fit(model, constant)
+		if ok != (shrunk < 1) {
+			t.Errorf("shrunk by %v: the fit is known: %v", shrunk, ok)
+		}
+		for j := range back {
+			if math.Abs(back[j]-w[j]) > 1e-12 {
+				t.Errorf("shrunk by %v: the fit is %v", shrunk, back)
+			}
+		}
+	}
+	if w[2] != 1 {
+		t.Error("the fit's weights were changed")
+	}
+}
+
+// TestCalibrationOfShares works out shifts by hand. A residual is made good up to three quarters of the rare class.
+func TestCalibrationOfShares(t *testing.T) {
+	odds := func(p float64) float64 { return math.Log(p / (1 - p)) }
+	for _, c := range []struct{ share, residual, predicted float64 }{
+		{.1, -.03, .07}, {.1, .03, .13}, {.1, -.2, .025}, {.1, .2, .175}, {.8, .05, .85}, {.8, .3, .95}, {.8, -.3, .65},
+	} {
+		got := runrecord.Compared{Margins: []float64{odds(c.share)}, Residual: c.residual, ResidualSigma: .004}
+		got.Calibrate()
+		if math.Abs(got.Shift-odds(c.share)+odds(c.predicted)) > 1e-12 ||
+			math.Abs(got.ShiftSigma-.004/(c.predicted*(1-c.predicted))) > 1e-12 {
+			t.Errorf("share %v, residual %v: shift %v with noise %v", c.share, c.residual, got.Shift, got.ShiftSigma)
+		}
+	}
+}

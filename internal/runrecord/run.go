@@ -104,6 +104,8 @@ type Synthetic struct {
 	// of the second moment of the synthetic rows from it.
 	Moment   *Moment `json:"moment"`
 	Distance float64 `json:"distance"`
+	// Law is the trace of the first stage, without its moment and scales. It is nil in records of earlier versions.
+	Law *Trace `json:"law,omitempty"`
 }
 
 // Rebuilt states that a certificate was made from a run's journal after the run was killed.

@@ -71,6 +71,21 @@ func TestSentencesToTheLetter(t *testing.T) {
 	}
 }
 
+// TestCalibrationToTheLetter tests the sentence about a calibrated fit. The odds of .2 are 1/4.
+func TestCalibrationToTheLetter(t *testing.T) {
+	low := Compared{Margins: []float64{-math.Log(4)}, Residual: -.032, ResidualSigma: .0041, Shift: .234}
+	high := Compared{Margins: []float64{math.Log(4)}, Residual: .032, ResidualSigma: .0041, Shift: -.234}
+	for c, want := range map[*Compared]string{
+		&low:  "the fit's mean prediction was 0.032 below the mean outcome, 0.2 (noise 0.0041), so its intercept was raised by 0.23 log-odds",
+		&high: "the fit's mean prediction was 0.032 above the mean outcome, 0.8 (noise 0.0041), so its intercept was lowered by 0.23 log-odds",
+		{}:    "",
+	} {
+		if got := c.Calibration(); got != want {
+			t.Errorf("%s: must be %s", got, want)
+		}
+	}
+}
+
 // TestVerdictsHaveTheirCodes tests the words and codes of the three verdicts just beyond two standard deviations.
 func TestVerdictsHaveTheirCodes(t *testing.T) {
 	for difference, want := range map[float64]string{-.1001: "better", -.0999: "unclear", .0999: "unclear", .1001: "worse"} {

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"text/tabwriter"
 	"unicode"
 	"unicode/utf8"
 )
@@ -149,6 +150,31 @@ func Lines(text, indent string, width int) string {
 	}
 	b.WriteByte('\n')
 	return b.String()
+}
+
+// Table returns a head and rows as lines whose cells are aligned in columns. It escapes the cells as [Text] does.
+func Table(head []string, rows [][]string) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, row := range append([][]string{head}, rows...) {
+		for i, cell := range row {
+			if i > 0 {
+				_, _ = io.WriteString(w, "\t")
+			}
+			_, _ = io.WriteString(w, Text(cell))
+		}
+		_, _ = io.WriteString(w, "\n")
+	}
+	_ = w.Flush() // writing to a strings.Builder gives no error
+	return b.String()
+}
+
+// Few joins names with commas: all of at most five, and otherwise the first four and the number of the others.
+func Few(names []string) string {
+	if n := len(names) - 4; n > 1 { // never "1 others"
+		names = append(names[:4:4], strconv.Itoa(n)+" others")
+	}
+	return strings.Join(names, ", ")
 }
 
 // Unknown returns the rule about a key that is none of the known ones. It names the nearest known key if the key is

@@ -7,6 +7,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // Compare is the plan of a private comparison of two losses: the loss of a fitted model and the loss of the
@@ -40,6 +41,36 @@ func (c *Config) comparison(p optimize.Problem, l loss.Loss) (*optimize.Compare,
 		return nil, p, nil
 	}
 	return &compare, c.without(p, compare.Charge), nil
+}
+
+// A fit is calibrated if its rare class has at most the share rareShare, and the noise of a mean of numbers in [-1, 1] is
+// at most calibrateNoise of that share. The charge is calibrateCharge of the comparison's.
+const (
+	rareShare       = .2
+	calibrateNoise  = .5
+	calibrateCharge = .5
+)
+
+// calibrated returns the comparison of a fit of two classes with the charge of a calibration, and the problem p without
+// that charge, if base is the released share of a rare class (see optimize.Compare). It returns others unchanged.
+func (c *Config) calibrated(compare *optimize.Compare, p optimize.Problem, base Base) (*optimize.Compare,
+	optimize.Problem) {
+	if compare == nil || compare.Keep || compare.Intercept == 0 || !base.Resolved ||
+		!loss.IsLogistic(loss.RowLoss(compare.Loss)) {
+		return compare, p
+	}
+	if u, ok := compare.Loss.(loss.Units); ok && u.Summed() {
+		return compare, p
+	}
+	with := *compare
+	with.Calibrate = calibrateCharge * compare.Charge
+	with.Charge += with.Calibrate
+	rare := 1 / (1 + math.Exp(math.Abs(base.Margins[0])))
+	noise := query.ValueChange.Facts().Moves(p.Relation) / (p.Records * math.Sqrt(with.Calibrate))
+	if rare > rareShare || with.Calibrate >= p.Mu*p.Mu || noise > calibrateNoise*rare {
+		return compare, p
+	}
+	return &with, c.without(p, with.Calibrate)
 }
 
 // Decides says in words what the planned comparison with the best constant decides about the published model
@@ -93,10 +124,10 @@ func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, h Header, 
 }
 
 // published returns the weights to publish. w are the weights of the fit, and c is the released comparison
-// with the best constant. If there was no comparison (c is nil) or c.Shrunk is 0, published returns w.
-// Otherwise it returns the weights of the best constant, or a point between these weights and w.
+// with the best constant. If there was no comparison (c is nil), or it changed nothing, published returns w.
+// Otherwise it returns the calibrated weights w, the weights of the best constant, or a point between these.
 func (h Header) published(c *Compared, w []float64) ([]float64, error) {
-	if c == nil || c.Shrunk == 0 {
+	if c == nil || c.Shrunk == 0 && c.Shift == 0 {
 		return w, nil
 	}
 	l, err := loss.Parse(h.Loss)

@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -72,6 +73,41 @@ func TestTableNames(t *testing.T) {
 	}
 	if nameRule(long) == "" || nameRule("Krankenhaus Süd, 2024") != "" {
 		t.Error("rules of names")
+	}
+}
+
+// TestIdentityIsOfTheFile: ledgers sum the fits of a file under one name, by whatever link the configuration reaches it, and a
+// copy, another file, a public name and rows without a name are each another table.
+func TestIdentityIsOfTheFile(t *testing.T) {
+	dir := t.TempDir()
+	table, copied := write(t, filepath.Join(dir, "a.csv"), "x\n"), write(t, filepath.Join(dir, "b.csv"), "x\n")
+	for from, to := range map[string]string{"link": table, "again": filepath.Join(dir, "link"), "folder": dir} {
+		if err := os.Symlink(to, filepath.Join(dir, from)); err != nil {
+			t.Skip(err)
+		}
+	}
+	of := func(c Config) string {
+		t.Helper()
+		c.folder = dir
+		id, err := c.Identity()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	own := of(Config{Data: Files{"a.csv"}})
+	for _, name := range []string{table, "link", "again", filepath.Join("folder", "a.csv"), filepath.Join("folder", "folder", "link")} {
+		if got := of(Config{Data: Files{name}}); got != own {
+			t.Errorf("%s: %q: must be %q", name, got, own)
+		}
+	}
+	seen := map[string]string{own: "the file"}
+	for name, c := range map[string]Config{"a copy": {Data: Files{copied}}, "a name": {Data: Files{"a.csv"}, Table: own},
+		"rows": {Reader: strings.NewReader("")}} {
+		if other := seen[of(c)]; other != "" {
+			t.Errorf("%s and %s are one table", name, other)
+		}
+		seen[of(c)] = name
 	}
 }
 

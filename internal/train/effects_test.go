@@ -124,6 +124,9 @@ func recheck(t *testing.T, f *Fitted) {
 		t.Fatal("the certificate has no synthetic table")
 	}
 	s := run.Effects.Synthetic
+	if l := s.Law; l == nil || len(l.Noise) < 2 || len(l.StepSizes) == 0 || !(l.WeightNoise > 0) || l.Moment != nil || l.Scales != nil {
+		t.Errorf("the law of the first stage: %+v", l)
+	}
 	m, err := model.Parse(mustBytes(t, f.Model))
 	if err != nil {
 		t.Fatal(err)

@@ -82,7 +82,12 @@ func TestLossesOfIntervals(t *testing.T) {
 			"train.base: must be a share of the budget with loss "+c.loss) {
 			t.Errorf("%s: intervals without a base rate: %v", c.loss, err)
 		}
-		with.Train.Base = 0
+		rate := .5
+		with.Model.Start.Rate = &rate // a stated start takes the place of a base rate
+		if _, err := with.intervals(l); (err == nil) != (c.loss != "absolute") {
+			t.Errorf("%s: intervals from a stated start: %v", c.loss, err)
+		}
+		with.Train.Base, with.Model.Start = 0, Start{}
 		if _, err := with.intervals(l); (err == nil) != (c.loss != "absolute") {
 			t.Errorf("%s: intervals: %v", c.loss, err)
 		}
@@ -96,6 +101,67 @@ func TestLossesOfIntervals(t *testing.T) {
 		c.Model.Features, c.Model.Loss = featuresOfEffects, map[int]LossName{2: "logistic", 3: "softmax"}[len(names)]
 		if _, err := c.finds(); (err == nil) != (len(names) == 2) || err != nil && !strings.Contains(err.Error(), "must have one margin") {
 			t.Errorf("%d classes: %v", len(names), err)
+		}
+	}
+}
+
+// TestStatedRatesOfIntervals: a base rate that the schema states tells the forecast of intervals the mean second derivative of
+// the loss and the mean square of its slope: for classes both are p (1 - p), for counts the mean count over the largest and over
+// its square. Counts with exposures, numbers and schemas that state none tell nothing, and events and several classes only their
+// shares.
+func TestStatedRatesOfIntervals(t *testing.T) {
+	number := dataset.Target{Column: "y", Kind: dataset.Number, High: 20}
+	with := func(t dataset.Target, change func(*dataset.Target)) dataset.Target {
+		change(&t)
+		return t
+	}
+	exposed := with(number, func(t *dataset.Target) { t.Exposure = dataset.Exposure{Column: "e", Low: 1, High: 2} })
+	times := with(number, func(t *dataset.Target) { t.Event = "d" })
+	classes := func(names ...string) dataset.Target {
+		return dataset.Target{Column: "y", Kind: dataset.Category, Classes: names}
+	}
+	for _, c := range []struct {
+		name              string
+		target            dataset.Target
+		loss              string
+		share             []float64
+		curvature, square float64
+		events            float64
+		shares            int
+	}{
+		{"classes", classes("a", "b"), "logistic", []float64{.2}, .16, .16, 0, 0},
+		{"counts", number, "poisson(1)", []float64{3}, .15, .0075, 0, 0},
+		{"counts with exposures", exposed, "poisson-rate(1,0.5)", []float64{3}, 0, 0, 0, 0},
+		{"numbers", number, "squared(1)", []float64{3}, 0, 0, 0, 0},
+		{"a time", times, "hazard", []float64{.3}, 0, 0, .3, 0},
+		{"several classes", classes("a", "b", "c"), "softmax", []float64{.2, .3, .5}, 0, 0, 0, 3},
+	} {
+		for _, stated := range []bool{true, false} {
+			target := c.target
+			if stated {
+				target.Share = c.share
+			}
+			s, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: "x", Kind: dataset.Number, High: 1}}, Target: target})
+			if err != nil {
+				t.Fatal(err)
+			}
+			config := &Config{Schema: s, Inference: &Inference{}}
+			config.Model.Loss = LossName(c.loss)
+			l, err := config.loss()
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := config.intervals(l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !stated {
+				c.curvature, c.square, c.events, c.shares = 0, 0, 0, 0
+			}
+			if k := a.Known; math.Abs(k.Curvature-c.curvature) > 1e-15 || math.Abs(k.Square-c.square) > 1e-15 || k.Events != c.events ||
+				len(k.Shares) != c.shares {
+				t.Errorf("%s, stated %v: %+v", c.name, stated, k)
+			}
 		}
 	}
 }

@@ -557,10 +557,9 @@ func (g *preconditionedPlan) seeClip(run *optimize.Run, r optimize.Result, metri
 // of the iterates of this half. The method seen computes from the sum whether the mean gradient is longer
 // than a mean of noise alone. If it is longer, the run has not converged.
 type secondHalf struct {
-	from     int
-	sum      []float64
+	from int
+	vector.Mean
 	variance float64 // noise variance of each coordinate of the sum
-	count    float64
 }
 
 func (g *preconditionedPlan) secondHalf() *secondHalf {
@@ -571,12 +570,8 @@ func (l *secondHalf) add(t int, g []float64, sigma float64) {
 	if t < l.from {
 		return
 	}
-	if l.sum == nil {
-		l.sum = make([]float64, len(g))
-	}
-	vector.Add(l.sum, 1, g)
+	l.Add(g)
 	l.variance += sigma * sigma
-	l.count++
 }
 
 // seen returns the squared norm of the mean gradient, transformed back from the preconditioner, minus the
@@ -584,8 +579,8 @@ func (l *secondHalf) add(t int, g []float64, sigma float64) {
 // comes from directions along which the run has not converged. Once all directions have converged, the
 // iterates follow the noise, and the mean gradient is shorter than its noise alone would be.
 func (l *secondHalf) seen(s *spectrum, ridge float64) float64 {
-	square, noise := s.outside(l.sum, ridge)
-	return max(square-noise*l.variance, 0) / (l.count * l.count)
+	square, noise := s.outside(l.Sum, ridge)
+	return max(square-noise*l.variance, 0) / (l.Count * l.Count)
 }
 
 // realised returns the plan's update rule with the preconditioner for the given ridge, and with the noise and

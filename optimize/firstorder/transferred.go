@@ -19,7 +19,6 @@ import (
 //	c = mean_i phi''(w_0; x_i)/b + noise,   s^2 = mean_i phi'(w_0; x_i)^2 + noise,   F = mean_i f(w_0; x_i) + noise
 //	y_t = w_t + min(t/(t+3), .8) (w_t - w_{t-1})
 //	w_{t+1} = y_t - h/(c b) P g_t,   g_t as in Preconditioned, for numbers with .6 of its kappa
-//	result: the mean of the w_{t+1} of the second half of the steps
 //
 // # The ridge
 //
@@ -147,7 +146,7 @@ func (c Transferred) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 func transferredMomentumAt(t int) float64 { return min(momentum(t), transferredMomentum) }
 
 // start has the numbers that a run releases at its start.
-type start struct{ curvature, slope, loss float64 }
+type start struct{ curvature, sigma, slope, loss float64 }
 
 func (g *transferredPlan) start(run *optimize.Run) (s start, err error) {
 	p := g.Problem()
@@ -160,7 +159,7 @@ func (g *transferredPlan) start(run *optimize.Run) (s start, err error) {
 	if err != nil {
 		return s, err
 	}
-	s.curvature = min(max(answer.Mean[0]/(one*one*b), leastMean), 1)
+	s.curvature, s.sigma = min(max(answer.Mean[0]/(one*one*b), leastMean), 1), answer.Sigma
 	last[d-1] = 1 / one
 	unit, err := query.NewDiagonal(last) // it gives every row the length 1
 	if err != nil {
@@ -191,19 +190,16 @@ func newFilter(steps int, h float64, from int) filter {
 		run := func(u, before float64, t int) (sum float64) {
 			for ; t < steps; t++ {
 				v := u + transferredMomentumAt(t)*(u-before)
-				before, u = u, v-kh*v
 				if t >= from {
-					sum += u / average
+					sum += v / average
 				}
+				before, u = u, v-kh*v
 			}
 			return sum
 		}
 		f.left[i] = run(1, 1, 0)
-		for t := 1; t <= steps; t++ {
-			r := run(1, 0, t) // of the noise in w_t
-			if t > from {
-				r += 1 / average
-			}
+		for t := 1; t < steps; t++ {
+			r := run(1, 0, t)
 			f.noise[i] += r * r
 		}
 	}
@@ -221,26 +217,20 @@ func (f filter) at(k float64) (left, noise float64) {
 	return f.left[i] + w*(f.left[i+1]-f.left[i]), f.noise[i] + w*(f.noise[i+1]-f.noise[i])
 }
 
-// ridge returns lambda for the eigenvalues of S.
-func (g *transferredPlan) ridge(values []float64, s start) float64 {
+// ridge returns lambda for the second moment S of the rows.
+func (g *transferredPlan) ridge(rows *spectrum, s start) float64 {
 	p := g.Problem()
 	n, b, l0 := p.Records, p.DataSmoothness(), p.Constants.Lipschitz
 	steps := g.Summary().Steps
 	f := newFilter(steps, g.step, g.from())
-	effective := func(lambda float64) (sum float64) {
-		for _, v := range values {
-			v = max(v, 0)
-			sum += v / (v + lambda)
-		}
-		return max(sum, leastCount)
-	}
+	effective := func(lambda float64) float64 { return max(rows.effective(lambda), leastCount) }
 	bound := worth(worthOver, p.Constants.InitialGap, func(lambda float64) float64 {
 		noise := effective(lambda) * 1.5 * l0 * p.Neighbours() / n
 		return usualRoot * noise * noise / (p.Charge() * b)
 	})
 	cost := func(lambda float64) float64 {
 		var kv, sampling float64
-		for _, v := range values {
+		for _, v := range rows.values {
 			k := max(v, 0) / (max(v, 0) + lambda)
 			left, noise := f.at(k)
 			kv += k * noise
@@ -280,12 +270,12 @@ func (g *transferredPlan) Run(ctx context.Context, o optimize.Oracle, observe fu
 	if err != nil {
 		return run.Result(), run.Failed(err)
 	}
-	ridge := ridgeOf(p, g.ridge(spectrum.values, s))
+	ridge := ridgeOf(p, g.ridge(spectrum, s))
 	metric, err := spectrum.metric(ridge)
 	if err != nil {
 		return run.Result(), run.Failed(err)
 	}
-	run.In(metric, nil)
+	run.In(metric, &optimize.Moment{Features: p.Shape.Features, Ridge: ridge})
 	w := append([]float64(nil), run.W...)
 	m := &moving{plan: g, run: run, start: s, begin: w, w: w, before: w, eta: g.step / (s.curvature * p.DataSmoothness())}
 	m.effective = max(spectrum.effective(ridge), leastCount)
@@ -294,7 +284,25 @@ func (g *transferredPlan) Run(ctx context.Context, o optimize.Oracle, observe fu
 	if err != nil {
 		return result, err
 	}
-	return run.ResultAt(m.result(), true), nil
+	result = run.ResultAt(m.result(), true)
+	m.law(&result.Trace)
+	result.Trace = result.Trace.WithLevel(s.curvature*p.DataSmoothness()*g.of.Intercept*g.of.Intercept, s.sigma)
+	return result, nil
+}
+
+// law leaves the steps in the trace on which the result depends, and adds their momentum and their weights in it.
+func (m *moving) law(l *optimize.Trace) {
+	if m.back {
+		m.since = len(l.Noise)
+	}
+	l.Noise, l.StepSizes, l.Back, l.Keep = l.Noise[m.since:], l.StepSizes[m.since:], nil, nil
+	l.Weights = make([]float64, len(l.Noise)+1)
+	for t := range l.Noise {
+		l.Momentum = append(l.Momentum, transferredMomentumAt(t))
+		if t+m.since >= m.plan.from() {
+			l.Weights[t] = 1 / m.mean.Count
+		}
+	}
 }
 
 // moving is a run of a [Transferred].
@@ -305,16 +313,16 @@ type moving struct {
 	begin, w, before   []float64
 	eta                float64
 	effective, longest float64
-	sum                []float64
-	count              float64
+	mean               vector.Mean
+	since              int  // the first step since the run last was at its start
 	back               bool // the loss has risen: the result is the start
 }
 
 func (m *moving) result() []float64 {
-	if m.back || m.count == 0 {
+	if m.back {
 		return m.begin
 	}
-	return vector.Map(m.sum, func(v float64) float64 { return v / m.count })
+	return m.mean.Or(m.begin)
 }
 
 // risen releases the mean change of the loss from the start to the point w, and reports whether it is above its noise.
@@ -335,9 +343,8 @@ func (m *moving) steps(metric query.Metric) error {
 	clip := firstClip * l0 * min(math.Sqrt(m.effective), m.longest)
 	most := l0 * l0 * min(transferredLimit*m.effective, m.longest*m.longest)
 	var sum, weight float64
-	since := 0 // the first step since the run last was at its start
 	for t := range steps {
-		beta := transferredMomentumAt(t - since)
+		beta := transferredMomentumAt(t - m.since)
 		y := make([]float64, len(m.w))
 		for j, v := range m.w {
 			y[j] = v + beta*(v-m.before[j])
@@ -354,6 +361,9 @@ func (m *moving) steps(metric query.Metric) error {
 			sum, weight = forgetting*sum+square.Mean[0], forgetting*weight+1
 			clip = min(g.kappa*math.Sqrt(max(sum/weight, leastRoot*l0*l0*m.effective)), l0*m.longest)
 		}
+		if t >= g.from()/2 {
+			m.mean.Add(y)
+		}
 		estimate := answer.Mean
 		if p.Regularizer != nil {
 			more := make([]float64, len(y))
@@ -363,13 +373,6 @@ func (m *moving) steps(metric query.Metric) error {
 		next := y
 		optimize.Descend(next, metric.Times(estimate), m.eta)
 		m.before, m.w = m.w, next
-		if t >= g.from()/2 {
-			if m.sum == nil {
-				m.sum = make([]float64, len(next))
-			}
-			vector.Add(m.sum, 1, next)
-			m.count++
-		}
 		run.Reach(next, optimize.Norm(estimate), answer.Sigma, m.eta)
 		if t+1 == g.from() {
 			risen, err := m.risen(m.result())
@@ -378,9 +381,9 @@ func (m *moving) steps(metric query.Metric) error {
 			}
 			if risen {
 				m.eta /= slower
-				m.before, m.w, since = m.begin, m.begin, t+1
+				m.before, m.w, m.since = m.begin, m.begin, t+1
 			}
-			m.sum, m.count = nil, 0
+			m.mean = vector.Mean{}
 		}
 	}
 	risen, err := m.risen(m.result())

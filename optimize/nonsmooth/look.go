@@ -132,36 +132,23 @@ func (g *o2ncPlan) price(p optimize.Problem) string {
 // averages has the sums of the points of several stretches of steps.
 type averages []average
 
-// average accumulates the sum and the number of the points z of a stretch of steps. Their quotient is the
-// mean.
+// average is the mean of the points z of a stretch of steps.
 type average struct {
 	stretch
-	sum   []float64
-	count float64
+	vector.Mean
 }
 
-func newAverages(list []stretch, d int) averages {
-	return vector.Map(list, func(s stretch) average { return average{stretch: s, sum: make([]float64, d)} })
+func newAverages(list []stretch) averages {
+	return vector.Map(list, func(s stretch) average { return average{stretch: s} })
 }
 
 // add adds the point z of step t to each average whose stretch contains step t.
 func (a averages) add(t int, z []float64) {
 	for i := range a {
 		if s := &a[i]; s.from <= t && t < s.end {
-			s.count++
-			vector.Add(s.sum, 1, z)
+			s.Add(z)
 		}
 	}
-}
-
-// or returns the mean of the points added so far, or z if no point was added.
-func (a *average) or(z []float64) []float64 {
-	if a.count == 0 {
-		return z
-	}
-	mean := append([]float64(nil), a.sum...)
-	vector.Divide(mean, a.count)
-	return mean
 }
 
 // choose makes the look at the end of a run: it privately chooses one of the averages by the norm of the
@@ -171,7 +158,7 @@ func (g *o2ncPlan) choose(run *optimize.Run, held query.Cohort, kept averages) (
 	if g.held == 0 {
 		held = run.All()
 	}
-	points := vector.Make(len(kept), func(i int) []float64 { return kept[i].or(run.W) })
+	points := vector.Make(len(kept), func(i int) []float64 { return kept[i].Or(run.W) })
 	k, found, err := g.look.Choose(run, held, g.clip, points)
 	if err != nil {
 		return run.ResultAt(points[0], false), run.Failed(err)

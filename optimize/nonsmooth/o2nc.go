@@ -352,7 +352,7 @@ func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 	x, delta := append([]float64(nil), run.W...), make([]float64, d)
 	ask := g.estimates(run)
 	coins := p.PublicCoins(2, 24)
-	kept := newAverages(g.candidates, d)
+	kept := newAverages(g.candidates)
 	var held query.Cohort
 	if g.held > 0 {
 		var err error
@@ -373,7 +373,7 @@ func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 		copy(run.W, z)
 		estimate, sigma, err := ask(t, z)
 		if err != nil {
-			return run.ResultAt(kept[0].or(z), false), run.Failed(err)
+			return run.ResultAt(kept[0].Or(z), false), run.Failed(err)
 		}
 		kept.add(t, z)
 		gradient := run.Regularized(estimate)
@@ -384,7 +384,7 @@ func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 		run.Reach(z, optimize.Norm(gradient), sigma, g.eta)
 	}
 	if g.look == (optimize.NormSelection{}) {
-		return run.ResultAt(kept[0].or(x), true), nil
+		return run.ResultAt(kept[0].Or(x), true), nil
 	}
 	return g.choose(run, held, kept)
 }

@@ -201,9 +201,8 @@ func (r *state) fit() ([]float64, error) {
 		return nil, err
 	}
 	k := len(b)
-	last, sum := slices.Clone(b), make([]float64, k)
-	count := 0.
-	first := 0
+	last, first := slices.Clone(b), 0
+	var mean vector.Mean
 	if r.Curvature == Exponential {
 		first = levels
 	}
@@ -219,12 +218,10 @@ func (r *state) fit() ([]float64, error) {
 			b[j] = y[j] - g[j]/r.bound()
 		}
 		if 2*(t+1) > steps-first {
-			count++
-			vector.Add(sum, 1, b)
+			mean.Add(b)
 		}
 	}
-	vector.Divide(sum, count)
-	return sum, nil
+	return mean.Or(b), nil
 }
 
 // start returns the coefficients at which the fit begins. For other targets than counts they are the constant of the

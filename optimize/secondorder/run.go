@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -31,7 +32,7 @@ type pass struct {
 	hessian []part
 	coins   *optimize.Coins
 	anchors []anchor
-	average average
+	average vector.Mean
 	path    float64
 	// pace gives the step sizes of the descent.
 	pace *optimize.Pace
@@ -75,7 +76,7 @@ func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(op
 	if err := r.descend(); err != nil {
 		return fail(err)
 	}
-	result := r.ResultAt(r.average.or(r.W), true)
+	result := r.ResultAt(r.average.Or(r.W), true)
 	if r.settings.held == 0 || len(r.anchors) == 0 {
 		return result, nil
 	}
@@ -115,7 +116,7 @@ func (r *pass) descend() error {
 			continue
 		}
 		if averaged*r.unused <= r.records {
-			r.average.add(r.W)
+			r.average.Add(r.W)
 		}
 		eta := r.eta
 		if r.guarded {
@@ -230,7 +231,7 @@ func (r *pass) escape() error {
 		r.anchors = append(r.anchors, a)
 	}
 	if a.reached {
-		r.average = average{} // points before this escape are near a saddle and are left out of the average
+		r.average = vector.Mean{} // points before this escape are near a saddle and are left out of the average
 	}
 	return nil
 }
@@ -318,29 +319,6 @@ func (r *pass) choose(ctx context.Context, o optimize.Oracle, result *optimize.R
 	result.W, result.Curvature = list[k].W, known[k].OrNil()
 	result.Output = names[k] + ", " + r.output()
 	return nil
-}
-
-// average accumulates the sum and the number of points. Their quotient is the mean.
-type average struct {
-	sum   []float64
-	count float64
-}
-
-func (a *average) add(w []float64) {
-	if a.sum == nil {
-		a.sum = make([]float64, len(w))
-	}
-	optimize.Descend(a.sum, w, -1)
-	a.count++
-}
-
-// or returns the mean of the points added so far, or a copy of w if no point was added.
-func (a *average) or(w []float64) []float64 {
-	out := slices.Clone(w)
-	for j, v := range a.sum {
-		out[j] = v / a.count
-	}
-	return out
 }
 
 // walk is the control flow of Algorithms 2 and 3 of Liu and Talwar 2025. It decides when a fresh gradient estimate is

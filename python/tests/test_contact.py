@@ -15,7 +15,7 @@ from feeding import rows, written
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import cross_val_score
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from stillpoint import ConfigurationError, NewTableWarning, SpentWarning, StillpointClassifier, StillpointRegressor
@@ -238,6 +238,10 @@ def test_a_new_table_is_warned_of_before_it_is_charged(tmp_path):
     assert model.spent_["fits"] == 2
 
 
+UNKNOWN = {"handle_unknown": "use_encoded_value", "unknown_value": -1}
+COUNTED = r"part 'place', before it was fitted on the rows, which nobody charged for \(min_frequency and max_categories count them\)"
+
+
 def test_a_column_transformer_of_stated_categories(tmp_path):
     """It learns nothing from rows; one that does is refused wherever in it that part stands."""
     X = PEOPLE[["region", "age"]]
@@ -256,9 +260,16 @@ def test_a_column_transformer_of_stated_categories(tmp_path):
     for part, more, why in [
         (OneHotEncoder(handle_unknown="ignore", sparse_output=False), {}, "part 'place', before it was fitted on the rows"),
         (OneHotEncoder(categories=[PLACES], sparse_output=False), {}, "an error that quotes any other value"),
-        (clone(stated).set_params(min_frequency=2), {}, "part 'place', before it was fitted"),
+        (clone(stated).set_params(min_frequency=2), {}, COUNTED),
+        (clone(stated).set_params(min_frequency=0.1), {}, COUNTED),
+        (clone(stated).set_params(max_categories=2), {}, COUNTED),
+        (clone(stated).set_params(max_categories=9), {}, COUNTED),
+        (OrdinalEncoder(categories=[PLACES], max_categories=2, **UNKNOWN), {}, COUNTED),
+        (OrdinalEncoder(categories=[PLACES], min_frequency=2, **UNKNOWN), {}, COUNTED),
+        (make_pipeline(clone(stated).set_params(max_categories=2)), {}, "step 'onehotencoder', before it was fitted on the rows"),
+        (FeatureUnion([("both", clone(stated).set_params(max_categories=2))]), {}, "part 'both', before it was fitted on the rows"),
         (clone(stated).set_params(sparse_output=True), {}, "sparse or dense tables by what the cells hold"),
-        (OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), {}, "part 'place', before it was fitted"),
+        (OrdinalEncoder(**UNKNOWN), {}, "part 'place', before it was fitted"),
         (make_pipeline(FunctionTransformer(), clone(stated).set_params(categories="auto")), {}, "step 'onehotencoder'"),
         (stated, {"remainder": StandardScaler()}, "the remainder, before it was fitted"),
     ]:

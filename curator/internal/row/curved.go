@@ -2,6 +2,7 @@ package row
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/internal/spline"
 )
@@ -92,15 +93,16 @@ func NewCurved(of Source, l *Layout, one int, hanging []Hanging) (*Curved, error
 // Keep computes the hats of all rows once and keeps them in memory, 12 bytes for each edge of a row. It must be called
 // before the source is read, by one goroutine.
 func (c *Curved) Keep() error {
-	r := &curvedReader{of: c.Source.Reader(), rule: c.rule}
+	var kept []Edges
+	r := c.Reader()
 	for i := range c.Blocks() {
 		b, err := r.Block(i)
 		if err != nil {
 			return err
 		}
-		c.kept = append(c.kept, b.Edges)
-		r.edges = Edges{}
+		kept = append(kept, Edges{slices.Clone(b.Edges.At), slices.Clone(b.Edges.By)})
 	}
+	c.kept = kept
 	return nil
 }
 
@@ -205,61 +207,17 @@ func (h *hanger) pair(at []uint32, by []float32, s *strung, x []float32, level f
 // Layout returns the layout of the rows.
 func (c *Curved) Layout() *Layout { return c.layout }
 
-// Reader returns a reader with its own buffers. The reader implements Ahead if the readers of the
-// underlying source do.
+// Reader returns a reader with its own buffers.
 func (c *Curved) Reader() Reader {
-	r := &curvedReader{of: c.Source.Reader(), rule: c.rule, kept: c.kept}
-	if a, ok := r.of.(Ahead); ok {
-		return &curvedAhead{r, a}
-	}
-	return r
-}
-
-type curvedReader struct {
-	of    Reader
-	rule  *hanger
-	kept  []Edges
-	edges Edges
-}
-
-// Block returns block i.
-func (r *curvedReader) Block(i int) (Block, error) {
-	b, err := r.of.Block(i)
-	return r.hung(i, b, err)
-}
-
-func (r *curvedReader) hung(i int, b Block, err error) (Block, error) {
-	if err != nil {
-		return Block{}, err
-	}
-	if r.kept != nil {
-		b.Edges = r.kept[i]
-		return b, nil
-	}
-	b.Edges = r.edges
-	r.rule.hang(&b, 0)
-	r.edges = b.Edges
-	return b, nil
-}
-
-// Rows adds copies of the rows numbered by members, with their hats (values of curves' basis
-// functions), to b.
-func (r *curvedReader) Rows(b *Block, members []int32) error {
-	first := len(b.Targets)
-	if err := r.of.Rows(b, members); err != nil {
-		return err
-	}
-	r.rule.hang(b, first)
-	return nil
-}
-
-// curvedAhead is a curvedReader over a reader that reads ahead.
-type curvedAhead struct {
-	*curvedReader
-	ahead Ahead
-}
-
-func (r *curvedAhead) BlockAhead(i, next int) (Block, error) {
-	b, err := r.ahead.BlockAhead(i, next)
-	return r.hung(i, b, err)
+	var edges Edges
+	return newChanged(c.Source, func(i int, b Block) Block {
+		if c.kept != nil {
+			b.Edges = c.kept[i]
+			return b
+		}
+		b.Edges = edges
+		c.rule.hang(&b, 0)
+		edges = b.Edges
+		return b
+	}, inPlace(c.rule.hang))
 }

@@ -192,65 +192,29 @@ func (r *extension) write(dst *Block, to int, b Block, i int, sums []float64) bo
 // Layout returns the layout of the rows.
 func (c *Extended) Layout() *Layout { return c.layout }
 
-// Reader returns a reader with its own buffers. The reader implements Ahead if the readers of the
-// underlying source do.
+// Reader returns a reader with its own buffers.
 func (c *Extended) Reader() Reader {
-	r := &extendedReader{source: c, of: c.Source.Reader(), rule: c.rule, sums: make([]float64, together*c.rule.basis.Columns())}
-	if a, ok := r.of.(Ahead); ok {
-		return &extendedAhead{r, a}
-	}
-	return r
-}
-
-type extendedReader struct {
-	source     *Extended
-	of         Reader
-	rule       *extension
-	block, raw Block
-	sums       []float64
-}
-
-// Block returns block i.
-func (r *extendedReader) Block(i int) (Block, error) {
-	b, err := r.of.Block(i)
-	return r.extended(i, b, err)
-}
-
-func (r *extendedReader) extended(i int, b Block, err error) (Block, error) {
-	if err != nil {
-		return Block{}, err
-	}
-	r.block.Clear()
-	if i < len(r.source.kept) {
-		return r.rule.again(&r.block, b, r.source.kept[i]), nil
-	}
-	r.rule.extend(&r.block, b, nil, r.sums)
-	return r.block, nil
-}
-
-// Rows adds copies of the rows numbered by members, with their features of effects, to b.
-func (r *extendedReader) Rows(b *Block, members []int32) error {
-	r.raw.Clear()
-	if err := r.of.Rows(&r.raw, members); err != nil {
-		return err
-	}
-	var kept func(k int) []float32
-	if r.source.kept != nil {
-		kept = func(k int) []float32 { return r.source.found(int(members[k])) }
-	}
-	r.rule.extend(b, r.raw, kept, r.sums)
-	return nil
-}
-
-// extendedAhead is an extendedReader over a reader that reads ahead.
-type extendedAhead struct {
-	*extendedReader
-	ahead Ahead
-}
-
-func (r *extendedAhead) BlockAhead(i, next int) (Block, error) {
-	b, err := r.ahead.BlockAhead(i, next)
-	return r.extended(i, b, err)
+	var block, raw Block
+	sums := make([]float64, together*c.rule.basis.Columns())
+	return newChanged(c.Source, func(i int, b Block) Block {
+		block.Clear()
+		if i < len(c.kept) {
+			return c.rule.again(&block, b, c.kept[i])
+		}
+		c.rule.extend(&block, b, nil, sums)
+		return block
+	}, func(of Reader, b *Block, members []int32) error {
+		raw.Clear()
+		if err := of.Rows(&raw, members); err != nil {
+			return err
+		}
+		var kept func(k int) []float32
+		if c.kept != nil {
+			kept = func(k int) []float32 { return c.found(int(members[k])) }
+		}
+		c.rule.extend(b, raw, kept, sums)
+		return nil
+	})
 }
 
 // again returns the rows of b with their kept numbers, in whose place it computes nothing. It shares memory with b, and uses

@@ -10,8 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-
-	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 )
 
 // ErrUnread reports that stored rows could not be read back from the file in which they are kept. The
@@ -176,108 +174,4 @@ func (t *Table) Rows(b *Block, members []int32) error {
 func (t *Table) copyRow(b *Block, i int) {
 	r := i % t.blockRows
 	b.Append(t.layout.Cut(t.blocks[i/t.blockRows], r, r+1))
-}
-
-// Timed is a source of rows whose stored targets are times to an event. The target that a loss reads is computed when a
-// row is read: a count with an exposure, which depends on the baseline hazard. Nothing else of a row changes.
-type Timed struct {
-	Source
-	times targetpair.Times
-}
-
-// NewTimed returns the rows of a source with the targets that the baseline hazard of t gives them.
-func NewTimed(of Source, t targetpair.Times) *Timed { return &Timed{of, t} }
-
-// Reader returns a reader with its own targets.
-func (t *Timed) Reader() Reader { return &timedReader{of: t.Source.Reader(), times: t.times} }
-
-type timedReader struct {
-	of      Reader
-	times   targetpair.Times
-	targets []float64
-}
-
-// Block returns block i.
-func (r *timedReader) Block(i int) (Block, error) {
-	b, err := r.of.Block(i)
-	r.targets = append(r.targets[:0], b.Targets...)
-	b.Targets = r.targets
-	r.carry(b.Targets)
-	return b, err
-}
-
-// Rows appends the rows numbered by members to b.
-func (r *timedReader) Rows(b *Block, members []int32) error {
-	first := len(b.Targets)
-	err := r.of.Rows(b, members)
-	r.carry(b.Targets[first:])
-	return err
-}
-
-func (r *timedReader) carry(targets []float64) {
-	for i, y := range targets {
-		targets[i] = r.times.Carried(y)
-	}
-}
-
-// Scaled is a source of rows whose features are multiplied by a ratio when they are read, as rows without curves have a
-// smaller divisor than stored rows with them. A row that becomes longer than MaxSquare allows is faulty.
-type Scaled struct {
-	Source
-	ratio float64
-}
-
-// NewScaled returns the rows of a source, multiplied by a ratio and rounded to float32. Closing it closes the source.
-func NewScaled(of Source, ratio float64) *Scaled { return &Scaled{of, ratio} }
-
-// Reader returns a reader with its own buffers.
-func (s *Scaled) Reader() Reader { return &scaledReader{of: s.Source.Reader(), source: s} }
-
-type scaledReader struct {
-	of     Reader
-	source *Scaled
-	block  Block
-}
-
-// Block returns block i.
-func (r *scaledReader) Block(i int) (Block, error) {
-	b, err := r.of.Block(i)
-	if err != nil {
-		return Block{}, err
-	}
-	r.block.Clear()
-	r.block.Append(b)
-	r.source.scale(&r.block, 0)
-	return r.block, nil
-}
-
-// Rows appends the rows numbered by members to b.
-func (r *scaledReader) Rows(b *Block, members []int32) error {
-	first := len(b.Targets)
-	if err := r.of.Rows(b, members); err != nil {
-		return err
-	}
-	r.source.scale(b, first)
-	return nil
-}
-
-// scale multiplies the rows of b from the row first on.
-func (s *Scaled) scale(b *Block, first int) {
-	l := s.Layout()
-	stride, groups := l.Stride(), len(l.groups)
-	for i := first; i < len(b.Targets); i++ {
-		x := b.Rows[i*stride : (i+1)*stride]
-		for j, v := range x {
-			x[j] = float32(float64(v) * s.ratio)
-		}
-		sum := square(x)
-		if groups > 0 {
-			v := float32(float64(b.Levels[i]) * s.ratio)
-			b.Levels[i] = v
-			sum += float64(float64(groups) * float64(float64(v)*float64(v)))
-		}
-		if !(sum <= MaxSquare) {
-			l.put(b, i, nil, 0, nil, 0, false)
-		}
-	}
 }

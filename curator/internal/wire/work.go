@@ -2,7 +2,6 @@ package wire
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"errors"
 	"io"
@@ -293,32 +292,23 @@ func (c *cursor) fetch(ctx context.Context, s *Shards, most int) (bool, error) {
 	return err == nil, err
 }
 
-// cursors is a heap of the cursors of several partitions, ordered by the next tag of each cursor.
-type cursors []*cursor
-
-func (c cursors) Len() int           { return len(c) }
-func (c cursors) Less(i, j int) bool { return c[i].tag().Compare(c[j].tag()) < 0 }
-func (c cursors) Swap(i, j int)      { c[i], c[j] = c[j], c[i] }
-func (c *cursors) Push(x any)        { *c = append(*c, x.(*cursor)) }
-func (c *cursors) Pop() any {
-	last := (*c)[len(*c)-1]
-	*c = (*c)[:len(*c)-1]
-	return last
-}
-
 // disjoint returns ErrSplit if two partitions have a unit in common. It merges the sorted tags (keyed
 // identifiers of units) of all partitions and requires that they strictly increase. If a tag does
 // not, it is in two partitions, or a worker has not sorted its tags.
 func (s *Shards) disjoint(ctx context.Context) error {
 	most := min(max(mostTags/len(s.parts), 64), 1<<16)
-	var merged cursors
+	var merged []*cursor // in the order of their next tags
+	put := func(c *cursor) error {
+		more, err := c.fetch(ctx, s, most)
+		if more {
+			at, _ := slices.BinarySearchFunc(merged, c.tag(), func(other *cursor, t Tag) int { return other.tag().Compare(t) })
+			merged = slices.Insert(merged, at, c)
+		}
+		return err
+	}
 	for _, p := range s.parts {
-		c := &cursor{of: p}
-		switch more, err := c.fetch(ctx, s, most); {
-		case err != nil:
+		if err := put(&cursor{of: p}); err != nil {
 			return err
-		case more:
-			heap.Push(&merged, c)
 		}
 	}
 	var last Tag
@@ -329,13 +319,9 @@ func (s *Shards) disjoint(ctx context.Context) error {
 			return ErrSplit
 		}
 		last, c.ahead = t, c.ahead[2:]
-		switch more, err := c.fetch(ctx, s, most); {
-		case err != nil:
+		merged = merged[1:]
+		if err := put(c); err != nil {
 			return err
-		case more:
-			heap.Fix(&merged, 0)
-		default:
-			heap.Pop(&merged)
 		}
 	}
 	return nil

@@ -1,0 +1,127 @@
+package train
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/model"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+// TestWhatIsCalibrated: the comparison of a fit pays for a calibration, with half as much again, if one of two classes is rare
+// and the noise small beside its share. What it pays is no longer the steps'.
+func TestWhatIsCalibrated(t *testing.T) {
+	margin := func(share float64) []float64 { return []float64{math.Log(share / (1 - share))} }
+	weighted, err := loss.NewWeighted(loss.Logistic(), loss.Weights{Classes: []float64{1, .5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	units := func(of loss.Loss, summed bool) loss.Loss {
+		l, err := loss.NewUnits(of, 3, summed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	const mu, charge = .2, .0016
+	// Under replace-one the sum of numbers in [-1, 1] moves by 2: 2 / (n sqrt(.0008)) is half of the share .1 for this n.
+	least := 2 / (.05 * math.Sqrt(charge/2))
+	for name, c := range map[string]struct {
+		loss     loss.Loss
+		share    float64
+		records  float64
+		relation account.Relation
+		change   func(*optimize.Compare, *Base)
+		want     bool
+	}{
+		"rare":                        {loss.Logistic(), .1, least * 1.001, account.ReplaceOne, nil, true},
+		"too few records":             {loss.Logistic(), .1, least * .999, account.ReplaceOne, nil, false},
+		"removed records move less":   {loss.Logistic(), .1, least * .501, account.AddOrRemove, nil, true},
+		"too few if removed":          {loss.Logistic(), .1, least * .499, account.AddOrRemove, nil, false},
+		"the other class is rare":     {loss.Logistic(), .9, least * 1.001, account.ReplaceOne, nil, true},
+		"just rare":                   {loss.Logistic(), rareShare - .001, 1e6, account.ReplaceOne, nil, true},
+		"not rare":                    {loss.Logistic(), rareShare + .001, 1e6, account.ReplaceOne, nil, false},
+		"mean over a person's rows":   {units(loss.Logistic(), false), .1, 1e6, account.ReplaceOne, nil, true},
+		"sum over a person's rows":    {units(loss.Logistic(), true), .1, 1e6, account.ReplaceOne, nil, false},
+		"weights of classes":          {weighted, .1, 1e6, account.ReplaceOne, nil, false},
+		"another loss":                {loss.Sigmoid(), .1, 1e6, account.ReplaceOne, nil, false},
+		"intervals":                   {loss.Logistic(), .1, 1e6, account.ReplaceOne, func(c *optimize.Compare, _ *Base) { c.Keep = true }, false},
+		"no intercept":                {loss.Logistic(), .1, 1e6, account.ReplaceOne, func(c *optimize.Compare, _ *Base) { c.Intercept = 0 }, false},
+		"the base rate is noise":      {loss.Logistic(), .1, 1e6, account.ReplaceOne, func(_ *optimize.Compare, b *Base) { b.Resolved = false }, false},
+		"nothing is left for steps":   {loss.Logistic(), .1, 1e6, account.ReplaceOne, func(c *optimize.Compare, _ *Base) { c.Charge = 2.01 * mu * mu }, false},
+		"something is left for steps": {loss.Logistic(), .1, 1e6, account.ReplaceOne, func(c *optimize.Compare, _ *Base) { c.Charge = 1.99 * mu * mu }, true},
+	} {
+		compare := optimize.Compare{Loss: c.loss, Charge: charge, Intercept: .5}
+		base := Base{Margins: margin(c.share), Resolved: true}
+		if c.change != nil {
+			c.change(&compare, &base)
+		}
+		before := compare
+		p := optimize.Problem{Mu: mu, Records: c.records, Relation: c.relation}
+		got, left := (&Config{}).calibrated(&compare, p, base)
+		spent := p.Mu*p.Mu - left.Mu*left.Mu
+		if want := before.Charge / 2; !c.want {
+			if got.Calibrate != 0 || got.Charge != before.Charge || left.Mu != p.Mu {
+				t.Errorf("%s: %+v, and the steps lose %v", name, got, spent)
+			}
+		} else if got.Calibrate != want || got.Charge != before.Charge+want || math.Abs(spent-want) > 1e-15 {
+			t.Errorf("%s: %+v, and the steps lose %v: must be %v", name, got, spent, want)
+		}
+		if compare.Charge != before.Charge || compare.Calibrate != 0 {
+			t.Errorf("%s: the plan before was changed", name)
+		}
+	}
+	if got, _ := (&Config{}).calibrated(nil, optimize.Problem{Mu: mu}, Base{Margins: margin(.1), Resolved: true}); got != nil {
+		t.Error("a fit without a comparison is calibrated")
+	}
+}
+
+// TestRareClassIsPredictedAsOften: a fit of a class of 8% spends its whole budget and no more, and its mean prediction over the
+// table is the released share of the class, up to six deviations of the residual's noise. Without the shift it is less.
+func TestRareClassIsPredictedAsOften(t *testing.T) {
+	const n = 20_000
+	c := config(t, 2, "epsilon: 1", "epsilon: 4", "loss: logistic", "loss: logistic, family: lines")
+	coin := rand.New(rand.NewPCG(3, 4))
+	var b strings.Builder
+	b.WriteString("age,sex,note,sick\n")
+	for range n {
+		age, sex, sick := coin.IntN(100), coin.IntN(2), 0
+		if coin.Float64() < .08*float64(1+sex)/1.5*float64(age)/50 {
+			sick = 1
+		}
+		fmt.Fprintf(&b, "%d,%s,x,%d\n", age, []string{"f", "m"}[sex], sick)
+	}
+	write(t, c.DataPath(), b.String())
+	f, err := c.Fit(t.Context(), Options{Software: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, whole := f.Compared, f.Budget.Charge()
+	if sigma := 1.5 / (n * math.Sqrt(.01*whole)); k == nil || math.Abs(k.ResidualSigma-sigma) > 1e-3*sigma {
+		t.Fatalf("%+v: the residual must have noise of %v", k, sigma)
+	}
+	if !(f.Charged <= whole && f.Charged > .999*whole) {
+		t.Errorf("charged %v of %v", f.Charged, whole)
+	}
+	mean := func(shift float64) (sum float64) {
+		for p, err := range f.Model.Predictions(t.Context(), model.Source{Path: c.DataPath()}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += 1 / (1 + math.Exp(-p.Margins[0]-shift)) / n
+		}
+		return sum
+	}
+	share := 1 / (1 + math.Exp(-k.Margins[0]))
+	if got := mean(0); math.Abs(got-share) > 6*k.ResidualSigma || k.Shrunk != 0 {
+		t.Errorf("the mean prediction is %v: must be about %v (%+v)", got, share, k)
+	}
+	if before := mean(-k.Shift); math.Abs(before-share-k.Residual) > 6*k.ResidualSigma {
+		t.Errorf("the mean prediction was %v: must be about %v", before, share+k.Residual)
+	}
+}

@@ -1,0 +1,73 @@
+package optimize
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// TestCalibrationByHand works out a calibration from a released answer: the two points of its question, the interval of
+// a record's contribution under both relations and for a rare class on either side, the charges, and the shift with its noise.
+// The comparison that follows is of the shifted fit.
+func TestCalibrationByHand(t *testing.T) {
+	const charge, extra, intercept = .03, .01, .5
+	w := []float64{.6, -.2, .1}
+	for _, c := range []struct {
+		relation       account.Relation
+		margin         float64
+		centre, radius float64
+	}{
+		{account.ReplaceOne, -2, -.25, .75},
+		{account.ReplaceOne, 2, .25, .75},
+		{account.AddOrRemove, -2, 0, 1},
+		{account.AddOrRemove, 2, 0, 1},
+	} {
+		l := loss.Logistic()
+		base := Base{Margins: []float64{c.margin}, Resolved: true, Loss: .36, LossSigma: .02}
+		p := Problem{Relation: c.relation, Records: 5000, Mu: 1, Constants: l.Constants(), Base: &base, RankOne: true,
+			Shape: Shape{Features: 3, Margins: 1}, Start: make([]float64, 3)}
+		o := &told{answers: []query.Release{{Mean: []float64{-.006}, Sigma: .0004}, {Mean: []float64{-.05}, Sigma: .01}}}
+		compare := Compare{Charge: charge + extra, Calibrate: extra, Loss: l, Features: 3, Intercept: intercept}
+		out, err := compare.Ask(t.Context(), o, p, w, Found{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(o.asked) != 2 {
+			t.Fatalf("%d questions", len(o.asked))
+		}
+		alike(t, "charge of the residual", o.asked[0].Charge(), extra*usable)
+		alike(t, "charge of the difference", o.asked[1].Charge(), charge*usable)
+		term := o.asked[0].Terms()[0]
+		alike(t, "centre", term.Ball().Centre, .2*c.centre)
+		alike(t, "radius", term.Ball().Radius, .2*c.radius)
+		if term.Kind() != query.ValueChange || !near(term.Point(), []float64{.6, -.2, .3}) || !near(term.Previous(), []float64{.6, -.2, -.1}) {
+			t.Errorf("%v at %v and %v", term.Kind(), term.Point(), term.Previous())
+		}
+		share := 1 / (1 + math.Exp(-c.margin))
+		predicted := share - .03
+		alike(t, "residual", out.Residual, -.03)
+		alike(t, "noise of the residual", out.ResidualSigma, .002)
+		alike(t, "shift", out.Shift, math.Log(share/(1-share))-math.Log(predicted/(1-predicted)))
+		alike(t, "noise of the shift", out.ShiftSigma, .002/(predicted*(1-predicted)))
+		shifted := []float64{.6, -.2, .1 + out.Shift/intercept}
+		if got := o.asked[1].Terms()[0].Point(); !near(got, shifted) {
+			t.Errorf("compares %v: must be %v", got, shifted)
+		}
+		out.Shrunk = 0
+		if got := out.Model(w, compare.Constant(base.Margins, 3)); !near(got, shifted) {
+			t.Errorf("the model is %v: must be %v", got, shifted)
+		}
+	}
+	with, without := Compare{Calibrate: .1, Loss: loss.Logistic()}.Workload(), Compare{Loss: loss.Logistic()}.Workload()
+	if got := with.Kinds[query.ValueChange]; got != (Load{2, 2}) || without.Kinds[query.ValueChange] != (Load{1, 1}) {
+		t.Errorf("%+v with a calibration, %+v without", with, without)
+	}
+}
+
+func near(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) < 1e-9 })
+}
