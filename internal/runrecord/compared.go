@@ -132,7 +132,7 @@ func (c *Compared) Calibrate() {
 func (c *Compared) Calibrated(w, constant []float64) []float64 {
 	out := append([]float64(nil), w...)
 	for j, v := range constant {
-		out[j] += c.along() * v
+		out[j] += float64(c.along() * v)
 	}
 	return out
 }
