@@ -117,17 +117,10 @@ type Cost struct {
 // composes privacy-loss distributions, which may take a second. It returns an error if the limit is invalid, or if the
 // cap does not permit such a run because of its relation, its unit or its sampling.
 func (l Limit) cost(ctx context.Context, c Cap) (Cost, error) {
-	if err := l.check(); err != nil {
-		return Cost{}, err
-	}
-	f, err := factor(l.Relation, c.Relation)
+	charge, _, err := l.under(c)
 	if err != nil {
 		return Cost{}, err
 	}
-	if err := sameUnit(l.Unit, c.Unit); err != nil {
-		return Cost{}, err
-	}
-	charge := l.gaussian(f)
 	var cost Cost
 	if l.samples() {
 		if c.SampledRuns == 0 {
@@ -153,20 +146,13 @@ func (l Limit) cost(ctx context.Context, c Cap) (Cost, error) {
 // sets aside for a run that samples (0 for other runs). If sampled is true and the run samples, checkCost
 // also composes the schedule again, and returns an error unless the rest of the charge pays for it.
 func (l Limit) checkCost(ctx context.Context, c Cap, cost Cost, sampled bool) error {
-	if err := l.check(); err != nil {
-		return err
-	}
-	f, err := factor(l.Relation, c.Relation)
+	gaussian, f, err := l.under(c)
 	if err != nil {
-		return err
-	}
-	if err := sameUnit(l.Unit, c.Unit); err != nil {
 		return err
 	}
 	if !(cost.Charge > 0) || math.IsInf(cost.Charge, 0) {
 		return fmt.Errorf("budget: charge = %v: must be finite and > 0", cost.Charge)
 	}
-	gaussian := l.gaussian(f)
 	rest := exact(cost.Charge)
 	if rest.Sub(rest, gaussian); rest.Sign() < 0 {
 		return fmt.Errorf("budget: charge = %v: must be at least %v times mu^2 = %v", cost.Charge, f, upward(gaussian))
@@ -186,6 +172,19 @@ func (l Limit) checkCost(ctx context.Context, c Cap, cost Cost, sampled bool) er
 	}
 	mu := math.Sqrt(downward(rest)) * (1 - 0x1p-50)
 	return mechanism.CheckApproximateMu(ctx, l.Schedule, c.Relation, cost.Delta, mu)
+}
+
+// under returns the charge under a cap of the releases without sampling, and the factor for the relations in it. It
+// returns an error if the limit is invalid, or if the cap does not permit such a run because of its relation or its
+// unit.
+func (l Limit) under(c Cap) (gaussian *big.Float, f float64, err error) {
+	if err := l.check(); err != nil {
+		return nil, 0, err
+	}
+	if f, err = factor(l.Relation, c.Relation); err != nil {
+		return nil, 0, err
+	}
+	return l.gaussian(f), f, sameUnit(l.Unit, c.Unit)
 }
 
 // gaussian returns the charge of the releases without sampling, in units of mu^2. It is the limit of a session's

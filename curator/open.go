@@ -157,12 +157,7 @@ func timed(l loss.Loss, t dataset.Target) loss.Loss {
 			return of
 		}
 	}
-	if of, ok := l.(interface {
-		Timed(targetpair.Times) loss.Loss
-	}); ok && t.Event != "" {
-		return of.Timed(targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards, Grouped: t.Grouped})
-	}
-	return l
+	return targetpair.WithOdds(l, targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards, Grouped: t.Grouped})
 }
 
 // over returns a session whose exact sums the given engine computes, until refine makes another of it. The

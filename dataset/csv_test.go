@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,6 +53,45 @@ func TestNumbersOfCSV(t *testing.T) {
 			t.Fatalf("%q: %q, want %q", written, got, plain)
 		}
 	})
+}
+
+// TestGroupsOfDigits tests every cell of up to 8 characters out of digits, a sign and both marks: it is a number if a
+// regular expression says so, and then the number that it has without the mark between thousands.
+func TestGroupsOfDigits(t *testing.T) {
+	for _, as := range []CSV{{Decimal: ",", Thousands: "."}, {Thousands: ","}, {Thousands: "\u202f"}, {Decimal: ","}, {}} {
+		marks := []string{"2", as.decimal(), "-"}
+		units := `\d*`
+		if as.Thousands != "" {
+			marks = append(marks, as.Thousands)
+			units = `(\d{1,3}(` + regexp.QuoteMeta(as.Thousands) + `\d{3})+|\d*)`
+		}
+		valid := regexp.MustCompile(`^-?` + units + `(` + regexp.QuoteMeta(as.decimal()) + `\d*)?$`)
+		numbers := 0
+		var every func(cell string, left int)
+		every = func(cell string, left int) {
+			plain, ok := as.number(cell)
+			if want := valid.MatchString(cell) && strings.Contains(cell, "2"); ok != want {
+				t.Errorf("%+v: %q is a number: %v", as, cell, ok)
+			} else if ok {
+				numbers++
+				rest := cell
+				if as.Thousands != "" {
+					rest = strings.ReplaceAll(rest, as.Thousands, "")
+				}
+				want, err := strconv.ParseFloat(strings.Replace(rest, as.decimal(), ".", 1), 64)
+				if got, failed := strconv.ParseFloat(plain, 64); err != nil || failed != nil || got != want {
+					t.Errorf("%+v: %q is %q", as, cell, plain)
+				}
+			}
+			for _, mark := range marks[:min(left, 1)*len(marks)] {
+				every(cell+mark, left-1)
+			}
+		}
+		every("", 8)
+		if numbers < 50 {
+			t.Errorf("%+v: %d cells are numbers", as, numbers)
+		}
+	}
 }
 
 // TestRespell tests that Respell leaves missing markers, other columns and malformed rows

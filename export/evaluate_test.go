@@ -168,8 +168,8 @@ func evaluated(file []byte, inputs map[string]tensorOf) map[string]tensorOf {
 	return out
 }
 
-// typeOf returns the type of a node's output, by the numbers of onnx.proto, and panics where the standard does not allow
-// the types of its inputs: no operator mixes integers, numbers of 32 and of 64 bits, texts and truth values.
+// typeOf returns the type of a node's output, by the numbers of onnx.proto, and panics where the standard does not
+// allow the types of its inputs: no operator mixes integers, numbers of 32 and of 64 bits, texts and truth values.
 func typeOf(kind string, in []int, attributes map[string]fields) int {
 	const float32s, int64s, texts, truths, float64s = 1, 7, 8, 9, 11
 	need := func(ok bool) {

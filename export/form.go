@@ -81,27 +81,17 @@ func newForm(m *model.Model) (*form, error) {
 		f.hidden, f.activation = network.Layers()
 		f.sums = f.hidden[0]
 	}
-	at := 0
-	for _, c := range s.Columns() {
-		switch c.Kind {
-		case dataset.Number, dataset.Date, dataset.Category, dataset.Hash:
-			f.columns = append(f.columns, column{c, at, markers(c, s.Missing())})
-			at += column{Column: c}.width()
-		}
-	}
 	f.findWaves(s)
 	f.hats = s.Hats()
-	for _, pair := range s.Interactions() {
-		if x := (cross{a: f.column(pair[0]), b: f.column(pair[1]), at: at}); !x.a.number() && !x.b.number() {
-			f.crosses = append(f.crosses, x)
-			at += x.a.width() * x.b.width()
+	columns := s.Columns()
+	for _, r := range s.Ranges() {
+		if len(r.Columns) == 1 {
+			c := columns[slices.IndexFunc(columns, func(c dataset.Column) bool { return c.Name == r.Columns[0] })]
+			f.columns = append(f.columns, column{c, r.First, markers(c, s.Missing())})
 			continue
 		}
-		for _, h := range f.hats {
-			if h.First == at {
-				at += h.Width
-				break
-			}
+		if x := (cross{f.column(r.Columns[0]), f.column(r.Columns[1]), r.First}); !x.a.number() && !x.b.number() {
+			f.crosses = append(f.crosses, x)
 		}
 	}
 	return f, nil
@@ -147,17 +137,8 @@ func (c column) number() bool { return c.Kind == dataset.Number || c.Kind == dat
 // "other" follows the features of these levels and is not counted.
 func (c column) levels() int { return len(c.Categories) + c.Buckets }
 
-// width returns the number of features that the column has in the model, including the feature "other", the
-// indicator of missing cells and the hats of a curve.
-func (c column) width() int {
-	switch {
-	case !c.number():
-		return c.levels() + 1
-	case c.Indicator:
-		return 2 + c.Curve
-	}
-	return 1
-}
+// width returns the number of features of a category or hash column in the model, including the feature "other".
+func (c column) width() int { return c.levels() + 1 }
 
 func (f *form) column(name string) column {
 	return f.columns[slices.IndexFunc(f.columns, func(c column) bool { return c.Name == name })]

@@ -97,8 +97,7 @@ func (s *query) hang() {
 		for k, value := range s.hatValues(list, at) {
 			y := s.own("y"+strconv.Itoa(k)+"_", h)
 			values = append(values, item{value, y})
-			p := y + " * " + s.literal(1<<29+1)
-			hung = append(hung, item{p + " + (" + y + " - " + p + ")", s.own("v"+strconv.Itoa(k)+"_", h)})
+			hung = append(hung, item{s.float32(y), s.own("v"+strconv.Itoa(k)+"_", h)})
 		}
 	}
 	n := len(list)

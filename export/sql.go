@@ -301,11 +301,6 @@ func (s *query) unit(c column, n string) string {
 
 // rows adds the steps that divide the features of a row by max(1, ||x||) and round them to float32. The
 // last of these columns is the value of the intercept, which a category's feature also has if it is not 0.
-// With p = 2^29+1, Veltkamp's expression
-//
-//	p y + (y - p y)
-//
-// with a rounding after each operation, keeps the 24 leading bits of y (Dekker 1971, 5.6).
 func (s *query) rows() {
 	same := len(s.categories) + len(s.crosses) + 1
 	for _, h := range s.hats {
@@ -333,11 +328,20 @@ func (s *query) rows() {
 			u = s.own("u", i)
 		}
 		shares = append(shares, item{u + " / " + norm, y})
-		p := y + " * " + s.literal(1<<29+1)
-		features = append(features, item{fmt.Sprintf("%s + (%s - %s)", p, y, p), s.own("x", i)})
+		features = append(features, item{s.float32(y), s.own("x", i)})
 	}
 	s.step("share", append(shares, looked...)...)
 	s.step("feature", append(features, looked...)...)
+}
+
+// float32 returns an SQL expression for y rounded to float32. With p = 2^29+1, Veltkamp's expression
+//
+//	p y + (y - p y)
+//
+// with a rounding after each operation, keeps the 24 leading bits of y (Dekker 1971, 5.6).
+func (s *query) float32(y string) string {
+	p := y + " * " + s.literal(1<<29+1)
+	return p + " + (" + y + " - " + p + ")"
 }
 
 // sum adds the step that computes the weighted sums over the features. A number's feature is multiplied by

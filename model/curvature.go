@@ -211,19 +211,7 @@ func residualsOf(l loss.Loss, slope float64) (around []target, ok bool) {
 	if at(high) < slope {
 		return residuals(0, high), true
 	}
-	return residuals(0, bisected(high, 60, func(v float64) bool { return at(v) < slope })), true
-}
-
-// bisected returns the number from 0 to high up to which a condition holds, by n halvings.
-func bisected(high float64, n int, holds func(v float64) bool) (low float64) {
-	for range n {
-		if middle := (low + high) / 2; holds(middle) {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low
+	return residuals(0, vector.Halve(high, 0, 60, func(v float64) bool { return at(v) < slope })), true
 }
 
 // curvatureOfKinks returns the second derivative of the mean loss in a common shift of all predictions, for a loss
@@ -251,7 +239,7 @@ func curvatureOfKinks(l loss.Kinked, value float64) float64 {
 		}
 		return shift
 	}
-	low := bisected(4, 40, func(v float64) bool { return mean(l.Values, best(v), v) < value })
+	low := vector.Halve(4, 0, 40, func(v float64) bool { return mean(l.Values, best(v), v) < value })
 	shift, h := best(low), low*kinkWidth
 	if !(h > 0) {
 		return 0

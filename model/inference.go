@@ -294,13 +294,8 @@ func (m *Model) contrasts() func(weights []float64, constant float64) inference.
 			continue
 		}
 		for _, h := range m.schema.Hats() {
-			if missing := at + h.Axes[0].Missing; h.Curve() && !m.inference.Has(missing) {
-				hidden = append(hidden, missing)
-			}
-			for i := range h.Width {
-				if h.Curve() && !m.whole(h, at) {
-					hidden = append(hidden, at+h.First+i)
-				}
+			if h.Curve() {
+				hidden = append(hidden, m.inference.Unknown(at+h.Axes[0].Missing, at+h.First, h.Width, at+h.Reference())...)
 			}
 		}
 	}
@@ -315,17 +310,6 @@ func (m *Model) contrasts() func(weights []float64, constant float64) inference.
 		}
 		return i
 	}
-}
-
-// whole reports whether the fit's formula has a column for each knot of a curve but the reference knot, for the class whose
-// weights begin at the given one.
-func (m *Model) whole(h dataset.Hats, at int) bool {
-	for i := range h.Width {
-		if feature := h.First + i; feature != h.Reference() && !m.inference.Has(at+feature) {
-			return false
-		}
-	}
-	return true
 }
 
 // short reports whether the fit's formula lacks terms that the configuration requested. The level for missing

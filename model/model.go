@@ -13,6 +13,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/strictjson"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -136,7 +137,7 @@ func New(p Params) (*Model, error) {
 		software:    p.Software,
 		complete:    p.Complete,
 		privacy:     p.Privacy,
-		loss:        withOdds(p.Loss, p.Schema.Target()),
+		loss:        targetpair.WithOdds(p.Loss, timesOf(p.Schema.Target())),
 		regularizer: p.Regularizer,
 		schema:      p.Schema,
 		weights:     slices.Clone(p.Weights),

@@ -9,12 +9,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
-	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
 // times returns how the model's target, the time to an event, is modelled, of all levels of a changing column.
-func (m *Model) times() targetpair.Times {
-	t := m.schema.Target()
+func (m *Model) times() targetpair.Times { return timesOf(m.schema.Target()) }
+
+func timesOf(t dataset.Target) targetpair.Times {
 	return targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards, Grouped: t.Grouped}
 }
 
@@ -255,14 +255,4 @@ func calibratedTimes(list []timedRecord, at float64) *Calibration {
 		out.Error += math.Abs(b.Predicted-b.Observed) * float64(len(of)) / float64(len(list))
 	}
 	return out
-}
-
-// withOdds returns the loss with the baseline odds of a time to an event, if it is one of logit hazards.
-func withOdds(l loss.Loss, t dataset.Target) loss.Loss {
-	if of, ok := l.(interface {
-		Timed(targetpair.Times) loss.Loss
-	}); ok && t.Event != "" {
-		return of.Timed(targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards, Grouped: t.Grouped})
-	}
-	return l
 }

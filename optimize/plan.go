@@ -110,6 +110,9 @@ type Draft struct {
 	// Summary.Passes passes together. If it has no smoothing, Settle gives it the problem's.
 	Workload   Workload
 	UpdateRule UpdateRule
+	// Charges, if not nil, are the charges of steps of which each releases the mean gradient of all records. Settle then
+	// states the number of steps, the noise and the importance of each, and makes the steps if Begin is nil.
+	Charges []float64
 	// Curvature is the charge of the curvature at the result (Problem.CurvatureCharge); 0 if it is not released.
 	Curvature float64
 	// Output is the rule that chooses the result.
@@ -120,10 +123,31 @@ type Draft struct {
 	Begin func(r *Run) func(t int) error
 }
 
+// charged completes a draft with Charges.
+func (d *Draft) charged() {
+	if d.Charges == nil {
+		return
+	}
+	p, steps, rule := d.Problem, len(d.Charges), &d.UpdateRule
+	moved := p.Neighbours() * p.Constants.Lipschitz / p.Records
+	d.Summary.Steps, d.Summary.Passes = steps, cmp.Or(d.Summary.Passes, float64(steps))
+	rule.Importance, rule.Answer = d.Charges, Fresh(func(t int) float64 { return moved * moved / d.Charges[t] })
+	if d.Begin != nil {
+		return
+	}
+	d.Step = func(r *Run, t int) error {
+		if rule.Momentum != nil {
+			r.Extrapolate(t)
+		}
+		return r.Follow(d.Charges[t], r.All(), Use{Weight: d.Charges[t]})
+	}
+}
+
 // Settle makes the common part of a plan from a draft. It returns an error if the draft's output rule
 // is invalid.
 func Settle(d Draft) (Settled, error) {
 	p := d.Problem
+	d.charged()
 	if len(d.Workload.Kinds) == 0 {
 		d.Workload = Workload{Smoothing: d.Workload.Smoothing, Kinds: map[query.Kind]Load{query.Gradient: {float64(d.Summary.Steps), d.Summary.Passes}}}
 	}

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // RuleSteps is the largest number of steps that the default rules choose. More steps were measured to
@@ -24,6 +27,16 @@ func stepCount(most int, x float64) int {
 		return 1
 	}
 	return int(min(math.Ceil(x), float64(most)))
+}
+
+// Charges divides a charge among steps, in equal parts or in proportion to the number of each, and says so in words.
+func Charges(total float64, steps int, alike bool) (charges []float64, words string) {
+	T := float64(steps)
+	if alike {
+		return slices.Repeat([]float64{total / T}, steps), "every step alike"
+	}
+	charges = vector.Make(steps, func(t int) float64 { return total * 2 * float64(t+1) / (T * (T + 1)) })
+	return charges, "step t in proportion to t"
 }
 
 // CheckSteps is CheckCount of a number of steps.

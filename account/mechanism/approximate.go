@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/account/internal/round"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // ApproximateMu returns a mu for which the releases of steps are together delta-approximately mu-GDP. This means that,
@@ -104,20 +105,12 @@ func profileOf(ctx context.Context, steps []SampledSteps, r Relation, delta floa
 		return tabled{}, fmt.Errorf("account: steps: epsilon = %v at delta = %v: must be at most %v", last.Upper, delta,
 			float64(tradeoffMost))
 	}
-	var p tabled
-	for j := range approximateCells {
-		epsilon := last.Upper * float64(j) / approximateCells
-		var d Bracket
-		err := e.lend(e.left/float64(approximateCells-j),
-			func(e *effort) (err error) { d, err = c.delta(e, epsilon); return err })
-		if err != nil {
-			return tabled{}, err
-		}
-		if j > 0 { // the divergence does not increase with epsilon
-			d.Upper = min(d.Upper, p.delta[j-1])
-		}
-		p.epsilon, p.delta = append(p.epsilon, epsilon), append(p.delta, d.Upper)
+	epsilons := vector.Make(approximateCells, func(j int) float64 { return last.Upper * float64(j) / approximateCells })
+	deltas, err := c.deltas(e, epsilons)
+	if err != nil {
+		return tabled{}, err
 	}
+	p := tabled{epsilons, vector.Map(deltas, func(d Bracket) float64 { return d.Upper })}
 	// Beyond last.Upper the divergence is at most delta. The bound to be proven is at least delta,
 	// so it holds there for every mu.
 	p.epsilon, p.delta = append(p.epsilon, last.Upper), append(p.delta, min(delta, p.delta[len(p.delta)-1]))

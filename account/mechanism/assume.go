@@ -27,8 +27,12 @@ func Assumptions(events []Composed) []string {
 const byCoins = "each record joins each sample by its own coin, and neither coins nor sizes are released"
 
 func (sampledGaussian) assumes() string { return byCoins }
-func (replacedMixture) assumes() string { return byCoins }
-func (gaussianMixture) assumes() string { return "which of the offsets a record has is not released" }
+func (m gaussianMixture) assumes() string {
+	if m.under == ReplaceOne {
+		return byCoins
+	}
+	return "which of the offsets a record has is not released"
+}
 func (fixedSample) assumes() string {
 	return "each sample is a uniformly random set of its size, drawn anew and not released; the number of records is " +
 		"public"

@@ -197,6 +197,25 @@ func (c *Composition) delta(e *effort, epsilon float64) (Bracket, error) {
 	})
 }
 
+// deltas brackets delta at increasing epsilons. Each may take an equal share of the work left when it is computed.
+func (c *Composition) deltas(e *effort, epsilons []float64) ([]Bracket, error) {
+	out := make([]Bracket, len(epsilons))
+	for k, epsilon := range epsilons {
+		err := e.lend(e.left/float64(len(epsilons)-k), func(e *effort) (err error) {
+			out[k], err = c.delta(e, epsilon)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if k > 0 { // delta does not increase with epsilon
+			out[k].Upper = min(out[k].Upper, out[k-1].Upper)
+			out[k].Lower = min(out[k].Lower, out[k].Upper)
+		}
+	}
+	return out, nil
+}
+
 // allowed returns a new counter that limits the work of computing one [Bracket]. Its limit grows
 // with the number of different mechanisms. A computation that reaches the limit returns the bracket
 // found so far, or errEffort if there is none.

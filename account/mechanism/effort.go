@@ -104,19 +104,6 @@ func bisect(no, yes float64, ok func(float64) (bool, error)) (float64, error) {
 	return yes, nil
 }
 
-// halve bisects the interval between no and yes the given number of times, at its midpoint. ok is assumed to be true at
-// yes. halve returns the last value at which ok was true, or yes if ok was true at no midpoint.
-func halve(no, yes float64, times int, ok func(float64) bool) float64 {
-	for range times {
-		if mid := (no + yes) / 2; ok(mid) {
-			yes = mid
-		} else {
-			no = mid
-		}
-	}
-	return yes
-}
-
 // Bracket encloses a number that cannot be computed exactly, such as an epsilon: Lower <= number <=
 // Upper is proven. Upper is the value to report for an epsilon or a delta.
 type Bracket struct{ Lower, Upper float64 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"sort"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // fixedSample is a Gaussian mechanism on a sample of fixed size, for a group of records that change
@@ -82,20 +84,14 @@ func newFixedSample(multiplier float64, records, batch, k int) (Mechanism, error
 	}
 	m := fixedSample{multiplier: multiplier, records: records, batch: batch, group: k}
 	most := min(k, batch)
-	for j := 1; j <= most; j++ {
-		m.sampling += hypergeometric(records, batch, k, j)
+	weights := vector.Make(most, func(j int) float64 { return hypergeometric(records, batch, k, j+1) })
+	means := vector.Make(most, func(j int) float64 { return 2 * float64(j+1) / multiplier })
+	m.sampling = vector.Total(weights)
+	vector.Divide(weights, m.sampling)
+	weights, means = towardsLargest(weights, means)
+	for j, w := range weights {
+		m.parts = append(m.parts, component{w, means[j]})
 	}
-	var lost float64 // the sum of the weights below weightLeast, added to the weight of the largest distance
-	for j := 1; j < most; j++ {
-		w := hypergeometric(records, batch, k, j) / m.sampling
-		if w < weightLeast {
-			lost += w
-			continue
-		}
-		m.parts = append(m.parts, component{w, 2 * float64(j) / multiplier})
-	}
-	last := max(weightLeast, hypergeometric(records, batch, k, most)/m.sampling+lost)
-	m.parts = append(m.parts, component{last, 2 * float64(most) / multiplier})
 	// H increases with q, so rounding q up is safe.
 	m.sampling = min(1, m.sampling*(1+0x1p-44))
 	return m, nil

@@ -110,15 +110,9 @@ func towardsLargest(weights, offsets []float64) (w, o []float64) {
 	return append(w, max(weights[last]+lost, weightLeast)), append(o, offsets[last])
 }
 
-// replacedMixture is the mechanism of a sum over a Poisson sample for a group of records that are
-// exchanged for others. With probability weights[i] the sample contains offsets[i] records of the
-// group. This number is the same before and after the exchange.
-type replacedMixture struct {
-	multiplier       float64
-	weights, offsets []float64
-}
-
-// newReplacedMixture returns the mechanism of the pair
+// newReplacedMixture returns the mechanism of a sum over a Poisson sample for a group of records that are exchanged for
+// others. With probability weights[j] the sample contains offsets[j] records of the group. This number is the same
+// before and after the exchange. The pair is
 //
 //	sum of weights[j] N(offsets[j], z^2)   against   sum of weights[j] N(-offsets[j], z^2)
 //
@@ -137,18 +131,5 @@ func newReplacedMixture(multiplier float64, weights, offsets []float64) (Mechani
 		return nil, err
 	}
 	w, o := towardsLargest(weights, offsets)
-	return replacedMixture{multiplier, w, o}, nil
-}
-
-func (m replacedMixture) String() string {
-	return fmt.Sprintf("replaced mixture(noise multiplier %v, weights %v, offsets +-%v)", m.multiplier, m.weights,
-		m.offsets)
-}
-
-func (m replacedMixture) laws() []lossLaw {
-	return mixtureLaws(m.multiplier, m.weights, m.offsets, ReplaceOne)
-}
-func (replacedMixture) relation() Relation { return ReplaceOne }
-func (m replacedMixture) renyi(float64) (float64, error) {
-	return 0, fmt.Errorf("%v: no Renyi bound", m)
+	return gaussianMixture{multiplier, w, o, ReplaceOne}, nil
 }

@@ -104,9 +104,12 @@ func (m sampledGaussian) laws() []lossLaw {
 }
 func (m sampledGaussian) relation() Relation { return m.under }
 
+// gaussianMixture is a Gaussian mechanism whose sensitivity is offsets[i] with probability weights[i]. Under replace-one
+// it is offsets[i] before an exchange and -offsets[i] after it (see newReplacedMixture).
 type gaussianMixture struct {
 	multiplier       float64
 	weights, offsets []float64
+	under            Relation
 }
 
 // newGaussianMixture returns a Gaussian mechanism under add-or-remove whose sensitivity is random and secret. The
@@ -145,7 +148,7 @@ func newGaussianMixture(multiplier float64, weights, offsets []float64) (Mechani
 	if !(largest > 0) {
 		return nil, fmt.Errorf("account: offsets = %v: one must be > 0", offsets)
 	}
-	m := gaussianMixture{multiplier, append([]float64(nil), weights...), append([]float64(nil), offsets...)}
+	m := gaussianMixture{multiplier, append([]float64(nil), weights...), append([]float64(nil), offsets...), AddOrRemove}
 	for i := range m.weights {
 		m.weights[i] /= sum
 	}
@@ -153,6 +156,10 @@ func newGaussianMixture(multiplier float64, weights, offsets []float64) (Mechani
 }
 
 func (m gaussianMixture) String() string {
+	if m.under == ReplaceOne {
+		return fmt.Sprintf("replaced mixture(noise multiplier %v, weights %v, offsets +-%v)", m.multiplier, m.weights,
+			m.offsets)
+	}
 	return fmt.Sprintf("gaussian mixture(noise multiplier %v, weights %v, offsets %v)", m.multiplier, m.weights, m.offsets)
 }
 
@@ -172,9 +179,9 @@ func mixtureLaws(multiplier float64, weights, offsets []float64, r Relation) []l
 }
 
 func (m gaussianMixture) laws() []lossLaw {
-	return mixtureLaws(m.multiplier, m.weights, m.offsets, AddOrRemove)
+	return mixtureLaws(m.multiplier, m.weights, m.offsets, m.under)
 }
-func (gaussianMixture) relation() Relation { return AddOrRemove }
+func (m gaussianMixture) relation() Relation { return m.under }
 
 type boundedMechanism struct {
 	name    string

@@ -102,15 +102,11 @@ func normalLeast(ok func(float64) bool) (float64, bool) {
 // normalGreatest returns the greatest x in [0, MaxFloat64] for which ok(x) is true. ok must be
 // monotone: true up to some x and false above it. ok(0) must be true; it is not called.
 func normalGreatest(ok func(float64) bool) float64 {
-	lo, hi := uint64(0), math.Float64bits(math.Inf(1))
-	for hi-lo > 1 {
-		if mid := lo + (hi-lo)/2; ok(math.Float64frombits(mid)) {
-			lo = mid
-		} else {
-			hi = mid
-		}
+	above, found := normalLeast(func(x float64) bool { return !ok(x) })
+	if !found {
+		return math.MaxFloat64
 	}
-	return math.Float64frombits(lo)
+	return math.Nextafter(above, 0)
 }
 
 // dd (double-double) is the unevaluated sum hi + lo of two float64 with |lo| <= ulp(hi)/2, which

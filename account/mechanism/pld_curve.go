@@ -1,6 +1,9 @@
 package mechanism
 
-import "math"
+import (
+	"math"
+	"sort"
+)
 
 // curve is a bracket of delta(epsilon) for one direction of a composition, on a range of epsilon.
 // Both ends of the bracket are interpolated between grid points, linearly in e^epsilon.
@@ -145,14 +148,8 @@ func (c *curve) cross(d []float64, level float64) (epsilon float64, side int) {
 	if d[c.from] <= level {
 		return c.on(c.from), -1
 	}
-	lo, hi := c.from, n-1 // d[lo] > level >= d[hi]
-	for hi-lo > 1 {
-		if mid := (lo + hi) / 2; d[mid] > level {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
+	hi := c.from + sort.Search(n-1-c.from, func(i int) bool { return d[c.from+i] <= level })
+	lo := hi - 1 // d[lo] > level >= d[hi]
 	fraction := (d[lo] - level) / (d[lo] - d[hi])
 	return c.on(lo) + math.Log1p(fraction*math.Expm1(c.width)), 0
 }

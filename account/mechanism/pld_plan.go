@@ -68,7 +68,7 @@ const (
 )
 
 func (p profile) find(enough func(saddle) bool) saddle {
-	return p.at(math.Exp(halve(saddleLow, saddleHigh, saddleSteps, func(x float64) bool {
+	return p.at(math.Exp(vector.Halve(saddleLow, saddleHigh, saddleSteps, func(x float64) bool {
 		return enough(p.at(math.Exp(x)))
 	})))
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/account/internal/round"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Repetitions is the law of the random number K of runs of a mechanism of which only the best
@@ -64,7 +65,7 @@ func (k Repetitions) logGamma() float64 {
 	for k.logMean(hi) < want {
 		lo, hi = hi, 2*hi
 	}
-	hi = halve(lo, hi, 100, func(y float64) bool { return !(k.logMean(y) < want) })
+	hi = vector.Halve(lo, hi, 100, func(y float64) bool { return !(k.logMean(y) < want) })
 	return hi*(1+1e-12) + 1e-12
 }
 

@@ -39,33 +39,16 @@ func (c *Composition) tradeOff(e *effort, alphas []float64) ([]Bracket, error) {
 	if err != nil {
 		return nil, err
 	}
-	var u []float64
-	var delta []Bracket
-	for k := range tradeoffPoints + 1 {
-		epsilon := last * float64(k) / tradeoffPoints
-		d := Bracket{0, 1}
-		err := e.lend(e.left/float64(tradeoffPoints+1-k), func(e *effort) (err error) {
-			if len(c.parts) == 0 {
-				d = c.gaussianDelta(epsilon)
-				return e.spend(1 << 10)
-			}
-			d, err = c.delta(e, epsilon)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		if k > 0 { // delta does not increase with epsilon
-			d.Upper = min(d.Upper, delta[k-1].Upper)
-			d.Lower = min(d.Lower, d.Upper)
-		}
-		u, delta = append(u, math.Exp(epsilon)), append(delta, d)
-		if last == 0 {
-			break
-		}
+	epsilons := []float64{0}
+	if last > 0 {
+		epsilons = vector.Make(tradeoffPoints+1, func(k int) float64 { return last * float64(k) / tradeoffPoints })
 	}
-	out := vector.Map(alphas, func(a float64) Bracket { return tradeOff(u, delta, a) })
-	return out, nil
+	delta, err := c.deltas(e, epsilons)
+	if err != nil {
+		return nil, err
+	}
+	u := vector.Map(epsilons, math.Exp)
+	return vector.Map(alphas, func(a float64) Bracket { return tradeOff(u, delta, a) }), nil
 }
 
 // tradeoffMost is the largest epsilon of a trade-off curve. Beyond it e^epsilon would leave the
@@ -76,12 +59,7 @@ const tradeoffMost = 700
 // tradeoffLeast, or tradeoffMost if tradeoffMost is smaller or no such epsilon was found.
 func (c *Composition) reach(e *effort) (last float64, err error) {
 	err = e.lend(effortReach, func(e *effort) error {
-		var b Bracket
-		if len(c.parts) == 0 {
-			b, err = c.gaussianEpsilon(tradeoffLeast)
-		} else {
-			b, err = c.epsilon(e, tradeoffLeast)
-		}
+		b, err := c.epsilon(e, tradeoffLeast)
 		last = min(b.Upper, tradeoffMost)
 		if err != nil && e.ctx.Err() == nil { // no finite epsilon was found
 			last, err = tradeoffMost, nil

@@ -29,34 +29,40 @@ type contrastCommand struct {
 	JSON bool `help:"Print JSON." name:"json"`
 }
 
-// model reads the model of a fit's folder, and verifies the folder's certificate and model. If Dir is a file,
-// model reads it as a model file without verification.
-func (k *contrastCommand) model(ctx context.Context) (*model.Model, error) {
-	if info, err := os.Stat(k.Dir); err == nil && !info.IsDir() {
-		return model.Read(k.Dir)
+// modelAt reads the model of a fit's folder, and verifies the folder's certificate and model. If path is a file, modelAt
+// reads it as a model file without verification. The model has intervals of the given level; nil is that of the fit.
+func modelAt(ctx context.Context, path string, level *float64) (m *model.Model, err error) {
+	if info, bad := os.Stat(path); bad == nil && !info.IsDir() {
+		m, err = model.Read(path)
+	} else if fit, bad := report.ReadFit(ctx, path); bad != nil {
+		err = bad
+	} else if m = fit.Model; m == nil {
+		err = fmt.Errorf("%s: has no model", path)
 	}
-	fit, err := report.ReadFit(ctx, k.Dir)
 	if err != nil {
 		return nil, err
 	}
-	if fit.Model == nil {
-		return nil, fmt.Errorf("%s: has no model", k.Dir)
+	return atLevel(path, m, level, 0)
+}
+
+// atLevel is report.AtLevel for the model at path.
+func atLevel(path string, m *model.Model, level *float64, together int) (*model.Model, error) {
+	m, err := report.AtLevel(m, level, together)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return fit.Model, nil
+	return m, nil
 }
 
 func (k *contrastCommand) Run(ctx context.Context, c *console) error {
-	m, err := k.model(ctx)
+	m, err := modelAt(ctx, k.Dir, k.Level)
 	if err != nil {
 		return err
 	}
-	if m, err = report.AtLevel(m, k.Level, 0); err != nil {
-		return fmt.Errorf("%s: %w", k.Dir, err)
-	}
 	each := m
 	if k.Simultaneous {
-		if each, err = report.AtLevel(m, nil, len(k.Contrast)); err != nil {
-			return fmt.Errorf("%s: %w", k.Dir, err)
+		if each, err = atLevel(k.Dir, m, nil, len(k.Contrast)); err != nil {
+			return err
 		}
 	}
 	var list []*model.ContrastOf
@@ -139,12 +145,9 @@ type meansCommand struct {
 }
 
 func (k *meansCommand) Run(ctx context.Context, c *console) error {
-	m, err := (&contrastCommand{Dir: k.Dir}).model(ctx)
+	m, err := modelAt(ctx, k.Dir, k.Level)
 	if err != nil {
 		return err
-	}
-	if m, err = report.AtLevel(m, k.Level, 0); err != nil {
-		return fmt.Errorf("%s: %w", k.Dir, err)
 	}
 	var people means.Population
 	switch {
@@ -162,8 +165,8 @@ func (k *meansCommand) Run(ctx context.Context, c *console) error {
 	}
 	answers, predicted, err := k.answers(ctx, m, people)
 	if err == nil && k.Simultaneous {
-		if m, err = report.AtLevel(m, nil, 1+len(answers.List)+len(predicted)); err != nil {
-			return fmt.Errorf("%s: %w", k.Dir, err)
+		if m, err = atLevel(k.Dir, m, nil, 1+len(answers.List)+len(predicted)); err != nil {
+			return err
 		}
 		answers, predicted, err = k.answers(ctx, m, people)
 	}

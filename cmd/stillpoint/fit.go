@@ -9,19 +9,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
-	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
 	"github.com/stillpoint-dp/stillpoint/internal/fitting"
-	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
-	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -161,10 +156,13 @@ type planCommand struct {
 	configFlags
 	JSON     bool `help:"Print JSON." name:"json"`
 	Verbose  bool `help:"Print the optimizer's numbers as well: steps, charges, predicted gradient norms, the algorithms not chosen." short:"v"`
-	Simulate bool `help:"Also run each algorithm on as many generated rows with as many features, and compare."`
+	Simulate bool `hidden:"" help:"Moved to the laboratory."`
 }
 
 func (f *planCommand) Run(ctx context.Context, c *console) error {
+	if f.Simulate {
+		return moved("plan --simulate", "simulate")
+	}
 	config, err := f.read()
 	if err != nil {
 		return err
@@ -173,13 +171,7 @@ func (f *planCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	var tried []rehearsal.Checked
-	if f.Simulate {
-		if tried, err = simulate(ctx, config, planned, c.err); err != nil {
-			return err
-		}
-	}
-	if err := c.answer(f.JSON, planJSON(planned, tried), outline(planned, f.Verbose), comparison(planned, tried)); err != nil {
+	if err := c.answer(f.JSON, planJSON(planned), outline(planned, f.Verbose)); err != nil {
 		return err
 	}
 	return planned.Useless() // which fit refuses with every option
@@ -217,7 +209,7 @@ func dryJSON(ctx context.Context, c *train.Config, d *runfolder.Dry) any {
 		// Together is an epsilon, at this fit's delta, that holds for this fit and the earlier fits of the
 		// table together; absent without earlier fits.
 		Together float64 `json:"together,omitempty"`
-	}{DryRun: true, Plan: planJSON(d.Planned, nil), Ledger: d.Ledger, Model: d.ModelPath, Certificate: d.CertificatePath,
+	}{DryRun: true, Plan: planJSON(d.Planned), Ledger: d.Ledger, Model: d.ModelPath, Certificate: d.CertificatePath,
 		Earlier: len(d.Earlier)}
 	if d.Cost != nil {
 		j.Dataset, j.Charge = c.Budget.Dataset, d.Cost.Charge
@@ -406,49 +398,4 @@ func (l *ledgerCommand) Run(ctx context.Context, c *console) error {
 			counted(t.Fits, "fit"), runfolder.RoundUp(t.Epsilon), t.Delta, t.Relation, unit)
 	}
 	return nil
-}
-
-// simulate runs, on generated rows, the plans that the setting "algorithm: auto" compares. If the
-// configuration names its algorithm, simulate runs only that algorithm's plan.
-func simulate(ctx context.Context, c *train.Config, p train.Planned, progress io.Writer) ([]rehearsal.Checked, error) {
-	c, err := c.For(int(p.Records))
-	if err != nil {
-		return nil, err
-	}
-	problem, l, err := c.Problem(p.Budget, p.Records)
-	if err != nil {
-		return nil, err
-	}
-	check := rehearsal.Check{
-		Problem: problem, Loss: l, Features: p.Features, Records: p.Records, Budget: p.Budget, Criterion: p.Criterion,
-		Workers: runtime.GOMAXPROCS(0),
-	}
-	return check.Run(ctx, p.Ranked(), func(done int) {
-		fmt.Fprintf(progress, "simulated %d of %d\n", done, len(p.Ranked()))
-	})
-}
-
-func medians(tried []rehearsal.Checked) []float64 { return vector.Map(tried, rehearsal.Checked.Median) }
-
-// comparison describes the results of plans on generated rows and compares them with the plans' predictions.
-// It returns "" if no plan was run.
-func comparison(p train.Planned, tried []rehearsal.Checked) string {
-	if len(tried) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	reached := medians(tried)
-	for i, t := range tried {
-		predicted := ""
-		if t.Predicted > 0 {
-			predicted = fmt.Sprintf(", predicted %.3g", t.Predicted)
-		}
-		fmt.Fprintf(&b, "%-13s%-14s %s %.3g (%.3g to %.3g in %d runs)%s\n", first(i, "simulated"), p.Ranked()[i].Summary.Algorithm,
-			p.Criterion.Describe(), reached[i], slices.Min(t.Reached), slices.Max(t.Reached), len(t.Reached), predicted)
-	}
-	if len(tried) == 1 {
-		return b.String()
-	}
-	fmt.Fprintf(&b, "%-13sthe median of the first is %.2f times the smallest, on generated rows\n", "", reached[0]/slices.Min(reached))
-	return b.String()
 }

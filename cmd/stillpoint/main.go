@@ -231,8 +231,11 @@ type movedCommand struct {
 var errMoved = errors.New("a command of the laboratory, which the source holds: " +
 	"git clone https://github.com/stillpoint-dp/stillpoint")
 
-func (*movedCommand) Run(k *kong.Context) error {
-	return fmt.Errorf("%s is %w; in it go run ./lab/cmd/lab %[1]s", k.Selected().Name, errMoved)
+func (*movedCommand) Run(k *kong.Context) error { return moved(k.Selected().Name, k.Selected().Name) }
+
+// moved returns the error of what the laboratory has now: as the command as.
+func moved(what, as string) error {
+	return fmt.Errorf("%s is %w; in it go run ./lab/cmd/lab %s", what, errMoved, as)
 }
 
 // heapShare is the heap's limit without heapBase, as a percentage of the configured memory. Near the limit the garbage

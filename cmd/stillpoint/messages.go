@@ -144,7 +144,7 @@ func newProgress(c *console, verbose bool) *progress {
 
 func (p *progress) planned(planned train.Planned) {
 	if p.c.json {
-		printLine(p.c.err, planEvent{"plan", planJSON(planned, nil)})
+		printLine(p.c.err, planEvent{"plan", planJSON(planned)})
 		return
 	}
 	text := opening(planned)

@@ -22,7 +22,7 @@ var rewriteReference = flag.Bool("rewrite", false, "write the generated pages of
 
 const (
 	referenceFolder = "../../docs/reference"
-	generatedLine   = "<!-- Written by go generate ./cmd/stillpoint. Edit the source that it names, not this page. -->\n\n"
+	generatedLine   = "<!-- Written by go generate ./cmd/stillpoint: edit its source, not this page. -->\n\n"
 )
 
 // TestReferenceIsFresh: the generated pages of the reference must agree with the code. With -rewrite the
@@ -206,7 +206,7 @@ func algorithmPage(t *testing.T) string {
 		if text, err := lossesOf(t.Context(), name); err != nil {
 			t.Fatal(err)
 		} else if text != "" {
-			fmt.Fprintf(&p, "Takes %s.\n\n", text)
+			fmt.Fprintf(&p, "This algorithm fits %s.\n\n", text)
 		}
 		if len(settings) == 0 {
 			p.WriteString("Nothing to set.\n\n")

@@ -76,8 +76,8 @@ func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
 		if k.Simultaneous {
 			together = report.Every
 		}
-		if fit.Model, err = report.AtLevel(fit.Model, k.Level, together); err != nil {
-			return fmt.Errorf("%s: %w", k.Dir, err)
+		if fit.Model, err = atLevel(k.Dir, fit.Model, k.Level, together); err != nil {
+			return err
 		}
 	}
 	list, err := fit.Coefficients()
@@ -108,7 +108,7 @@ func simultaneous(level string) string {
 
 // tests prints the joint tests of the columns.
 func (k *coefficientsCommand) tests(ctx context.Context, c *console) error {
-	m, err := (&contrastCommand{Dir: k.Dir}).model(ctx)
+	m, err := modelAt(ctx, k.Dir, nil)
 	if err != nil {
 		return err
 	}

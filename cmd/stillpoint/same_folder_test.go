@@ -39,8 +39,8 @@ func TestOneFolderByManyPaths(t *testing.T) {
 	}
 }
 
-// TestOpenRunsAreFoundOnce tests which folders are listed for runs that have not ended: --in with several paths of a folder
-// finds its run once, and a copy elsewhere is a second folder. Runs that have ended are not listed.
+// TestOpenRunsAreFoundOnce tests which folders are listed for runs that have not ended: --in with several paths of a
+// folder finds its run once, and a copy elsewhere is a second folder. Runs that have ended are not listed.
 func TestOpenRunsAreFoundOnce(t *testing.T) {
 	const killed = "b9aaeb7a6b03deb61f0e0ad20ed233b0"
 	kept, err := filepath.Abs("../../internal/runfolder/testdata/before-leases")

@@ -465,3 +465,30 @@ func TestAKeyThatIsCutShort(t *testing.T) {
 		w.Close()
 	}
 }
+
+// TestAKeyMayComeLate tests that a worker waits for its key for the longer of its own patience and --wait.
+func TestAKeyMayComeLate(t *testing.T) {
+	old, stdin := keyPatience, os.Stdin
+	defer func() { keyPatience, os.Stdin = old, stdin }()
+	for _, times := range [][2]time.Duration{{10 * time.Second, 10 * time.Millisecond}, {10 * time.Millisecond, 10 * time.Second}} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		keyPatience, os.Stdin = times[0], r
+		f := shardCommand{Connect: "127.0.0.1:1", Wait: times[1]}
+		done := make(chan error, 1)
+		go func() { done <- f.Run(t.Context(), &console{}) }()
+		select {
+		case err := <-done:
+			t.Errorf("patience %v, --wait %v: error %v, before the key", times[0], times[1], err)
+		case <-time.After(200 * time.Millisecond):
+			io.WriteString(w, "no key\n")
+			if err := <-done; err == nil || strings.Contains(err.Error(), "no line came") {
+				t.Errorf("patience %v, --wait %v: a line that is no key: error %v", times[0], times[1], err)
+			}
+		}
+		w.Close()
+		r.Close()
+	}
+}

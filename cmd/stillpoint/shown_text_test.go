@@ -10,7 +10,6 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
-	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/internal/report"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
@@ -101,7 +100,7 @@ func TestOutlineToTheLetter(t *testing.T) {
 		"noise level 0.00456, effective size N 70")
 	// The same shares as JSON.
 	var shares struct{ Compare, Ranks, Base float64 }
-	decode(t, marshalled(t, planJSON(p, nil)), &shares)
+	decode(t, marshalled(t, planJSON(p)), &shares)
 	nearly(t, "compare", shares.Compare, .075, 1e-12)
 	nearly(t, "ranks", shares.Ranks, .05, 1e-12)
 	nearly(t, "base", shares.Base, .025, 1e-12)
@@ -270,19 +269,5 @@ Coefficients are in log-odds.
 Meaning.
 ` {
 		t.Error(got)
-	}
-}
-
-// TestSimulatedToTheLetter tests the text about simulated plans: medians, extremes and numbers of runs.
-func TestSimulatedToTheLetter(t *testing.T) {
-	p := train.Planned{Candidates: []choose.Candidate{{Summary: optimize.Summary{Algorithm: "gd"}},
-		{Summary: optimize.Summary{Algorithm: "storm"}}}}
-	tried := []rehearsal.Checked{{Reached: []float64{.3, .125, .2}, Predicted: .15}, {Reached: []float64{.05, .1, .08, .07, .16}}}
-	norm := p.Criterion.Describe()
-	want := "simulated    gd             " + norm + " 0.2 (0.125 to 0.3 in 3 runs), predicted 0.15\n" +
-		"             storm          " + norm + " 0.08 (0.05 to 0.16 in 5 runs)\n" +
-		"             the median of the first is 2.50 times the smallest, on generated rows\n"
-	if got := comparison(p, tried); got != want {
-		t.Errorf("%s\nmust be\n%s", got, want)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
@@ -206,7 +205,7 @@ func (b *facts) details(p train.Planned) {
 	}
 }
 
-func planJSON(p train.Planned, tried []rehearsal.Checked) any {
+func planJSON(p train.Planned) any {
 	compare, ranks, base := shares(p)
 	var considered []any
 	for _, c := range p.Candidates {
@@ -251,12 +250,10 @@ func planJSON(p train.Planned, tried []rehearsal.Checked) any {
 		// Takes is an estimate of the fit's processor time and memory.
 		Takes train.Estimate `json:"takes"`
 		Why   string         `json:"why,omitempty"`
-		// Simulated are the median results of the considered plans on generated rows.
-		Simulated []float64 `json:"simulated,omitempty"`
 	}{p.Records, p.Dim, p.Budget.Guarantee(""), p.Unit.Neighbour(p.Filter, p.Budget.Relation()),
 		p.Unit.Protects(p.Filter, p.Budget.Relation()), p.Filter, p.Unit, p.Summary, curvesOf(p), compare, ranks, base, p.First, p.Outlook(),
 		p.Family, p.Families, p.Intervals, p.Warnings(), p.LowerBound, considered,
-		p.Measured(context.Background()), p.Why, medians(tried)}
+		p.Measured(context.Background()), p.Why}
 }
 
 // curvesOf returns the number of knots of each column that has a curve, by the column's name.

@@ -56,18 +56,11 @@ type stage struct {
 // ask releases the mean row under a schema that refines that of the table.
 func (r Request) ask(ctx context.Context, table Oracle, schema *dataset.Schema, charge float64,
 	refine func(*dataset.Schema) error) (*stage, error) {
-	if err := refine(schema); err != nil {
-		return nil, err
-	}
-	q, err := query.New(charge, query.RowMeanOf(table.All(), loss.RecordFeatures(r.Loss, schema.Dim())))
+	mean, sigma, err := MeanRow(ctx, table, schema, r.Loss, charge, refine)
 	if err != nil {
 		return nil, err
 	}
-	released, err := table.Ask(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	s := &stage{schema: schema, mean: slices.Clone(RowOf(released.Mean, schema.Dim(), r.Loss)), sigma: released.Sigma}
+	s := &stage{schema: schema, mean: slices.Clone(mean), sigma: sigma}
 	factor := schema.Scale()
 	if units, several := r.Loss.(loss.Units); several {
 		s.sigma *= math.Sqrt(float64(units.Rows()))
@@ -77,8 +70,27 @@ func (r Request) ask(ctx context.Context, table Oracle, schema *dataset.Schema, 
 		s.mean[i] *= factor
 	}
 	s.sigma *= factor
-	s.place(r.By)
+	s.place()
 	return s, nil
+}
+
+// MeanRow calls refine with a schema of the table's rows and releases their mean row under it: the mean over records of
+// the sum of a record's rows. l is the loss of the records. sigma is the standard deviation of the noise of an entry of a
+// record's row.
+func MeanRow(ctx context.Context, table Oracle, schema *dataset.Schema, l loss.Loss, charge float64,
+	refine func(*dataset.Schema) error) (mean []float64, sigma float64, err error) {
+	if err := refine(schema); err != nil {
+		return nil, 0, err
+	}
+	q, err := query.New(charge, query.RowMeanOf(table.All(), loss.RecordFeatures(l, schema.Dim())))
+	if err != nil {
+		return nil, 0, err
+	}
+	released, err := table.Ask(ctx, q)
+	if err != nil {
+		return nil, 0, err
+	}
+	return RowOf(released.Mean, schema.Dim(), l), released.Sigma, nil
 }
 
 // RowOf returns the sum of the rows of a record, which the record has one after the other. A record that is one row is
@@ -97,8 +109,8 @@ func RowOf(record []float64, features int, l loss.Loss) []float64 {
 	return sum
 }
 
-// place finds the features of each column.
-func (s *stage) place(by string) {
+// place finds the features of each column, and of its interaction with the column by whose values it is described.
+func (s *stage) place() {
 	s.hats, s.pairs = map[string]dataset.Hats{}, map[string]dataset.Hats{}
 	s.at, s.cross = map[string]int{}, map[string]int{}
 	for _, h := range s.schema.Hats() {
@@ -108,24 +120,12 @@ func (s *stage) place(by string) {
 			s.pairs[h.Axes[0].Column] = h
 		}
 	}
-	next, width := 0, map[string]int{}
-	for _, c := range s.schema.Columns() {
-		s.at[c.Name] = next
-		switch {
-		case c.Kind == dataset.Category:
-			width[c.Name] = len(c.Categories) + 1
-		case isNumber(c):
-			width[c.Name] = 2 + c.Curve
+	for _, r := range s.schema.Ranges() {
+		if len(r.Columns) > 1 {
+			s.cross[r.Columns[1]] = r.First
+		} else {
+			s.at[r.Columns[0]] = r.First
 		}
-		next += width[c.Name]
-	}
-	for _, pair := range s.schema.Interactions() {
-		if h, number := s.pairs[pair[1]]; number {
-			next += h.Width
-			continue
-		}
-		s.cross[pair[1]] = next
-		next += width[by] * width[pair[1]]
 	}
 }
 

@@ -81,3 +81,32 @@ func TestPlace(t *testing.T) {
 		t.Error("an unknown place is the same")
 	}
 }
+
+// TestPlacesOfMachines tests by all combinations of hosts and starts when two places are on the same machine, and that
+// a place is known if its folder and its lock are, each by its device or its number.
+func TestPlacesOfMachines(t *testing.T) {
+	values := []string{"", "a", "b"}
+	folder, lock := File{1, 2}, File{1, 3}
+	for _, h1 := range values {
+		for _, h2 := range values {
+			for _, b1 := range values {
+				for _, b2 := range values {
+					p, q := Place{Host: h1, Boot: b1, Folder: folder, Lock: lock}, Place{Host: h2, Boot: b2, Folder: folder, Lock: lock}
+					if got, want := p.Is(q), h1 == h2 && h1 != "" || b1 == b2 && b1 != ""; got != want {
+						t.Errorf("%+v is %+v: %v", p, q, got)
+					}
+				}
+			}
+		}
+	}
+	for f, known := range map[File]bool{{}: false, {1, 0}: true, {0, 1}: true, {1, 1}: true} {
+		if f.Known() != known {
+			t.Errorf("%+v is known: %v", f, !known)
+		}
+		for _, p := range []Place{{Host: "a", Folder: f, Lock: lock}, {Host: "a", Folder: folder, Lock: f}} {
+			if p.Is(p) != known {
+				t.Errorf("%+v is itself: %v", p, !known)
+			}
+		}
+	}
+}

@@ -162,6 +162,23 @@ func (f *Fit) Has(feature int) bool {
 	return slices.ContainsFunc(f.Columns, func(c Column) bool { return c.Feature == feature })
 }
 
+// Unknown returns the features of a curve of which no combination has an interval: that of missing numbers if the formula
+// lacks it, and all knots if it lacks one but the reference. A curve has width knots from the feature first on.
+func (f *Fit) Unknown(missing, first, width, reference int) (list []int) {
+	if !f.Has(missing) {
+		list = append(list, missing)
+	}
+	knots, whole := make([]int, width), true
+	for i := range knots {
+		knots[i] = first + i
+		whole = whole && (knots[i] == reference || f.Has(knots[i]))
+	}
+	if !whole {
+		list = append(list, knots...)
+	}
+	return list
+}
+
 // Check returns an error if the fields of a Fit that was read from a file cannot be right: an unknown
 // method, lists of wrong lengths, numbers that are not finite, a level outside [.5, .999], or features that
 // are repeated or outside [0, features). features is the number of the model's features.

@@ -165,24 +165,11 @@ func newAsker(m *model.Model, people Population) (*asker, error) {
 	return a, nil
 }
 
-// hidden returns the features of curves of which the fit's formula lacks a knot or the level for missing numbers: no
-// combination with one of them has an interval.
+// hidden returns the features of curves of which no combination has an interval.
 func hidden(s *dataset.Schema, f *inference.Fit) (list []int) {
 	for _, h := range s.Hats() {
-		if !h.Curve() {
-			continue
-		}
-		if missing := h.Axes[0].Missing; !f.Has(missing) {
-			list = append(list, missing)
-		}
-		var knots []int
-		whole := true
-		for i := range h.Width {
-			knots = append(knots, h.First+i)
-			whole = whole && (h.First+i == h.Reference() || f.Has(h.First+i))
-		}
-		if !whole {
-			list = append(list, knots...)
+		if h.Curve() {
+			list = append(list, f.Unknown(h.Axes[0].Missing, h.First, h.Width, h.Reference())...)
 		}
 	}
 	return list

@@ -200,6 +200,11 @@ func Dial(ctx context.Context, address string, k Key, until time.Duration) (net.
 	if err != nil {
 		return nil, err
 	}
+	return greet(ctx, tcp, address, c)
+}
+
+// greet makes the handshake of a side that connects. It closes the connection if the handshake fails.
+func greet(ctx context.Context, tcp net.Conn, address string, c *tls.Config) (net.Conn, error) {
 	timed, stop := context.WithTimeout(ctx, patience)
 	defer stop()
 	s := tls.Client(tcp, c)

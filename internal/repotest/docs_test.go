@@ -125,6 +125,9 @@ func TestDocumentsNameWhatThereIs(t *testing.T) {
 		inTable, head, above := false, "", "" // the two lines before
 		for line := range strings.Lines(fenced.ReplaceAllString(string(text), "")) {
 			line = strings.TrimSpace(line)
+			if strings.HasPrefix(line, "<<<<<<< ") || strings.HasPrefix(line, ">>>>>>> ") {
+				t.Errorf("%s has the mark of a conflict of versions: %s", d, line)
+			}
 			if !inTable && strings.HasPrefix(line, "|--") && (!strings.HasPrefix(head, "|") || above != "" && !strings.HasPrefix(above, "<!--")) {
 				t.Errorf("%s has a table whose row of heads is in a paragraph: %s", d, head)
 			}

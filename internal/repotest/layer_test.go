@@ -34,11 +34,9 @@ var layers = map[string]struct {
 	"account/mechanism": {local: []string{"account/internal/round", "internal/memo", "internal/strictjson",
 		"internal/vector"},
 		others: []string{"gonum.org/v1/gonum"}, barred: randomness},
-	"account/internal/round": {},
-	"internal/memo":          {},
-	"loss":                   {local: []string{"internal/targetpair", "internal/repromath", "internal/simd"}},
-	"internal/rehearsal": {local: []string{"account", "curator/simulate", "internal/order", "loss", "optimize",
-		"optimize/choose", "stationarity"}},
+	"account/internal/round":          {},
+	"internal/memo":                   {},
+	"loss":                            {local: []string{"internal/targetpair", "internal/repromath", "internal/simd"}},
 	"internal/testloss":               {local: []string{"loss"}},
 	"convex":                          {},
 	"budget":                          {local: []string{"account/mechanism", "account", "internal/holder"}},
@@ -136,7 +134,7 @@ var layers = map[string]struct {
 		"internal/effects", "internal/repromath", "internal/spline", "internal/targetpair"}},
 	"cmd/stillpoint": {local: []string{"internal/vector", "account/mechanism", "", "internal/columnname", "internal/fitting", "internal/means", "internal/yamltext", "internal/inference", "internal/regularfile",
 		"export", "internal/crashsafe", "budget", "budget/stores", "internal/train", "internal/runfolder",
-		"internal/rehearsal", "internal/report", "model",
+		"internal/report", "model",
 		"certificate", "dataset", "account", "internal/table", "internal/safetext", "internal/sshsig", "internal/inspect"},
 		others: []string{"github.com/alecthomas/kong", "golang.org/x/term"}},
 	"internal/regularfile":   {},
@@ -601,11 +599,11 @@ func TestLayersRefuse(t *testing.T) {
 	}
 }
 
-// TestSimulationStaysOut: only rehearsals of plans, tests and the laboratory may import simulated sessions.
+// TestSimulationStaysOut: only tests and the laboratory may import simulated sessions.
 func TestSimulationStaysOut(t *testing.T) {
 	t.Chdir(root)
 	for name, p := range sources(t) {
-		if name != "internal/rehearsal" && name != "curator/simulate/recordtest" && slices.Contains(p.imports, module+"/curator/simulate") {
+		if name != "curator/simulate/recordtest" && slices.Contains(p.imports, module+"/curator/simulate") {
 			t.Errorf("%s imports curator/simulate", name)
 		}
 	}

@@ -9,10 +9,10 @@ import (
 )
 
 // TestRoomsAreApart: CONTRIBUTING.md's table of folders must list each top-level folder with Go code once, and
-// apart from internal those packages below it that a fit does not need.
+// apart from internal and curator those packages below them that a fit does not need.
 // The folders in the row of a fit must be those that the root package reaches by its imports, tests apart.
-// The row of commands must have all other folders that the commands reach, without rehearsals. No
-// folder outside the row of tests may import a folder of that row.
+// The row of commands must have all other folders that the commands reach. No folder outside the row of tests may
+// import a folder of that row.
 func TestRoomsAreApart(t *testing.T) {
 	t.Chdir(root)
 	rows := rooms(t)
@@ -29,24 +29,15 @@ func TestRoomsAreApart(t *testing.T) {
 		t.Errorf("the root package reaches %q: the table says %q", got, rows[0])
 	}
 	for _, from := range slices.Concat(rows[0], rows[1]) {
-		if from == "cmd" { // it also rehearses plans
-			continue
-		}
 		for name := range all {
-			if !slices.Equal(folders([]string{name}), []string{from}) || name == "curator/simulate" ||
-				strings.HasSuffix(name, "test") {
+			if !slices.Equal(folders([]string{name}), []string{from}) || strings.HasSuffix(name, "test") {
 				continue
 			}
 			for _, to := range folders(reached(all, name)) {
-				if slices.Contains(rows[2], to) || slices.Contains(rows[3], to) {
-					t.Errorf("%s reaches %s, which is for rehearsals or tests", name, to)
+				if slices.Contains(rows[2], to) {
+					t.Errorf("%s reaches %s, which is for tests", name, to)
 				}
 			}
-		}
-	}
-	for _, to := range folders(reached(all, "cmd/stillpoint")) {
-		if slices.Contains(rows[3], to) {
-			t.Errorf("the command reaches %s, which is for tests", to)
 		}
 	}
 }
@@ -64,7 +55,7 @@ func rooms(t *testing.T) (rows [][]string) {
 		}
 		rows = append(rows, slices.Sorted(slices.Values(row)))
 	}
-	if len(rows) != 4 {
+	if len(rows) != 3 {
 		t.Fatalf("the table of folders has changed shape: %d rows", len(rows))
 	}
 	return rows
@@ -88,7 +79,7 @@ func reached(all map[string]*source, name string) []string {
 }
 
 // foldersOf returns the top-level folders of packages, sorted, without the module's root. A package below
-// internal counts as a folder of its own if it is listed.
+// another folder counts as a folder of its own if it is listed.
 func foldersOf(packages, listed []string) []string {
 	set := map[string]bool{}
 	for _, name := range packages {

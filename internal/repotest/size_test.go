@@ -9,11 +9,11 @@ import (
 )
 
 // sizes are the largest numbers of lines that a part may have. The limits may fall, and only a decision raises one
-// (docs/explanation/decisions/0086, 0088, 0103): a feature that passes one pays by a simplification elsewhere. slack is
+// (docs/explanation/decisions/0086, 0088, 0103, 0105): a feature that passes one pays by a simplification elsewhere. slack is
 // how far below its limit a part may be before the limit must be lowered.
 var sizes = map[size.Part]size.Lines{
-	size.Product: {Code: 74_700, Comment: 18_220},
-	size.Support: {Code: 7_900},
+	size.Product: {Code: 73_900, Comment: 18_200},
+	size.Support: {Code: 8_000},
 }
 
 const slack = 2_500

@@ -108,37 +108,38 @@ func (f *folder) create() error {
 	if f.base == "" {
 		return durable.MakeFolder(f.disk, f.path)
 	}
-	for i := 1; i <= maxNumbered; i++ {
-		f.path = f.numbered(i)
-		err := f.disk.Mkdir(f.path)
-		if errors.Is(err, fs.ErrExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		return f.disk.SyncFolder(filepath.Dir(f.path))
+	if err := f.number(f.disk.Mkdir); err != nil {
+		return err
 	}
-	return f.allNumbered()
+	return f.disk.SyncFolder(filepath.Dir(f.path))
 }
 
-func (f *folder) allNumbered() error {
+// number sets path to that of the first numbered folder for which try does not return fs.ErrExist, and returns the
+// result of try.
+func (f *folder) number(try func(path string) error) error {
+	for i := 1; i <= maxNumbered; i++ {
+		if f.path = f.base; i > 1 {
+			f.path = fmt.Sprintf("%s-%d", f.base, i)
+		}
+		if err := try(f.path); !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
 	return fmt.Errorf("%s: %d numbered folders exist already: give --out", f.base, maxNumbered)
 }
 
 // would sets the folder's path to the path of the folder that create would make. It creates nothing. It
 // returns an error if the folder has a model or certificate that cannot be replaced (replaceable).
 func (f *folder) would() error {
-	if f.base != "" {
-		for i := 1; i <= maxNumbered; i++ {
-			f.path = f.numbered(i)
-			if _, err := f.disk.Lstat(f.path); errors.Is(err, fs.ErrNotExist) {
-				return nil
-			}
-		}
-		return f.allNumbered()
+	if f.base == "" {
+		return f.replaceable()
 	}
-	return f.replaceable()
+	return f.number(func(path string) error {
+		if _, err := f.disk.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return fs.ErrExist
+		}
+		return nil
+	})
 }
 
 // replaceable returns an error if the folder has a model or certificate that the file system does not allow
@@ -150,13 +151,6 @@ func (f *folder) replaceable() error {
 		}
 	}
 	return nil
-}
-
-func (f *folder) numbered(i int) string {
-	if i == 1 {
-		return f.base
-	}
-	return fmt.Sprintf("%s-%d", f.base, i)
 }
 
 // claim makes the folder, locks it against other fits until release is called, and sets this fit's number:

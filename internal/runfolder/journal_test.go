@@ -151,6 +151,45 @@ func TestJournalAfterATornLine(t *testing.T) {
 	}
 }
 
+// TestTheLastLineHasRoom: after each line the journal has as much reserved space as its last line takes, at every length of the
+// file. When the disk is full, the last line is therefore written, without more space.
+func TestTheLastLineHasRoom(t *testing.T) {
+	d := durabletest.New()
+	f := &folder{disk: d, path: ".", fit: 1}
+	j, err := f.newJournal(train.Header{Guarantee: account.Guarantee{Relation: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	length := func() int64 {
+		text, _ := d.Text("journal-1.jsonl")
+		return int64(len(text))
+	}
+	event, err := account.GaussianEvent("gradient", account.Everyone, 1, 30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	least, grown := int64(math.MaxInt64), map[int64]bool{}
+	for j.size < 4*roomStep {
+		event.Index = j.events
+		if err := j.note([]account.Event{event}); err != nil {
+			t.Fatal(err)
+		}
+		least = min(least, length()-j.size)
+		grown[length()] = true
+	}
+	if least < roomLeft || len(grown) < 3 {
+		t.Errorf("%d bytes are left for the last line, at %d lengths: must be %d", least, len(grown), roomLeft)
+	}
+	last := ready{Model: strings.Repeat("f", 64), Certificate: strings.Repeat("f", 64), Charged: -math.MaxFloat64, Complete: true}
+	before := length()
+	if err := j.ready(last); err != nil || length() != before || before-j.size < 0 {
+		t.Errorf("the last line: %v, and the file grew from %d to %d bytes", err, before, length())
+	}
+	if line, err := j.form.write(math.MaxInt, record{Ready: &last}); err != nil || len(line) > roomLeft {
+		t.Errorf("%v: a last line may take %d bytes", err, len(line))
+	}
+}
+
 // TestCheckpoints: at every step, the last iterate in the journal is at most a 64th of the
 // steps old, and at most a second or a hundredth of the running time. A fast run of 3000 steps
 // writes at most 400 iterates.

@@ -2,11 +2,14 @@ package runfolder
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/budget"
+	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/internal/durable/durabletest"
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 )
@@ -44,8 +47,8 @@ func evidenceOf(t *testing.T, d place) evidence {
 	return p
 }
 
-// TestReasonsToTheLetter tests the reason why a folder does not prove the charge of a killed run, for each change of its
-// files, and which events it knows in spite of it.
+// TestReasonsToTheLetter tests the reason why a folder does not prove the charge of a killed run, for each change of
+// its files, and which events it knows in spite of it.
 func TestReasonsToTheLetter(t *testing.T) {
 	_, d, _, _, journal := killedWithStore(t)
 	lines := strings.SplitAfter(strings.TrimRight(journal, "\x00"), "\n")
@@ -183,7 +186,8 @@ func TestASettledRunIsRaised(t *testing.T) {
 	}
 }
 
-// lateReservation is a store of which the first readings come before a reservation that is under way, and transactions after it.
+// lateReservation is a store of which the first readings come before a reservation that is under way, and transactions
+// after it.
 type lateReservation struct {
 	*chains
 	before *chains
@@ -197,8 +201,8 @@ func (l *lateReservation) View(ctx context.Context, name string, from int) (budg
 	return l.chains.View(ctx, name, from)
 }
 
-// TestAReservationUnderWay tests a recovery that begins while a transaction reserves the run of its folder's intent: the
-// store is read without the run, and has it afterwards. The run is withdrawn, and nothing stays reserved.
+// TestAReservationUnderWay tests a recovery that begins while a transaction reserves the run of its folder's intent:
+// the store is read without the run, and has it afterwards. The run is withdrawn, and nothing stays reserved.
 func TestAReservationUnderWay(t *testing.T) {
 	s := newScene(t, "gd")
 	d := durabletest.New()
@@ -226,8 +230,8 @@ func TestAReservationUnderWay(t *testing.T) {
 	}
 }
 
-// TestStoresThatCannotBeAsked tests a recovery whose store cannot be opened: the files are made, the error is told, and a
-// journal that proves nothing stays. Later, when it can be opened, the store is told.
+// TestStoresThatCannotBeAsked tests a recovery whose store cannot be opened: the files are made, the error is told, and
+// a journal that proves nothing stays. Later, when it can be opened, the store is told.
 func TestStoresThatCannotBeAsked(t *testing.T) {
 	_, d, c, _, journal := killedWithStore(t)
 	away := func(context.Context, string) (*budget.Book, error) { return nil, errUnreachable }
@@ -283,6 +287,120 @@ func TestLeftoversThatStay(t *testing.T) {
 		}
 		if entries, err := ledgerfile.Parse([]byte(ledgerText(d))); err != nil || len(entries) != 2 {
 			t.Errorf("%s: %d entries, %v", kind, len(entries), err)
+		}
+	}
+}
+
+// TestLostTailsAreCounted puts zeros in place of the last lines of a killed fit's journal, as many as there are. The
+// run stays charged in full, and the reason has both numbers, if the store has heard of more events than are left;
+// otherwise it is charged at least what the journal and the store have.
+func TestLostTailsAreCounted(t *testing.T) {
+	_, d, c, a, journal := killedWithStore(t)
+	whole := strings.TrimRight(journal, "\x00")
+	lines := strings.SplitAfter(whole, "\n")
+	lease := c.dataset(t).Runs[0].Lease
+	if lease == nil || lease.Events < 2 || lease.Events >= strings.Count(whole, `"event":`) {
+		t.Fatalf("the store has heard %+v of %d events", lease, strings.Count(whole, `"event":`))
+	}
+	lost, kept := 0, 0
+	for n := 1; n < len(lines); n++ {
+		left, store := d.Crash(len(d.Ops()), durabletest.Kept{}), c.at(2, nil)
+		text := strings.Join(lines[:n], "")
+		overwritten(t, left, "out/journal-1.jsonl", text+strings.Repeat("\x00", len(journal)-len(text)))
+		r, err := recoverIn(t.Context(), left, diskOut, RecoverOptions{Stores: store.open})
+		if err != nil || len(r.Settlements) != 1 {
+			t.Fatalf("%d lines: %+v, %v", n, r, err)
+		}
+		events, told, got := strings.Count(text, `"event":`), r.Settlements[0], store.dataset(t).Runs[0]
+		if events < lease.Events {
+			want := fmt.Sprintf("the journal has %d events, and the store knows that it had %d", events, lease.Events)
+			if lost++; told.Kept != want || got.Settled || got.Charged != got.Reserved || told.Charged != got.Reserved.Charge {
+				t.Errorf("%d lines: %+v: must say %q; the store has %+v", n, told, want, got)
+			}
+		} else if kept++; told.Kept != "" || !got.Settled || got.Charged.Charge < lease.Charge || got.Charged.Charge < a.charged[0] ||
+			told.Charged != got.Charged.Charge {
+			t.Errorf("%d lines: %+v: the store has %+v", n, told, got)
+		}
+	}
+	if lost == 0 || kept == 0 {
+		t.Errorf("%d tails are noticed and %d are not", lost, kept)
+	}
+}
+
+// TestReasonsOfCertificates tests the reason why the certificate of a fit that has ended does not prove its charge, for
+// each change of the folder: the ledger's end states more or less, and the certificate is another's, altered, made from
+// a journal, or not there.
+func TestReasonsOfCertificates(t *testing.T) {
+	s := newScene(t, "gd")
+	d := durabletest.New()
+	c := newChains(t, s, d, 3, 4)
+	f, a, err := storedFit(t, s, d, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "out/certificate.json"
+	recovered := d.Crash(a.marks[1], durabletest.Kept{})
+	if _, err := recoverIn(t.Context(), recovered, diskOut, RecoverOptions{Stores: c.until(a.marks[1]).at(2, recovered).open}); err != nil {
+		t.Fatal(err)
+	}
+	fromJournal, _ := recovered.Text(name)
+	fromCert, err := certificate.Parse([]byte(fromJournal))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := durabletest.New()
+	if !(f.Charged < f.Budget.Charge()) {
+		t.Fatalf("the fit has charged all of %v", f.Charged)
+	}
+	if _, _, err := storedFit(t, s, other, newChains(t, s, other, 3, 4)); err != nil {
+		t.Fatal(err)
+	}
+	anothers, _ := other.Text(name)
+	states := func(charged float64) func(*durabletest.Disk) {
+		return func(d *durabletest.Disk) {
+			entries, err := ledgerfile.Parse([]byte(ledgerText(d)))
+			if err != nil || len(entries) != 2 {
+				t.Fatal(entries, err)
+			}
+			entries[1].Charged = charged
+			text := ""
+			for _, e := range entries {
+				line, err := json.Marshal(e)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text += string(line) + "\n"
+			}
+			d.Put("out/"+LedgerFile, text)
+		}
+	}
+	put := func(text string) func(*durabletest.Disk) { return func(d *durabletest.Disk) { d.Put(name, text) } }
+	differs := func(want float64) string {
+		return fmt.Sprintf("%s: charged = %v: must be %v, as fit 1 said elsewhere", name, f.Charged, want)
+	}
+	for what, c := range map[string]struct {
+		do      func(*durabletest.Disk)
+		why     string
+		charged float64 // of the certificate; 0 for none
+	}{
+		"as it was":           {func(*durabletest.Disk) {}, "", f.Charged},
+		"the same":            {states(f.Charged), "", f.Charged},
+		"more in the ledger":  {states(f.Budget.Charge()), differs(f.Budget.Charge()), f.Charged},
+		"less in the ledger":  {states(f.Charged * .75), differs(f.Charged * .75), f.Charged},
+		"made from a journal": {put(fromJournal), name + ": was made from a journal that does not prove to be whole", fromCert.Charged()},
+		"another's":           {put(strings.ReplaceAll(anothers, strings.Repeat("0", 31)+"2", strings.Repeat("0", 31)+"9")), name + ": ", 0},
+		"no certificate":      {put("{}"), name + ": ", 0},
+		"none":                {func(d *durabletest.Disk) { _ = d.Remove(name) }, "open " + name + ": file does not exist", 0},
+		"no end": {func(d *durabletest.Disk) {
+			d.Put("out/"+LedgerFile, strings.SplitAfter(ledgerText(d), "\n")[0])
+		}, "fit 1 has left no journal", 0},
+	} {
+		left := d.Crash(len(d.Ops()), durabletest.Kept{})
+		c.do(left)
+		p := evidenceOf(t, left)
+		if !strings.HasPrefix(p.why, c.why) || (p.why == "") != (c.why == "") || p.events != -1 || (p.cert != nil) != (c.charged > 0) ||
+			p.cert != nil && p.cert.Charged() != c.charged {
+			t.Errorf("%s: %q, %+v: must be %q, charged %v", what, p.why, p, c.why, c.charged)
 		}
 	}
 }

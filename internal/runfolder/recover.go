@@ -189,21 +189,10 @@ func (f *folder) tell(ctx context.Context, open train.Stores, r *Recovered, left
 	if err != nil {
 		return err
 	}
-	last := f.entry.Run != ""
-	for _, i := range left {
-		last = last && i.Run != f.entry.Run
-		s, err := f.settleIntent(ctx, open, i, entries)
-		if err != nil {
-			return err
-		}
-		r.Settlements = append(r.Settlements, s)
-		if s.Kept == "" {
-			if err := f.forget(i.Fit); err != nil {
-				return err
-			}
-		}
+	if r.Settlements, err = f.settleIntents(ctx, open, left, entries); err != nil {
+		return err
 	}
-	if !last {
+	if f.entry.Run == "" || intentOf(left, f.entry.Run) != nil {
 		return nil
 	}
 	s, told, err := f.settleEntry(ctx, open, f.entry, nil, entries)

@@ -1,7 +1,9 @@
 package runfolder
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"reflect"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/internal/durable/durabletest"
+	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/model"
@@ -115,8 +118,9 @@ func TestRecoveredFactsAreTheRuns(t *testing.T) {
 	}
 }
 
-// TestAJournalGoesOn cuts a journal at each byte of its last two lines, as a kill does that stops a write, and goes on with it. The whole lines
-// and the next one must then be read, whether the next line is shorter or longer than the beginning that was left.
+// TestAJournalGoesOn cuts a journal at each byte of its last two lines, as a kill does that stops a write, and goes on
+// with it. The whole lines and the next one must then be read, whether the next line is shorter or longer than the
+// beginning that was left.
 func TestAJournalGoesOn(t *testing.T) {
 	_, _, _, _, journal := killedWithStore(t)
 	size := len(strings.TrimRight(journal, "\x00"))
@@ -158,8 +162,8 @@ func TestAJournalGoesOn(t *testing.T) {
 	}
 }
 
-// TestReadyFilesThatAreLost tests a fit that was killed after its journal said that its files are ready. If one of the files
-// is lost or altered since, both are made from the journal; otherwise they get their final names as they are.
+// TestReadyFilesThatAreLost tests a fit that was killed after its journal said that its files are ready. If one of the
+// files is lost or altered since, both are made from the journal; otherwise they get their final names as they are.
 func TestReadyFilesThatAreLost(t *testing.T) {
 	s := newScene(t, "gd")
 	d := durabletest.New()
@@ -244,5 +248,41 @@ func TestNamesThatMayNotBeReplaced(t *testing.T) {
 			t.Errorf("%s: recovered later: %+v, %v", name, r, err)
 		}
 		wholeFiles(t, diskState(left))
+	}
+}
+
+// TestAFitWithoutAModel stops a fit before its first step: the folder keeps the ledger, with the charge and the end,
+// and the journal, and none of the files that space was reserved for.
+func TestAFitWithoutAModel(t *testing.T) {
+	s := newScene(t, "gd")
+	d := durabletest.New()
+	config, o, err := s.begin(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	o.Out, o.disk, o.Step = diskOut, d, func(train.Step) {}
+	lines, reserved := 0, 0
+	d.Fail = func(op durabletest.Op) error {
+		if op.Kind == "write" && strings.Contains(op.Path, "journal") {
+			if lines++; lines == 2 {
+				cancel()
+			}
+		}
+		if op.Kind == "reserve" && strings.HasPrefix(op.Path, "out/.") {
+			reserved++
+		}
+		return nil
+	}
+	f, err := fit(ctx, config, o)
+	if d.Fail = nil; f != nil || !errors.Is(err, context.Canceled) || reserved != 2 {
+		t.Fatalf("%+v, %v: space was reserved for %d files", f, err, reserved)
+	}
+	if got, want := (&world{disk: d}).files(diskOut), []string{lockFile, "journal-1.jsonl", LedgerFile}; !slices.Equal(got, want) {
+		t.Errorf("files %q: must be %q", got, want)
+	}
+	entries, err := ledgerfile.Parse([]byte(ledgerText(d)))
+	if err != nil || len(entries) != 2 || entries[1].Entry != ledgerfile.Interrupted || !(entries[1].Charged > 0) {
+		t.Errorf("%+v, %v", entries, err)
 	}
 }

@@ -257,6 +257,12 @@ func (f *folder) reclaim(ctx context.Context, open train.Stores) (all []Settleme
 	if err != nil {
 		return nil, err
 	}
+	return f.settleIntents(ctx, open, left, entries)
+}
+
+// settleIntents is reclaim for these intents. It returns the settlements that were made before an error.
+func (f *folder) settleIntents(ctx context.Context, open train.Stores, left []intent, entries []Entry) (all []Settlement,
+	err error) {
 	for _, i := range left {
 		s, err := f.settleIntent(ctx, open, i, entries)
 		if err != nil {

@@ -66,7 +66,15 @@ func TestTotals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, folders := range [][]string{{"."}, {here, "."}, {"people-fit", "people-fit-2", "people-fit-3", "people-fit"}} {
+	links := t.TempDir()
+	for name, to := range map[string]string{"all": here, "fit": filepath.Join(here, "people-fit"), "again": "fit"} {
+		if err := os.Symlink(to, filepath.Join(links, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, folders := range [][]string{{"."}, {here, "."}, {"people-fit", "people-fit-2", "people-fit-3", "people-fit"},
+		{filepath.Join(links, "fit"), ".", filepath.Join(links, "again")}, {".", filepath.Join(links, "all")},
+		{filepath.Join(links, "all"), "people-fit-2", filepath.Join(links, "fit")}} {
 		totals, err := Totals(t.Context(), folders, 0)
 		if err != nil {
 			t.Fatal(err)

@@ -105,6 +105,28 @@ func TestWaysToRefund(t *testing.T) {
 	}
 }
 
+// TestAnotherStoreKeepsTheIntent: a settlement with a store that does not have the run tells it nothing, and leaves all files as
+// they are, since the run may be in another store: there it is settled afterwards at what it may have released.
+func TestAnotherStoreKeepsTheIntent(t *testing.T) {
+	for name, before := range map[string][]string{"no release": {"fit", "kill"}, "a release": {"fit", "release", "kill"}} {
+		w := killedAfter(t, before...)
+		other := w.store.at(1, w.disk) // with the dataset alone
+		files, head := w.disk.Tree(), other.dataset(t).Head
+		s, err := settleIn(t.Context(), w.process(hostA), out, w.last(), other.open)
+		if err != nil || !s.Absent || s.Charged != 0 || other.dataset(t).Head != head || other.dataset(t).Open != 0 {
+			t.Fatalf("%s: %+v, %v: %+v", name, s, err, other.dataset(t))
+		}
+		if got := w.disk.Tree(); got != files {
+			t.Errorf("%s: after a settlement with another store the folder has\n%s\nand had\n%s", name, got, files)
+		}
+		s, err = w.settle(hostA, out)
+		if r := w.lastRun(); err != nil || s.Absent || s.Kept != "" || !r.Settled || s.Charged != r.Charged.Charge ||
+			!(s.Charged >= w.released[w.last()]) || !(s.Charged < r.Reserved.Charge) {
+			t.Errorf("%s: then its own store: %+v, %v: %+v", name, s, err, r)
+		}
+	}
+}
+
 // TestLiveFitIsNotSettled tests that neither a recovery nor a settlement nor another fit, of the folder, of a copy
 // or of an intent alone, touches the run of a fit that may be alive. Another machine waits for two minutes.
 func TestLiveFitIsNotSettled(t *testing.T) {

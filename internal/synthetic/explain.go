@@ -214,11 +214,7 @@ func (p *Population) Explain(score []float64, bins []Bins) (e Explained) {
 func (p *Population) pair(rest []float64, bins []Bins, a, b int, left float64) Pair {
 	rows, columns := len(bins[a].Names), len(bins[b].Names)
 	grid := func() [][]float64 {
-		out := make([][]float64, rows)
-		for i := range out {
-			out[i] = make([]float64, columns)
-		}
-		return out
+		return vector.Make(rows, func(int) []float64 { return make([]float64, columns) })
 	}
 	out, squares := Pair{A: a, B: b, Effect: grid(), Mass: grid()}, grid()
 	for i, v := range rest {

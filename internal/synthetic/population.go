@@ -98,34 +98,28 @@ func columnsOf(s *dataset.Schema, moment, weights []float64) (list []column) {
 			curves[h.Axes[0].Number] = h
 		}
 	}
-	next := 0
-	for cell, c := range s.Columns() {
-		switch c.Kind {
-		case dataset.Ignore, dataset.Public:
-			continue
-		case dataset.Category, dataset.Hash:
-			width := len(c.Categories) + 1
-			if c.Kind == dataset.Hash {
-				width = c.Buckets + 1
-			}
-			list = append(list, levels(cell, next, means[next:next+width], weights[next:next+width]))
-			next += width
+	columns := s.Columns()
+	for _, r := range s.Ranges() {
+		if len(r.Columns) > 1 {
 			continue
 		}
-		v := column{cell: cell, first: next}
-		h, curved := curves[next]
-		if next++; c.Indicator {
-			v.missing = min(max(means[next]/level/level, 0), 1)
-			next++
+		cell := slices.IndexFunc(columns, func(c dataset.Column) bool { return c.Name == r.Columns[0] })
+		c, first, end := columns[cell], r.First, r.First+r.Width
+		if c.Kind == dataset.Category || c.Kind == dataset.Hash {
+			list = append(list, levels(cell, first, means[first:end], weights[first:end]))
+			continue
 		}
-		if curved {
+		v := column{cell: cell, first: first}
+		if c.Indicator {
+			v.missing = min(max(means[first+1]/level/level, 0), 1)
+		}
+		if h, curved := curves[first]; curved {
 			v.curve(h, means)
-			next = h.First + h.Width
 		} else {
-			square := moment[v.first*d+v.first] / level / level
-			v.mean = means[v.first] / level / level
+			square := moment[first*d+first] / level / level
+			v.mean = means[first] / level / level
 			v.spread = math.Sqrt(max(square-float64(v.mean*v.mean), 1e-6))
-			v.scores = []part{{v.first, 1 / level}}
+			v.scores = []part{{first, 1 / level}}
 		}
 		list = append(list, v)
 	}

@@ -59,6 +59,15 @@ type Times struct {
 // Logit is the link of Times whose increments are odds.
 const Logit = "logit"
 
+// WithOdds returns the loss l with the baseline odds of t, if there is a time to an event and l is a loss that needs them
+// beside rows (loss.Loss, which this package does not import); otherwise it returns l.
+func WithOdds[Loss any](l Loss, t Times) Loss {
+	if of, ok := any(l).(interface{ Timed(Times) Loss }); ok && len(t.Cuts) > 0 {
+		return of.Timed(t)
+	}
+	return l
+}
+
 // End returns the end of the time that is modelled.
 func (t Times) End() float64 { return t.Cuts[len(t.Cuts)-1] }
 

@@ -76,12 +76,7 @@ func (c *Config) rate(l loss.Loss) optimize.BaseRate {
 
 // withOdds returns the loss with the baseline odds of a time to an event, if it is one of logit hazards.
 func withOdds(l loss.Loss, t dataset.Target) loss.Loss {
-	if of, ok := l.(interface {
-		Timed(targetpair.Times) loss.Loss
-	}); ok && t.Event != "" {
-		return of.Timed(targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards, Grouped: t.Grouped})
-	}
-	return l
+	return targetpair.WithOdds(l, targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards, Grouped: t.Grouped})
 }
 
 // Start is a constant at which a fit begins, in place of a released base rate. It must be public knowledge that does

@@ -17,7 +17,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
-	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // resolved returns the configuration with a final schema and projection. It replaces "family: auto" by a family, and
@@ -230,9 +229,8 @@ func (c *Config) ranked(ctx context.Context, r *recorder, f *Fitted, h Header, l
 	if err != nil {
 		return c, h, err
 	}
-	ranked := *c
-	ranked.Schema, f.Schema, h.Schema = schema, schema, schema
-	return &ranked, h, nil
+	f.Schema, h.Schema = schema, schema
+	return c.of(schema), h, nil
 }
 
 // Run releases the ranks by which the curves get their knots, and returns the schema with these knots. base is the
@@ -245,25 +243,15 @@ func (r Ranks) Run(ctx context.Context, o optimize.Oracle, base *dataset.Schema,
 	if err != nil {
 		return nil, err
 	}
-	if err := refine(fine); err != nil {
-		return nil, err
-	}
-	q, err := query.New(r.Charge, query.RowMeanOf(o.All(), loss.RecordFeatures(l, fine.Dim())))
+	mean, _, err := describe.MeanRow(ctx, o, fine, l, r.Charge, refine)
 	if err != nil {
 		return nil, err
 	}
-	released, err := o.Ask(ctx, q)
-	if err != nil {
-		return nil, err
+	schema, err := base.Ranked(r.Columns, mean)
+	if err == nil {
+		err = refine(schema)
 	}
-	schema, err := base.Ranked(r.Columns, describe.RowOf(released.Mean, fine.Dim(), l))
-	if err != nil {
-		return nil, err
-	}
-	if err := refine(schema); err != nil {
-		return nil, err
-	}
-	return schema, nil
+	return schema, err
 }
 
 // monotone returns weights with which the score is monotone in each column that the schema declares monotone: it never

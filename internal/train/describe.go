@@ -70,16 +70,9 @@ func (c *Config) Describe(ctx context.Context, o DescribeOptions) (*Described, e
 	if err := inference.CheckLevel(o.Level); err != nil {
 		return nil, fmt.Errorf("describe: %w", err)
 	}
-	budget, err := c.budget()
-	if err != nil {
-		return nil, err
-	}
-	declared, err := c.declared(budget.Relation())
-	if err != nil {
-		return nil, err
-	}
 	k := o.storage()
-	if err := k.Look(); err != nil {
+	budget, declared, err := c.granted(k)
+	if err != nil {
 		return nil, err
 	}
 	schema, err := describe.Schema(c.Schema, o.By)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -59,32 +60,24 @@ func ParseFeatures(text string, usual FeatureEffects) (*FeatureEffects, error) {
 		return nil, nil
 	}
 	e := &usual
-	rule := fmt.Errorf("model.features = %q: must be effects, effects(WEIGHT) with a weight such as 5, or "+
-		"effects(WEIGHT,FEATURES)", text)
-	rest, ok := strings.CutPrefix(strings.ReplaceAll(text, " ", ""), featuresOfEffects)
-	switch {
-	case !ok:
-		return nil, rule
-	case rest == "":
-		return e, nil
-	}
-	inside, opened := strings.CutPrefix(rest, "(")
-	inside, closed := strings.CutSuffix(inside, ")")
-	if !opened || !closed {
-		return nil, rule
-	}
-	weight, features, counted := strings.Cut(inside, ",")
+	given := featuresText.FindStringSubmatch(strings.ReplaceAll(text, " ", ""))
+	ok := given != nil
 	var err error
-	if e.Weight, err = strconv.ParseFloat(weight, 64); err != nil {
-		return nil, rule
+	if ok && given[1] != "" {
+		e.Weight, err = strconv.ParseFloat(given[1], 64)
 	}
-	if counted {
-		if e.Features, err = strconv.Atoi(features); err != nil {
-			return nil, rule
-		}
+	if ok && err == nil && given[2] != "" {
+		e.Features, err = strconv.Atoi(given[2])
+	}
+	if !ok || err != nil {
+		return nil, fmt.Errorf("model.features = %q: must be effects, effects(WEIGHT) with a weight such as 5, or "+
+			"effects(WEIGHT,FEATURES)", text)
 	}
 	return e, nil
 }
+
+// featuresText matches a text of model.features.
+var featuresText = regexp.MustCompile("^" + featuresOfEffects + `(?:\(([^,]+)(?:,(.+))?\))?$`)
 
 // placeholder returns a schema of the dimension and the scale that s has with features of effects. Its effects
 // are zero.

@@ -115,15 +115,8 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	if c, err = c.resolved(ctx); err != nil {
 		return nil, err
 	}
-	budget, err := c.budget()
+	budget, declared, err := c.granted(o.storage())
 	if err != nil {
-		return nil, err
-	}
-	declared, err := c.declared(budget.Relation())
-	if err != nil {
-		return nil, err
-	}
-	if err := o.storage().Look(); err != nil {
 		return nil, err
 	}
 	// A first plan is made before the table is read, so that an invalid configuration fails early. It is made
@@ -189,6 +182,18 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 		return nil, err
 	}
 	return &prepared{budget, store, session, l, plan, planned, start, c, data}, nil
+}
+
+// granted returns the budget of a run and the public number of records, after it has checked that the storage can take
+// the run.
+func (c *Config) granted(k Storage) (b account.Budget, declared float64, err error) {
+	if b, err = c.budget(); err == nil {
+		declared, err = c.declared(b.Relation())
+	}
+	if err == nil {
+		err = k.Look()
+	}
+	return b, declared, err
 }
 
 // opened opens the store of budgets, and the table for the schema, the loss and the budget of a run. It checks that the

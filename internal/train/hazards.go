@@ -139,7 +139,7 @@ func (r *hazardRelease) ofAll(ctx context.Context) (*dataset.Schema, error) {
 	rate, k := r.marginal, r.cells()
 	rate.Charge /= float64(k)
 	if r.link == targetpair.Logit {
-		rate.Loss = withOdds(r.loss, dataset.Target{Event: "one interval at a time", Cuts: []float64{1}})
+		rate.Loss = targetpair.WithOdds(r.loss, targetpair.Times{Cuts: []float64{1}}) // one interval at a time
 	}
 	r.events, r.observed = make([]float64, k), make([]float64, k)
 	err := r.each(r.refine, func(j int) error {

@@ -203,10 +203,7 @@ func corners(s *dataset.Schema) (list []inference.Corners) {
 	one := func(feature int, value float64) []inference.Entry {
 		return []inference.Entry{{Feature: feature, Value: value * unit}}
 	}
-	columns := map[string]dataset.Column{}
-	for _, c := range s.Columns() {
-		columns[c.Name] = c
-	}
+	columns := columnsOf(s)
 	for _, r := range s.Ranges() {
 		c := columns[r.Columns[0]]
 		var of inference.Corners
@@ -323,18 +320,11 @@ var measuredReported = []struct{ size, share float64 }{{100, .95}, {45, .55}, {2
 // least returns the smallest factor f between 1 and 1000 for which enough(f) is true. enough must be false below some
 // factor and true above it; least finds that factor by bisection. It returns +Inf if enough(1000) is false.
 func least(enough func(f float64) bool) float64 {
-	lo, hi := 1., 1000.
-	if !enough(hi) {
+	const most = 1000
+	if !enough(most) {
 		return math.Inf(1)
 	}
-	for range 60 {
-		if middle := math.Sqrt(lo * hi); enough(middle) {
-			hi = middle
-		} else {
-			lo = middle
-		}
-	}
-	return hi
+	return vector.HalveRatio(1, most, 60, enough)
 }
 
 // String describes the expected widths of the intervals in one sentence.

@@ -111,15 +111,6 @@ func (p Planned) Useless() error {
 // moves reports whether the plan leaves its start, or makes a number of steps that the configuration states.
 func (p Planned) moves() bool { return p.chosen || !p.Plan.Properties().Unmoved }
 
-// Ranked returns the plans that the setting "algorithm: auto" compared, the chosen one first, or
-// the plan of the configured algorithm alone.
-func (p Planned) Ranked() []choose.Candidate {
-	if p.Candidates != nil {
-		return p.Candidates
-	}
-	return []choose.Candidate{{Plan: p.Plan, Summary: p.Summary, Predicted: p.Summary.Predicted}}
-}
-
 // records returns the number of records. It is the number that the configuration states or that was counted
 // before. Otherwise records reads the table and counts its records; if there are none, it returns an error.
 // Under add-or-remove, and if shards hold the table, the configuration must state the number: records then

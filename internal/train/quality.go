@@ -6,6 +6,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Thresholds of the warnings that follow from a released second moment of the rows. A warning is given only if the
@@ -46,22 +47,15 @@ func momentOf(s *dataset.Schema, m *runrecord.Moment) (g rowMoment, ok bool) {
 	if m == nil || s.Norm() != 0 || m.Features != s.Dim() {
 		return rowMoment{}, false
 	}
-	matrix, err := m.Matrix()
-	if err != nil || len(m.Mean) != 0 && len(m.Mean) != m.Features {
+	matrix, err := m.About0()
+	if err != nil {
 		return rowMoment{}, false
 	}
 	unit := s.Scale() * s.Scale()
 	g = rowMoment{matrix: matrix, dim: m.Features, sigma: m.Sigma * unit, meanSigma: m.MeanSigma * s.Scale()}
-	for i := range g.matrix {
-		g.matrix[i] *= unit
-	}
+	vector.Scale(g.matrix, unit)
 	for _, v := range m.Mean {
 		g.mean = append(g.mean, v*s.Scale())
-	}
-	for j := range g.mean {
-		for k := range g.mean {
-			g.matrix[j*g.dim+k] += g.mean[j] * g.mean[k]
-		}
 	}
 	return g, true
 }
@@ -100,20 +94,28 @@ func qualityWarnings(s *dataset.Schema, m *runrecord.Moment) (list []Warning) {
 	if share-clearly*noise < someRows {
 		return list
 	}
-	names := s.Features()
-	for _, c := range s.Columns() {
-		switch c.Kind {
+	names, columns := s.Features(), columnsOf(s)
+	for _, r := range s.Ranges() {
+		if len(r.Columns) > 1 {
+			continue
+		}
+		switch c := columns[r.Columns[0]]; c.Kind {
 		case dataset.Number, dataset.Date:
-			for j, name := range names {
-				if name == c.Name {
-					list = append(list, g.number(c.Name, j, share, noise)...)
-				}
-			}
+			list = append(list, g.number(c.Name, r.First, share, noise)...)
 		case dataset.Category:
-			list = append(list, g.category(s, names, c.Name, share, noise)...)
+			list = append(list, g.category(names, r, share, noise)...)
 		}
 	}
 	return list[:min(len(list), mostQualityWarnings)]
+}
+
+// columnsOf returns the columns of the schema by their names.
+func columnsOf(s *dataset.Schema) map[string]dataset.Column {
+	columns := map[string]dataset.Column{}
+	for _, c := range s.Columns() {
+		columns[c.Name] = c
+	}
+	return columns
 }
 
 // number returns a warning if a numeric or date column hardly varies or nearly all its cells are at a bound;
@@ -141,20 +143,14 @@ func (g rowMoment) number(column string, j int, share, noise float64) []Warning 
 	return nil
 }
 
-// category returns a warning if nearly all rows have the same level of a category; otherwise it returns nil.
-// share is the share of rows that the fit learns from, and noise its standard deviation.
-func (g rowMoment) category(s *dataset.Schema, names []string, column string, share, noise float64) []Warning {
-	for _, group := range s.Groups() {
-		for j := group.First; j < group.First+group.Width; j++ {
-			level, is := strings.CutPrefix(names[j], column+"=")
-			if !is || !strings.HasPrefix(names[group.First], column+"=") {
-				continue
-			}
-			v, sigma := g.at(j, j)
-			if v/share-clearly*math.Hypot(sigma, noise*v/share)/share > oneLevel {
-				return warn(WarnConstant, "column %.80q: nearly all rows have the level %.80q; if it is \"other\", the "+
-					"categories may be written otherwise than in the table", column, level)
-			}
+// category returns a warning if nearly all rows have the same level of the category with the features r; otherwise it
+// returns nil. share is the share of rows that the fit learns from, and noise its standard deviation.
+func (g rowMoment) category(names []string, r dataset.FeatureRange, share, noise float64) []Warning {
+	for j := r.First; j < r.First+r.Width; j++ {
+		v, sigma := g.at(j, j)
+		if v/share-clearly*math.Hypot(sigma, noise*v/share)/share > oneLevel {
+			return warn(WarnConstant, "column %.80q: nearly all rows have the level %.80q; if it is \"other\", the "+
+				"categories may be written otherwise than in the table", r.Columns[0], strings.TrimPrefix(names[j], r.Columns[0]+"="))
 		}
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
+	"sort"
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account"
@@ -12,19 +14,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// autoReduction is the word that model.reduce has in place of a number of features: the rule of
+// ruleText matches a text of model.reduce with the word auto in place of a number of features: the rule of
 // reducedFeatures then sets the number.
-const autoReduction = "auto"
+var ruleText = regexp.MustCompile(`^jl\(auto(|,.*)\)$`)
 
 // reducesByRule reports whether model.reduce is jl(auto) or jl(auto,SEED), so that the rule of reducedFeatures sets the
 // number of features. rest is the text between the word auto and the closing bracket: "" or a comma and a seed.
 func (c *Config) reducesByRule() (rest string, ok bool) {
-	inside, ok := strings.CutPrefix(strings.ReplaceAll(c.Model.Reduce, " ", ""), "jl("+autoReduction)
-	if !ok {
-		return "", false
+	if m := ruleText.FindStringSubmatch(strings.ReplaceAll(c.Model.Reduce, " ", "")); m != nil {
+		return m[1], true
 	}
-	rest, closed := strings.CutSuffix(inside, ")")
-	return rest, closed && (rest == "" || rest[0] == ',')
+	return "", false
 }
 
 // Reduction returns the projection that shortens rows; nil if the configuration has none. It returns an error
@@ -129,14 +129,7 @@ func reducedFeatures(p optimize.Problem, delta float64) int {
 		}
 		return g + l0*math.Log(n)/math.Sqrt(float64(j))
 	}
-	lo, hi := 1, most
-	for lo < hi {
-		if mid := lo + (hi-lo)/2; sum(mid) <= sum(mid+1) {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
-	}
+	least := 1 + sort.Search(most-1, func(j int) bool { return sum(j+1) <= sum(j+2) })
 	rank := min(float64(p.Shape.Features), n)
-	return int(math.Ceil(min(float64(lo), rank*math.Log(2*n/delta))))
+	return int(math.Ceil(min(float64(least), rank*math.Log(2*n/delta))))
 }

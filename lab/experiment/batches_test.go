@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/lab/experiment"
+	"github.com/stillpoint-dp/stillpoint/lab/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"

@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
+	"github.com/stillpoint-dp/stillpoint/lab/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/lab/synthetic"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )

@@ -14,8 +14,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/lab/experiment"
+	"github.com/stillpoint-dp/stillpoint/lab/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 )
 

@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
+	"github.com/stillpoint-dp/stillpoint/lab/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 

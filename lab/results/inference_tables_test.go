@@ -74,7 +74,7 @@ func TestIntervalTables(t *testing.T) {
 				t.Fatal(err)
 			}
 			w, variance := data.sandwich(f, parse(t, c.loss))
-			fmt.Printf("\n### %s, %s, epsilon %g, n = %d\n\nasked: %s\n\nformula: %s (%d changes, %s, %d of %d reported)\n\n| term | non-private | 95%% interval | private | 95%% interval | privacy |\n|---|---|---|---|---|---|\n",
+			fmt.Printf("\n### %s, %s, epsilon %g, n = %d\n\nRequested formula: `%s`\n\nFormula of the fit: `%s` (%d changes; intervals: %s; %d of %d coefficients have an interval)\n\n| term | non-private | 95%% interval | private | 95%% interval | privacy |\n|---|---|---|---|---|---|\n",
 				c.name, c.loss, epsilon, data.n(), list.Asked, list.Formula, len(list.Changes), list.Method, list.Reported,
 				list.Counted)
 			hits, made := 0, 0
@@ -98,7 +98,7 @@ func TestIntervalTables(t *testing.T) {
 				fmt.Printf("| %s | %.4g | %.4g to %.4g | %.4g | %.4g to %.4g | %.0f%% |\n", v.Term, e, e-half, e+half, v.Estimate,
 					v.Low, v.High, 100*v.Privacy)
 			}
-			fmt.Printf("\n%d of %d private intervals hold the non-private estimate of the same formula.\n", hits, made)
+			fmt.Printf("\nOf %d private intervals, %d contain the estimate without privacy of the same formula.\n", made, hits)
 		}
 	}
 }

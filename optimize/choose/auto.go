@@ -119,21 +119,9 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 	if a.Goal == SecondOrder && !p.Convex() {
 		return a.curved(ctx, p)
 	}
-	var list []Candidate
-	for _, plan := range planners {
-		c, err := plan(ctx, p, a)
-		if err != nil {
-			return nil, err
-		}
-		if c == nil {
-			continue
-		}
-		if s := c.Summary(); a.allows(s) {
-			list = append(list, Candidate{Plan: c, Summary: s, Predicted: a.Goal.of(s), Ranked: a.rank(p, s, c.Properties())})
-		}
-	}
-	if len(list) == 0 {
-		return nil, errors.New("optimize: auto: no algorithm serves")
+	list, err := a.planned(ctx, p, planners)
+	if err != nil {
+		return nil, err
 	}
 	if a.unforeseen(p) {
 		return networks(list), nil
@@ -151,7 +139,7 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 		}
 		return list, nil
 	}
-	list = cheapest(list)
+	cheapest(list)
 	switch {
 	case a.Goal != ExcessRisk && p.Scored:
 		putFirst(list, "preconditioned",
@@ -177,6 +165,29 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 					100*max(0, list[at].Summary.Population/list[0].Summary.Population-1), list[0].Summary.Algorithm,
 					list[at].Summary.Passes, list[0].Summary.Passes))
 		}
+	}
+	return list, nil
+}
+
+// planned returns the candidates of the planners whose plans make at most the allowed number of passes. It is an error
+// if there are none.
+func (a Auto) planned(ctx context.Context, p optimize.Problem, by []planner) ([]Candidate, error) {
+	var list []Candidate
+	for _, of := range by {
+		plan, err := of(ctx, p, a)
+		if err != nil {
+			return nil, err
+		}
+		if plan == nil {
+			continue
+		}
+		if s := plan.Summary(); a.allows(s) {
+			list = append(list, Candidate{Plan: plan, Summary: s, Predicted: a.Goal.of(s),
+				Ranked: a.rank(p, s, plan.Properties())})
+		}
+	}
+	if len(list) == 0 {
+		return nil, errors.New("optimize: auto: no algorithm serves")
 	}
 	return list, nil
 }
@@ -215,13 +226,16 @@ func find(list []Candidate, algorithm string) int {
 // putFirst moves the algorithm's plan to the front of the list and stores why as the reason. It does
 // nothing if this plan is not in the list or already first.
 func putFirst(list []Candidate, algorithm, why string) {
-	at := find(list, algorithm)
-	if at < 1 {
-		return
+	if at := find(list, algorithm); at > 0 {
+		toFront(list, at, why)
 	}
+}
+
+// toFront moves a plan to the front of the list and stores why as the reason.
+func toFront(list []Candidate, at int, why string) {
 	c := list[at]
-	copy(list[1:], list[:at])
 	c.why = why
+	copy(list[1:], list[:at])
 	list[0] = c
 }
 
@@ -238,7 +252,7 @@ func (a Auto) rank(p optimize.Problem, s optimize.Summary, q optimize.Properties
 // within the factor Agreement of the best plan's, and its passes must be at most half the best plan's. If
 // several plans satisfy this, cheapest moves the plan with the fewest passes. Among plans with equally many
 // passes (see asMany), it moves the first one of the list.
-func cheapest(list []Candidate) []Candidate {
+func cheapest(list []Candidate) {
 	fewest := list[0].Summary.Passes / 2
 	for _, c := range list {
 		if c.Ranked <= list[0].Ranked*Agreement {
@@ -248,20 +262,20 @@ func cheapest(list []Candidate) []Candidate {
 	first := slices.IndexFunc(list, func(c Candidate) bool {
 		return c.Ranked <= list[0].Ranked*Agreement && c.Summary.Passes <= min(list[0].Summary.Passes/2, fewest*asMany)
 	})
-	if first < 1 {
-		return list
+	if first > 0 {
+		toFront(list, first, "")
 	}
-	c := list[first]
-	return slices.Insert(slices.Delete(list, first, first+1), 0, c)
 }
 
 // asMany is the factor within which two numbers of passes over the records, or two gradient norms,
 // count as equal.
 const asMany = 1.05
 
-// planners has a function for each algorithm, which returns the algorithm's plan, or nil if the
-// algorithm is not for the problem.
-var planners = []func(context.Context, optimize.Problem, Auto) (optimize.Plan, error){
+// planner returns an algorithm's plan, or nil if the algorithm is not for the problem.
+type planner func(context.Context, optimize.Problem, Auto) (optimize.Plan, error)
+
+// planners has a planner for each algorithm.
+var planners = []planner{
 	capped(func(steps int) optimize.Algorithm { return firstorder.GD{Steps: steps} }),
 	func(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, error) {
 		// A second plan of GD, if the limit on passes reduces GD's steps: its result is the last
@@ -284,15 +298,9 @@ var planners = []func(context.Context, optimize.Problem, Auto) (optimize.Plan, e
 		return firstorder.STORM{Steps: 2 * optimize.RuleSteps}.Plan(ctx, p)
 	},
 	sampled,
-	func(ctx context.Context, p optimize.Problem, _ Auto) (optimize.Plan, error) {
-		return onepass.SGD{}.Plan(ctx, p)
-	},
-	func(ctx context.Context, p optimize.Problem, _ Auto) (optimize.Plan, error) {
-		return onepass.STORM{}.Plan(ctx, p)
-	},
-	func(ctx context.Context, p optimize.Problem, _ Auto) (optimize.Plan, error) {
-		return onepass.TreeSpider{}.Plan(ctx, p)
-	},
+	capped(func(int) optimize.Algorithm { return onepass.SGD{} }),
+	capped(func(int) optimize.Algorithm { return onepass.STORM{} }),
+	capped(func(int) optimize.Algorithm { return onepass.TreeSpider{} }),
 	func(ctx context.Context, p optimize.Problem, _ Auto) (optimize.Plan, error) {
 		if p.Records < 1 || !p.Convex() {
 			return nil, nil
@@ -322,8 +330,7 @@ func risen(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, erro
 // capped returns a function that plans the algorithm of(steps). The plan has the algorithm's own
 // number of steps (steps 0). If this plan exceeds the limit on passes over the records, the plan has
 // as many steps as the limit allows.
-func capped(of func(steps int) optimize.Algorithm) func(context.Context, optimize.Problem, Auto) (optimize.Plan,
-	error) {
+func capped(of func(steps int) optimize.Algorithm) planner {
 	return func(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, error) {
 		plan, err := of(0).Plan(ctx, p)
 		if err != nil || a.allows(plan.Summary()) {

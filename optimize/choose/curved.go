@@ -3,7 +3,6 @@ package choose
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -41,36 +40,24 @@ const manySums = 1000
 // predicted to escape: at a saddle it would return a point near the start.
 func (a Auto) curved(ctx context.Context, p optimize.Problem) ([]Candidate, error) {
 	gap := cmp.Or(a.Gap, p.Smoothness()/10)
-	var list []Candidate
-	for _, of := range []func(steps int) optimize.Algorithm{
-		func(steps int) optimize.Algorithm { return firstorder.GD{Steps: steps} },
-		func(steps int) optimize.Algorithm { return firstorder.STORM{Steps: steps} },
-		func(int) optimize.Algorithm { return onepass.SGD{} },
-		func(int) optimize.Algorithm { return onepass.STORM{} },
-		func(int) optimize.Algorithm { return secondorder.Spider{Gap: gap, WithoutProducts: !p.Products} },
-	} {
-		plan, err := capped(of)(ctx, p, a)
-		if err != nil {
-			return nil, err
-		}
-		if T := opening(plan.Summary(), gap); a.Passes == 0 && !plan.Properties().OnePass && plan.Summary().Steps < T {
-			if plan, err = of(T).Plan(ctx, p); err != nil {
-				return nil, err
-			}
-		}
-		s := plan.Summary()
-		if !a.allows(s) {
-			continue
-		}
-		c := Candidate{Plan: plan, Summary: s, Predicted: a.Goal.of(s), Ranked: a.Goal.of(s), curvature: -gap / 2}
-		if !leaves(s, plan.Properties(), gap) {
+	list, err := a.planned(ctx, p, []planner{
+		opened(gap, func(steps int) optimize.Algorithm { return firstorder.GD{Steps: steps} }),
+		opened(gap, func(steps int) optimize.Algorithm { return firstorder.STORM{Steps: steps} }),
+		capped(func(int) optimize.Algorithm { return onepass.SGD{} }),
+		capped(func(int) optimize.Algorithm { return onepass.STORM{} }),
+		capped(func(int) optimize.Algorithm { return secondorder.Spider{Gap: gap, WithoutProducts: !p.Products} }),
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		c := &list[i]
+		s, q := c.Summary, c.Plan.Properties()
+		c.Ranked, c.curvature = c.Predicted, -gap/2
+		if !leaves(s, q, gap) {
 			c.Ranked, c.curvature = math.Inf(1), -gap
 		}
-		c.cut = a.Passes > 0 && !plan.Properties().OnePass && s.Steps < opening(s, gap)
-		list = append(list, c)
-	}
-	if len(list) == 0 {
-		return nil, errors.New("optimize: auto: no algorithm serves")
+		c.cut = a.Passes > 0 && !q.OnePass && s.Steps < opening(s, gap)
 	}
 	slices.SortStableFunc(list, func(a, b Candidate) int { return cmp.Compare(a.Ranked, b.Ranked) })
 	if math.IsInf(list[0].Ranked, 1) && slices.ContainsFunc(list, func(c Candidate) bool { return c.cut }) {
@@ -78,6 +65,20 @@ func (a Auto) curved(ctx context.Context, p optimize.Problem) ([]Candidate, erro
 	}
 	list[0].why = why(list[0], gap)
 	return list, nil
+}
+
+// opened plans as capped does, but at least as many steps as noise needs to leave a saddle if passes are not limited.
+func opened(gap float64, of func(steps int) optimize.Algorithm) planner {
+	return func(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, error) {
+		plan, err := capped(of)(ctx, p, a)
+		if err != nil {
+			return nil, err
+		}
+		if T := opening(plan.Summary(), gap); a.Passes == 0 && plan.Summary().Steps < T {
+			return of(T).Plan(ctx, p)
+		}
+		return plan, nil
+	}
 }
 
 // passed orders the candidates if the limit on passes is too tight for methods on all records and no plan is predicted
@@ -98,9 +99,7 @@ func passed(p optimize.Problem, list []Candidate) []Candidate {
 		return 1
 	}
 	slices.SortStableFunc(list, func(a, b Candidate) int { return place(a) - place(b) })
-	for i := range list {
-		list[i].unranked, list[i].Ranked = true, math.Inf(1)
-	}
+	unrank(list)
 	list[0].why = fmt.Sprintf("so few passes are too few steps for methods on all records to leave a saddle; of the "+
 		"methods of one pass it had the best measured record at N of %.3g", p.Effective())
 	return list
@@ -144,23 +143,15 @@ func why(c Candidate, gap float64) string {
 // pass. Forecasts do not hold for such losses. The order follows measurements: smoothed comes first if
 // nonsmooth.Suits returns true for the problem, and subgradient comes first otherwise.
 func (a Auto) kinked(ctx context.Context, p optimize.Problem) ([]Candidate, error) {
-	var list []Candidate
-	for _, of := range []func(steps int) optimize.Algorithm{
-		func(steps int) optimize.Algorithm { return nonsmooth.Smoothed{Steps: steps} },
-		func(steps int) optimize.Algorithm { return nonsmooth.Subgradient{Steps: steps} },
-		func(int) optimize.Algorithm { return nonsmooth.Subgradient{OnePass: true} },
-	} {
-		plan, err := capped(of)(ctx, p, a)
-		if err != nil {
-			return nil, err
-		}
-		if s := plan.Summary(); a.allows(s) {
-			list = append(list, Candidate{Plan: plan, Summary: s, Predicted: a.Goal.of(s), Ranked: math.Inf(1), unranked: true})
-		}
+	list, err := a.planned(ctx, p, []planner{
+		capped(func(steps int) optimize.Algorithm { return nonsmooth.Smoothed{Steps: steps} }),
+		capped(func(steps int) optimize.Algorithm { return nonsmooth.Subgradient{Steps: steps} }),
+		capped(func(int) optimize.Algorithm { return nonsmooth.Subgradient{OnePass: true} }),
+	})
+	if err != nil {
+		return nil, err
 	}
-	if len(list) == 0 {
-		return nil, errors.New("optimize: auto: no algorithm serves")
-	}
+	unrank(list)
 	if len(list) > 1 && list[0].Summary.Algorithm == "smoothed" && !nonsmooth.Suits(p) {
 		list[0], list[1] = list[1], list[0]
 	}
@@ -183,15 +174,17 @@ func networks(list []Candidate) []Candidate {
 	if first < 0 {
 		return list
 	}
-	c := list[first]
-	c.why = "on networks gradient descent was the best of the measured algorithms; for other algorithms than " +
-		"linear models' the forecasts are too far off to choose by"
-	copy(list[1:first+1], list[:first])
-	list[0] = c
+	toFront(list, first, "on networks gradient descent was the best of the measured algorithms; for other algorithms than "+
+		"linear models' the forecasts are too far off to choose by")
+	unrank(list)
+	return list
+}
+
+// unrank states that the order of the candidates does not follow forecasts.
+func unrank(list []Candidate) {
 	for i := range list {
 		list[i].unranked, list[i].Ranked = true, math.Inf(1)
 	}
-	return list
 }
 
 // fewPasses is the limit on passes below which plans for networks are ordered by forecasts.

@@ -71,14 +71,8 @@ func (c DPZero) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 	if err != nil {
 		return nil, err
 	}
-	charges, clip := make([]float64, c.Steps), c.Clip*p.Constants.Lipschitz
-	T, words := float64(c.Steps), "step t in proportion to t"
-	for t := range charges {
-		charges[t] = p.Charge() * 2 * float64(t+1) / (T * (T + 1))
-		if c.Theorem {
-			charges[t], words = p.Charge()/T, "every step alike"
-		}
-	}
+	charges, words := optimize.Charges(p.Charge(), c.Steps, c.Theorem)
+	T, clip := float64(c.Steps), c.Clip*p.Constants.Lipschitz
 	unit, plan := c.noise(p), new(optimize.Settled)
 	made, err := forecast.Finish(plan, plan, optimize.Draft{
 		Problem: p,

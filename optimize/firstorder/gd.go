@@ -53,32 +53,17 @@ func (c GD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 		return nil, err
 	}
 	steps := cmp.Or(c.Steps, p.GradientSteps(c.Multiplier, c.StepScale))
-	charges := make([]float64, steps)
 	curvature := p.CurvatureCharge()
-	words := "step t in proportion to t"
-	for t := 1; t <= steps; t++ {
-		charges[t-1] = (p.Charge() - curvature) * 2 * float64(t) / (float64(steps) * float64(steps+1))
-		if c.ConstantCharges {
-			charges[t-1] = (p.Charge() - curvature) / float64(steps)
-			words = "every step alike"
-		}
-	}
-	sa := p.Neighbours() * p.Constants.Lipschitz / p.Records
+	charges, words := optimize.Charges(p.Charge()-curvature, steps, c.ConstantCharges)
 	return forecast.Plan(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "gd",
 			Citation:  "noisy gradient descent (Bassily, Smith and Thakurta 2014)",
-			Steps:     steps,
 			StepSize:  p.StepSize(c.StepScale),
 			Charges:   words,
-			Passes:    float64(steps),
 		},
-		UpdateRule: optimize.UpdateRule{Guarded: guarded, Importance: charges,
-			Answer: optimize.Fresh(func(t int) float64 { return sa * sa / charges[t] })},
-		Curvature: curvature, Output: c.Output.Or(optimize.TailAverage),
-		Step: func(run *optimize.Run, t int) error {
-			return run.Follow(charges[t], run.All(), optimize.Use{Weight: charges[t]})
-		},
+		UpdateRule: optimize.UpdateRule{Guarded: guarded},
+		Charges:    charges, Curvature: curvature, Output: c.Output.Or(optimize.TailAverage),
 	})
 }

@@ -345,14 +345,8 @@ func (s *spectrum) plus(m []float64, weight, least float64) []float64 {
 // would raise the loss by more than the steps lower it. worth finds the solution by bisection of log lambda between
 // leastWorth and mostWorth. If it is outside these limits, worth returns the nearer limit.
 func worth(over, gap float64, excess func(lambda float64) float64) float64 {
-	lo, hi := math.Log(leastWorth), math.Log(mostWorth)
-	for range 20 {
-		middle := (lo + hi) / 2
-		if lambda := math.Exp(middle); over*math.Sqrt(2*excess(lambda)/gap) > lambda {
-			lo = middle
-		} else {
-			hi = middle
-		}
-	}
-	return math.Exp(hi)
+	return math.Exp(vector.Halve(math.Log(leastWorth), math.Log(mostWorth), 20, func(log float64) bool {
+		lambda := math.Exp(log)
+		return !(over*math.Sqrt(2*excess(lambda)/gap) > lambda)
+	}))
 }

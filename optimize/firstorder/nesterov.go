@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"math"
-	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
@@ -58,24 +57,16 @@ func (c Nesterov) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 		steps = optimize.StepCount(c.Multiplier * math.Sqrt(p.InitialGradient()*p.Effective()/(2*p.Constants.Lipschitz*h)))
 	}
 	curvature := p.CurvatureCharge()
-	charge := (p.Charge() - curvature) / float64(steps)
-	sa := p.Neighbours() * p.Constants.Lipschitz / p.Records
-	law := optimize.UpdateRule{Importance: slices.Repeat([]float64{charge}, steps), Momentum: momentum,
-		Answer: optimize.Fresh(func(int) float64 { return sa * sa / charge })}
+	charges, words := optimize.Charges(p.Charge()-curvature, steps, true)
 	return forecast.Plan(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "nesterov",
 			Citation:  "accelerated noisy gradient descent (after Nesterov 1983)",
-			Steps:     steps,
 			StepSize:  p.StepSize(h),
-			Charges:   "every step alike",
-			Passes:    float64(steps),
+			Charges:   words,
 		},
-		UpdateRule: law, Curvature: curvature, Output: c.Output.Or(optimize.TailAverage),
-		Step: func(run *optimize.Run, t int) error {
-			run.Extrapolate(t)
-			return run.Follow(charge, run.All(), optimize.Use{Weight: charge})
-		},
+		UpdateRule: optimize.UpdateRule{Momentum: momentum},
+		Charges:    charges, Curvature: curvature, Output: c.Output.Or(optimize.TailAverage),
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -454,22 +455,15 @@ func leastBatch(p optimize.Problem, charge, most float64) float64 {
 		z := sampledMultiplier(v, b, charge)
 		return charge*z*z/(v*v*b*b) + (1/b-1)*p.Records*charge/(v*v*float64(p.Dim()))
 	}
-	lo, hi := math.Log(min(1/p.Records, 1)), 0.
+	enough := func(log float64) bool { return ratio(math.Exp(log)) <= most }
+	least := math.Log(min(1/p.Records, 1))
 	switch {
 	case charge == 0: // the plan makes no release of this kind
 		return 1
-	case ratio(math.Exp(lo)) <= most:
-		return math.Exp(lo)
+	case enough(least):
+		return math.Exp(least)
 	}
-	for range 60 {
-		mid := (lo + hi) / 2
-		if ratio(math.Exp(mid)) <= most {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	return math.Exp(hi)
+	return math.Exp(vector.Halve(least, 0, 60, enough))
 }
 
 // sampledMultiplier returns the noise multiplier at which a release on a Poisson sample of the share b of

@@ -308,21 +308,18 @@ func (c Smoothed) plain(p optimize.Problem) (optimize.Plan, error) {
 	if p.Smoothing.Sampled() {
 		how = "smoothed loss" + asked(p.Smoothing)
 	}
-	sa := p.Neighbours() * l0 / p.Records
 	return forecast.Plan(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "smoothed",
 			Citation:  "noisy gradient descent on the " + how + " (after Kornowski, Liu and Talwar 2024)",
-			Steps:     T,
 			StepSize:  sizes[0],
 			Charges:   "step t of T in proportion to 1/4 + t/T; steps grow with the distance from the start",
 			Passes:    float64(T) * each(p.Smoothing),
 		},
-		Workload: optimize.Workload{}.Count(query.Gradient, float64(T), 1),
-		UpdateRule: optimize.UpdateRule{StepSizes: sizes, Importance: charges,
-			Answer: optimize.Fresh(func(t int) float64 { return sa * sa / charges[t] })},
-		Output: optimize.Last,
+		Workload:   optimize.Workload{}.Count(query.Gradient, float64(T), 1),
+		UpdateRule: optimize.UpdateRule{StepSizes: sizes},
+		Charges:    charges, Output: optimize.Last,
 		Begin: func(run *optimize.Run) func(int) error {
 			run.Eta = travelled(run, sizes, decay, stable(p, math.Inf(1)))
 			return func(t int) error { return run.Follow(charges[t], run.All(), optimize.Use{Weight: charges[t]}) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -62,15 +63,9 @@ func (c O2NC) theoremBound(p optimize.Problem) float64 {
 	if c.Oracle == MultiPass {
 		return math.Pow(math.Sqrt(Φ)*L*math.Pow(d, .75)/(n*ε*math.Sqrt(α)), 2./3)
 	}
-	low, high := 1e-12*L, 1e12*L
-	for range 100 {
-		if β := math.Sqrt(low * high); Φ*L*L*math.Sqrt(d)/(α*β*β*β)+Φ*L*d/(ε*α*β*β) > n {
-			low = β
-		} else {
-			high = β
-		}
-	}
-	return high
+	return vector.HalveRatio(1e-12*L, 1e12*L, 100, func(β float64) bool {
+		return !(Φ*L*L*math.Sqrt(d)/(α*β*β*β)+Φ*L*d/(ε*α*β*β) > n)
+	})
 }
 
 // theorem sets the parameters of Theorem 3.1, 4.1 or 6.1 of Kornowski, Liu and Talwar 2024, with the

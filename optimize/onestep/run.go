@@ -218,7 +218,7 @@ func (r *state) fit() ([]float64, error) {
 			b[j] = y[j] - g[j]/r.bound()
 		}
 		if 2*(t+1) > steps-first {
-			mean.Add(b)
+			mean.Add(1, b)
 		}
 	}
 	return mean.Or(b), nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -443,14 +444,7 @@ func smallest(p optimize.Problem, records float64) float64 {
 	if at(p, hi).need() > records {
 		return math.Inf(1)
 	}
-	for range 200 {
-		if mid := math.Sqrt(lo * hi); at(p, mid).need() > records {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return hi
+	return vector.HalveRatio(lo, hi, 200, func(alpha float64) bool { return !(at(p, alpha).need() > records) })
 }
 
 // mostItems is the largest number of items of a prefix sum. It limits the size of a plan's Law.

@@ -54,12 +54,53 @@ recorded <- function(name, picture) {
   calls
 }
 
+# The message of the error of an expression; "" if it has none.
+error <- function(expr) tryCatch({ expr; "" }, error = conditionMessage)
+
+# The value of an expression while a function of the package gives an answer that was made up. The arguments of the last
+# call, and the lines that it would have written, are its attributes.
+answered <- function(name, answer, expr) {
+  own <- of[[name]]
+  asked <- written <- NULL
+  put <- function(f) {
+    if (bindingIsLocked(name, of)) unlockBinding(name, of)
+    assign(name, f, of)
+  }
+  put(function(arguments, write = NULL, ...) {
+    asked <<- arguments
+    if (!is.null(write)) {
+      to <- textConnection(NULL, "w", local = TRUE)
+      write(to)
+      written <<- textConnectionValue(to)
+      close(to)
+    }
+    answer
+  })
+  on.exit(put(own))
+  list(value = expr, asked = asked, written = written)
+}
+
 checks <- list(
   terms = function() {
     t <- of$terms_of(fit)
     stopifnot(identical(t$term, c("(Intercept)", "age", "sex=m", "tiny")), identical(t$estimate, terms$value), identical(t$noise.sd, terms$noise_sd),
       identical(t$per, c("", "1 year", "", "")))
     stopifnot(identical(coef(fit), setNames(terms$value, t$term)))
+    whole <- data.frame(term = t$term, estimate = terms$value, noise.sd = terms$noise_sd, per = t$per, state = NA_character_, steps.sd = NA_real_, share = NA_real_)
+    stopifnot(identical(t, whole), identical(as.data.frame(fit), whole), identical(of$tidy.dp_fit(fit), whole))
+    full <- classes
+    full$coefficients$terms[c("state", "steps_sd", "share")] <- list(letters[1:6], 6:1, c(1:5, NA))
+    full$coefficients$terms$noise_sd <- NULL
+    stopifnot(identical(of$terms_of(full), data.frame(term = grid$term, class = grid$class, estimate = c(1, 2, 3, 40, 50, 60), noise.sd = NA_real_, per = "", state = letters[1:6], steps.sd = c(6, 5, 4, 3, 2, 1),
+      share = c(1, 2, 3, 4, 5, NA))))
+    t <- of$terms_of(with_intervals)
+    stopifnot(identical(t, data.frame(term = t$term, estimate = effects$coefficients$estimate, noise.sd = NA_real_, per = c("", "1 year", "", ""))),
+      identical(names(of$tidy.dp_fit(with_intervals)), c(names(t), "std.error", "conf.low", "conf.high")), identical(of$tidy.dp_fit(with_intervals, conf.int = FALSE), t))
+    bare <- with_intervals
+    bare$effects$coefficients$per <- NULL
+    stopifnot(identical(of$terms_of(bare)$per, rep("", 4L)), identical(names(of$glance.dp_fit(fit)), c("nobs", "epsilon", "delta", "relation", "algorithm", "steps", "releases", "complete", "verdict",
+      "epsilon.together", "delta.together", "fits")), grepl("more: must be left out", error(of$glance.dp_fit(fit, more = 1)), fixed = TRUE), grepl("more: must be left out", error(of$tidy.dp_fit(fit, more = 1)), fixed = TRUE),
+      grepl("conf.int: must be asked of a fit with inference", error(of$tidy.dp_fit(fit, conf.int = TRUE)), fixed = TRUE))
   },
   classes = function() {
     m <- coef(classes)
@@ -71,9 +112,9 @@ checks <- list(
     has(said(classes), "            Class Estimate Noise SD at most Per", "(Intercept)       a        1              0.1", "age.2             c       60              0.6")
   },
   noise = function() {
-    some <- data.frame(noise.sd = c(0.2, 0.3, NA, NA), steps.sd = c(0.0567, NA, NA, NA), share = c(0.876, 0.99, 0.3, NA),
+    some <- data.frame(noise.sd = c(0.2, 0.3, NA, NA), steps.sd = c(0.0567, NA, NA, NA), share = c(0.996, 0.99, 0.3, NA),
       state = c("part of the way", "stated", "not arrived", "absent"))
-    stopifnot(identical(of$noise_text(some), c("0.2 (noise 0.057, 88% of the way)", "0.3", "not arrived", "-")))
+    stopifnot(identical(of$noise_text(some), c("0.2 (noise 0.057, 100% of the way)", "0.3", "not arrived", "-")))
   },
   covariance = function() {
     known <- classes
@@ -81,6 +122,12 @@ checks <- list(
     v <- of$noise_vcov(known)
     stopifnot(identical(rownames(v), paste(c(rep("(Intercept)", 3), rep("age", 3)), c("a", "b", "c"), sep = ":")), identical(rownames(v), colnames(v)),
       v["age:b", "age:b"] == 0.5)
+    one <- fit
+    stopifnot(grepl("states no covariance of the noise", error(of$noise_vcov(one)), fixed = TRUE))
+    one$coefficients$covariance <- diag(1:4)
+    stopifnot(identical(of$noise_vcov(one), matrix(diag(1:4), 4L, dimnames = rep(list(c("(Intercept)", "age", "sex=m", "tiny")), 2L))))
+    one$effects <- effects
+    stopifnot(grepl("states no covariance of the noise", error(of$noise_vcov(one)), fixed = TRUE))
   },
   facts = function() {
     lines <- said(fit)
@@ -117,7 +164,7 @@ checks <- list(
     t <- of$tidy.dp_fit(with_intervals)
     stopifnot(identical(t$std.error, effects$coefficients$standard_error), identical(t$conf.low, effects$coefficients$low), identical(t$conf.high, effects$coefficients$high))
     e <- of$tidy.dp_fit(with_intervals, exponentiate = TRUE)
-    stopifnot(all.equal(e$estimate, exp(effects$coefficients$estimate)), all.equal(e$conf.high[2], exp(0.05081)), identical(e$std.error, t$std.error))
+    stopifnot(all.equal(e$estimate, exp(effects$coefficients$estimate)), all.equal(e$conf.high[2], exp(0.05081)), all.equal(e$conf.low[2], exp(0.01832)), identical(e$std.error, t$std.error))
     g <- of$glance.dp_fit(fit)
     stopifnot(identical(g$nobs, 4321L), g$epsilon == 1.5, g$delta == 1e-6, g$steps == 11L, g$releases == 13L, g$verdict == "worse",
       g$epsilon.together == 2.34567, g$fits == 3L, g$delta.together == 2e-6, nobs(fit) == 4321L, g$algorithm == "gd", g$relation == "replace-one", g$complete)
@@ -134,6 +181,7 @@ checks <- list(
     stopifnot(identical(f$column, c(rep("age", 5), "sex", "sex", "age")), identical(f$of, c("missing", "mean", "standard_deviation", "beyond", "quantile 0.25", "count f", "share f", "mean")),
       identical(f$group, c(rep(NA, 7), "f")), identical(f$estimate, c(0.0123, 40.5678, 12.75, 0.03125, 31.23456, 2200.7, 0.51, 39.125)),
       identical(f$conf.low, c(0, 39.5, 12, 0, 30.5, 2100, 0.5, 38)), identical(f$conf.high, c(0.0456, 41.5, 13.5, 0.0625, NA, 2300, 0.52, 40.25)))
+    stopifnot(identical(row.names(f), as.character(1:8)))
     lines <- capture.output(print(d))
     has(lines, "Description of people: (1.5, 1e-06)-differentially private under replace-one, 4321 rows",
       "All 3 releases of people cost together epsilon 2.346 at delta 2e-06", "90% intervals are of the table's own values and cover the privacy noise.",
@@ -161,6 +209,7 @@ checks <- list(
       all.equal(unname(ends[1:3, 2L]), c(-1.5 + 9 * 0.8, 0.0345678 + 9 * 0.0098765, -0.5 + 9 * 0.25)))
     t <- of$tidy.dp_fit(other, conf.level = 0.75)
     stopifnot(identical(t$conf.low, unname(ends[, 1L])), identical(t$conf.high, unname(ends[, 2L])))
+    for (level in c(0.5, 0.999)) stopifnot(all.equal(unname(confint(other, level = level)[1L, ]), c(-1.5 - 7 * 0.8, -1.5 + 9 * 0.8)))
     stopifnot(fails(confint(other, level = 0.4)), fails(confint(other, level = 0.9995)), fails(confint(with_intervals, level = 0.95)))
     other$effects$method <- "region"
     stopifnot(fails(confint(other, level = 0.95)), !fails(confint(other, level = 0.9)))
@@ -220,6 +269,43 @@ checks <- list(
     other$coefficients$ratio <- NULL
     stopifnot(identical(as.vector(draw("text")[[1L]][[3L]]), c("0.1", "-0.4", "-", "0.5", "0.3", "-0.6")), draw("mtext")[[1L]]$text == "interaction (log-odds of ill), a")
   },
+  pictures = function() { # the parts of a picture of curves: lines, bands, grey places of few rows and words
+    grDevices::pdf(NULL)
+    on.exit(grDevices::dev.off())
+    points <- data.frame(x = c(1, 2, 4, 8, 16), effect = c(0.1, 0.2, -0.3, 0.4, 0.5), low = c(0, NA, -0.5, 0.3, 0.25), high = c(0.25, NA, -0.1, 0.6, 0.75), thin = c(FALSE, TRUE, TRUE, FALSE, FALSE))
+    curve <- list(column = "age", class = NA_character_, date = FALSE, log = FALSE, level = 0.9, points = points)
+    with <- function(...) utils::modifyList(curve, list(...))
+    bare <- with(points = transform(points, low = NA_real_, high = NA_real_))
+    odds <- fit
+    odds$coefficients$ratio <- "odds"
+    draw <- function(name, curves = list(curve), x = fit) recorded(name, of$draw_curve(x, curves))
+    xy <- function(call) unname(lapply(call[1:2], as.numeric))
+    stopifnot(identical(xy(draw("lines")[[1L]]), list(points$x, c(0.1, NA, -0.3, 0.4, 0.5))), identical(xy(draw("lines", list(with(level = NA_real_)))[[1L]]), list(points$x, points$effect)),
+      all.equal(xy(draw("lines", x = odds)[[1L]]), list(points$x, exp(c(0.1, NA, -0.3, 0.4, 0.5)))))
+    bands <- draw("polygon")
+    stopifnot(length(bands) == 2L, identical(xy(bands[[1L]]), list(c(1, 1), c(0.25, 0))), identical(xy(bands[[2L]]), list(c(4, 8, 16, 16, 8, 4), c(-0.1, 0.6, 0.75, 0.25, 0.3, -0.5))))
+    whole <- with(level = NA_real_, points = transform(points, low = effect - 1, high = effect + 2))
+    bands <- draw("polygon", list(whole), odds)
+    stopifnot(length(bands) == 1L, all.equal(xy(bands[[1L]]), list(c(points$x, rev(points$x)), exp(c(points$effect + 2, rev(points$effect - 1))))), length(draw("polygon", list(bare))) == 0L)
+    grey <- function(...) vapply(draw("rect", ...), function(r) c(r[[1L]], r[[3L]]), c(0, 0))
+    stopifnot(identical(grey(), cbind(c(1, 2), c(2, 4), c(4, 8))), identical(grey(list(with(level = NA_real_))), cbind(c(2, 4))))
+    tall <- function(x) { r <- draw("rect", x = x)[[1L]]; all.equal(c(r[[2L]], r[[4L]]), if (of$multiplies(x)) 10^par("usr")[3:4] else par("usr")[3:4]) }
+    stopifnot(isTRUE(tall(fit)), isTRUE(tall(odds)))
+    words <- function(...) vapply(draw("mtext", ...), function(m) m$text, "")
+    stopifnot(identical(words(), "band: 90% confidence intervals"), identical(words(list(bare)), "noise hides a knot: no confidence intervals"),
+      identical(words(list(whole)), "band: privacy noise only"), identical(words(list(utils::modifyList(bare, list(level = NA_real_)))), character()))
+    stopifnot(identical(draw("abline")[[1L]]$h, 0), identical(draw("abline", x = odds)[[1L]]$h, 1))
+    window <- function(...) draw("plot.window", ...)[[1L]]
+    stopifnot(identical(window()[[2L]], c(-0.5, 0.75)), all.equal(window(x = odds)[[2L]], exp(c(-0.5, 0.75))), identical(window()[[3L]], ""), identical(window(x = odds)[[3L]], "y"),
+      identical(window(list(with(log = TRUE)), odds)[[3L]], "xy"), identical(window(list(with(log = TRUE)))[[3L]], "x"), identical(window(list(bare, with(points = points + 1)))[[2L]], c(-0.3, 1.75)))
+    labels <- function(...) { t <- draw("title", ...)[[1L]]; c(t$xlab, t$ylab) }
+    stopifnot(identical(labels(), c("age", "log-odds of ill")), identical(labels(list(with(log = TRUE)), odds), c("1 + age", "odds, times")))
+    stopifnot(identical(xy(draw("lines", list(with(log = TRUE)))[[1L]])[[1L]], points$x + 1), identical(draw("lines", list(with(date = TRUE)))[[1L]][[1L]], as.Date("1970-01-01") + points$x))
+    two <- list(with(class = "a"), with(class = "b", points = transform(points, effect = -effect)))
+    key <- draw("legend", two)[[1L]]
+    stopifnot(identical(key[[2L]], c("a", "b")), identical(key$col, 1:2), identical(vapply(draw("lines", two), function(l) l$col, 0L), 1:2), length(draw("legend")) == 0L,
+      identical(xy(draw("lines", two)[[2L]])[[2L]], c(-0.1, NA, 0.3, -0.4, -0.5)))
+  },
   grid = function() { # no category of the public rows is nested in another: each level stands beside two levels of the others
     other <- fit
     other$described <- list(age = list(number = c(20, 70)), sex = list(category = c("f", "m")), town = list(category = c("x", "y", "z", "w")))
@@ -248,7 +334,46 @@ checks <- list(
     s <- of$surfaces_of(curved)[[1L]]
     stopifnot(identical(s$column, "region:age"), is.na(s$class), identical(dimnames(s$effect), list(c("n", "other"), c("20", "45.2", "70"))),
       s$effect["other", "20"] == 0.4, s$effect["n", "70"] == 0.3, !any(s$thin), identical(dim(s$thin), c(2L, 3L)))
+    curved$coefficients$surfaces[[1L]][c("class", "thin")] <- list("b", rbind(c(FALSE, TRUE, FALSE), c(FALSE, FALSE, FALSE)))
+    s <- of$surfaces_of(curved)[[1L]]
+    stopifnot(identical(s$class, "b"), identical(which(s$thin), 3L), s$thin["n", "45.2"], identical(of$curves_of(fit), list()))
     stopifnot(identical(of$axis_names(list(date = TRUE, knots = c(0.9, 31))), c("1970-01-01", "1970-02-01")))
+  },
+  drawn = function() {
+    grDevices::pdf(NULL)
+    on.exit(grDevices::dev.off())
+    points <- data.frame(x = c(0, 1, 3, 7, 9), effect = c(0.05, 0.1, 0.3, 0.2, 0.4), low = c(-0.1, 0, NA, 0.1, 0.2), high = c(0.1, 0.3, NA, 0.4, 0.6),
+      mass = NA_real_, thin = c(TRUE, TRUE, FALSE, FALSE, TRUE))
+    draw <- function(name, level, ratio = NULL, date = FALSE, log = FALSE, with = points) {
+      other <- fit
+      other$coefficients$ratio <- ratio
+      curve <- list(column = "age", class = NA_character_, date = date, log = log, level = level, points = with)
+      recorded(name, of$draw_curve(other, list(curve)))
+    }
+    whole <- transform(points, low = effect - 0.1, high = effect + 0.2)
+    none <- transform(points, low = NA_real_, high = NA_real_)
+    # With intervals a stretch is grey if rows are few at one of its ends, and otherwise if they are at both.
+    greys <- function(...) lapply(draw("rect", ...), function(r) as.numeric(unlist(r[c(1L, 3L)])))
+    stopifnot(identical(greys(0.9), list(c(0, 1), c(1, 3), c(7, 9))), identical(greys(NA_real_, with = whole), list(c(0, 1))))
+    # A number under log1p is drawn as 1 + x and labelled so, and a date as a day.
+    stopifnot(identical(greys(NA_real_, log = TRUE, with = whole), list(c(1, 2))), identical(greys(NA_real_, date = TRUE, with = whole), list(c(0, 1))))
+    for (log in c(TRUE, FALSE)) for (ratio in list(NULL, "odds")) {
+      with_log <- draw("title", 0.9, ratio, log = log)[[1L]]
+      stopifnot(with_log$xlab == if (log) "1 + age" else "age", with_log$ylab == if (is.null(ratio)) "log-odds of ill" else "odds, times",
+        identical(draw("plot.window", 0.9, ratio, log = log)[[1L]]$log, paste0(if (log) "x" else "", if (is.null(ratio)) "" else "y")))
+      shown <- if (is.null(ratio)) identity else exp
+      line <- draw("lines", 0.9, ratio, log = log)[[1L]]
+      stopifnot(all.equal(as.numeric(line[[1L]]), points$x + log), all.equal(line[[2L]], ifelse(is.na(points$low), NA, shown(points$effect))),
+        all.equal(draw("abline", 0.9, ratio, log = log)[[1L]]$h, shown(0)))
+      # The band is drawn where it is stated, each stretch apart, from its upper ends back by its lower ones.
+      band <- draw("polygon", 0.9, ratio, log = log)
+      stopifnot(length(band) == 2L, all.equal(as.numeric(band[[1L]][[1L]]), c(0, 1, 1, 0) + log), all.equal(band[[1L]][[2L]], shown(c(0.1, 0.3, 0, -0.1))),
+        all.equal(as.numeric(band[[2L]][[1L]]), c(7, 9, 9, 7) + log), all.equal(band[[2L]][[2L]], shown(c(0.4, 0.6, 0.2, 0.1))))
+    }
+    stopifnot(inherits(draw("lines", NA_real_, date = TRUE, with = whole)[[1L]][[1L]], "Date"))
+    words <- function(...) vapply(draw("mtext", ...), `[[`, "", "text")
+    stopifnot(words(0.9) == "band: 90% confidence intervals", words(NA_real_, with = whole) == "band: privacy noise only",
+      words(0.9, with = none) == "noise hides a knot: no confidence intervals", length(words(NA_real_, with = none)) == 0L)
   },
   design = function() {
     full <- with_intervals
@@ -271,8 +396,19 @@ checks <- list(
       identical(unname(x[, "(Intercept)"]), rep(1, 4)), identical(unname(x[, "sex=other"]), c(0, 0, 0, 1)))
     at <- of$linear(full, x)
     stopifnot(all.equal(unname(at$fit), -1.5 + 0.0345678 * c(20, 45, 45, 70) - 0.5 * c(1, 0, 1, 0)))
+    margins <- c(0.25, 0.5, 0.75, 1.25)
+    answer <- c("probability,class,margin", sprintf("%g,yes,%g", margins / 4, margins))
+    for (type in c("response", "link")) {
+      p <- answered("run", answer, predict(full, rows, type, se.fit = TRUE))$value
+      slope <- if (type == "link") 1 else unname(stats::dlogis(at$fit))
+      stopifnot(identical(names(p), c("fit", "se.fit", "residual.scale")), identical(p$fit, if (type == "link") margins else margins / 4), all.equal(unname(p$se.fit), unname(at$se * slope)))
+    }
     one <- c(1, 45, 0)
     stopifnot(all.equal(unname(at$se[2L]), sqrt(drop(one %*% v[1:3, 1:3] %*% one))), identical(unname(is.na(at$se)), c(FALSE, FALSE, FALSE, TRUE)))
+    lone <- full
+    lone$effects$coefficients[2:3, c("standard_error", "estimate")] <- NA
+    alone <- of$linear(lone, x)
+    stopifnot(all.equal(unname(alone$fit), rep(-1.5, 4L)), identical(is.na(alone$se), rep(TRUE, 4L)), all.equal(unname(of$linear(lone, rbind(c(1, 0, 0, 0), c(-2, 0, 0, 0)))$se), c(0.8, 1.6)))
     x[4L, "sex=other"] <- -1 # as a contrast may have it
     stopifnot(identical(unname(is.na(of$linear(full, x)$se)), c(FALSE, FALSE, FALSE, TRUE)))
     full$described$age <- list(number = c(0, 1023), transform = "log1p")
@@ -285,10 +421,254 @@ checks <- list(
       stopifnot(identical(link$name, want), all.equal(link$slope(0.3), (link$inverse(0.3 + 1e-6) - link$inverse(0.3 - 1e-6)) / 2e-6, tolerance = 1e-5))
     }
   },
+  predictions = function() { # each column of the command's answer is in its place, and each row of a table is written
+    of_loss <- function(loss, classes = NULL, end = NULL, effects = NULL) {
+      f <- fit
+      f$loss <- loss
+      f["classes"] <- list(classes)
+      f$end <- end
+      f$effects <- effects
+      f$levels <- "sex"
+      f
+    }
+    rows <- data.frame(other = 1:2, sex = c("m", "f"), age = c(30, 40.5))
+    got <- function(f, lines, ..., data = rows) answered("run", lines, predict(f, data, ...))
+    two <- of_loss("logistic", c("01", "1"))
+    lines <- c("probability,class,margin", "0.75,1,1.125", "0.25,01,-1.5")
+    p <- got(two, lines)
+    stopifnot(identical(p$value, c(0.75, 0.25)), identical(p$asked, c("predict", "f/model.json", "-", "--margin")),
+      identical(p$written, c('"age","sex","x"', '"30","m","x"', '"40.5","f","x"')))
+    stopifnot(identical(got(two, lines, "class")$value, c("1", "01")), identical(got(two, lines, "link")$value, c(1.125, -1.5)))
+    named <- two
+    named$columns <- c("x", "x_")
+    named$levels <- "x"
+    stopifnot(identical(got(named, lines, data = data.frame(x_ = 1:2, x = c(TRUE, NA)))$written, c('"x","x_","x__"', '"TRUE","1","x"', '"","2","x"')))
+    sure <- of_loss("logistic", c("no", "yes"), effects = effects)
+    p <- got(sure, c("probability,lower,upper,class,margin", "0.75,0.5,0.875,yes,1", "0.25,,,no,-1"), interval = "confidence")
+    stopifnot(identical(p$value, cbind(fit = c(0.75, 0.25), lwr = c(0.5, NA), upr = c(0.875, NA))), identical(p$asked[5L], "--intervals"))
+    several <- c("probability=a,probability=b,probability=c,class,margin=a,margin=b,margin=c", "0.5,0.25,0.125,b,1.5,2.5,3.5", "0.1,0.2,0.3,c,4.5,5.5,6.5")
+    three <- of_loss("softmax(3)", c("a", "b", "c"))
+    stopifnot(identical(got(three, several)$value, cbind(a = c(0.5, 0.1), b = c(0.25, 0.2), c = c(0.125, 0.3))), identical(got(three, several, "link")$value, cbind(a = c(1.5, 4.5), b = c(2.5, 5.5), c = c(3.5, 6.5))))
+    ordered <- of_loss("ordered(3)", c("a", "b", "c"), effects = effects)
+    stopifnot(all.equal(got(ordered, sub("1.5,2.5", "-1.5,-2.5", sub("4.5,5.5", "-4.5,-5.5", several)), "link")$value, log(exp(c(1.5, 4.5)) - 1)))
+    ends <- c("probability=a,probability=b,lower=b,upper=b,class,margin=a,margin=b", "0.5,0.25,0.125,0.3,b,-1,-2", "0.1,0.2,,,b,-4,-5")
+    stopifnot(identical(got(ordered, ends, interval = "confidence")$value, cbind("lower=b" = c(0.125, NA), "upper=b" = c(0.3, NA))))
+    line <- of_loss("squared(1)")
+    lines <- c("prediction,margin", "120.5,0.25", "-3,0.5")
+    for (type in c("response", "link")) stopifnot(identical(got(line, lines, type)$value, c(120.5, -3)))
+    rate <- of_loss("poisson(1)")
+    stopifnot(identical(got(rate, lines, "link")$value, c(0.25, 0.5)), grepl("has no probability", error(got(of_loss("hinge", c("no", "yes")), c("score,class,margin", "1,yes,1", "2,yes,2"))), fixed = TRUE))
+    timed <- of_loss("hazard", end = c(90, 365), effects = effects)
+    risks <- c("risk=90,risk=365.5,margin", "0.25,0.5,1.5", "0.125,0.75,2.5")
+    p <- got(timed, risks, horizon = c(90, 365.5))
+    stopifnot(identical(p$value, cbind("90" = c(0.25, 0.125), "365.5" = c(0.5, 0.75))), identical(p$asked[5L], "--horizon=90,365.5"))
+    stopifnot(identical(got(timed, risks, "survival", horizon = c(90, 365.5))$value, cbind("90" = c(0.75, 0.875), "365.5" = c(0.5, 0.25))))
+    risks <- c("risk,lower,upper,margin", "0.25,0.125,0.5,1.5", "0.5,,,2.5")
+    stopifnot(identical(got(timed, risks, interval = "confidence")$value, cbind(fit = c(0.25, 0.5), lwr = c(0.125, NA), upr = c(0.5, NA))),
+      identical(got(timed, risks, "survival", interval = "confidence")$value, cbind(fit = c(0.75, 0.5), lwr = c(0.5, NA), upr = c(0.875, NA))),
+      identical(got(timed, risks, "link")$value, c(1.5, 2.5)), identical(got(timed, risks)$value, c(0.25, 0.5)))
+    stopifnot(grepl("1 predictions of 2 rows", error(got(two, c("probability,class,margin", "0.75,1,1"))), fixed = TRUE),
+      grepl("newdata: must have the column sex", error(predict(two, rows["age"])), fixed = TRUE), grepl("newdata: age: must be a column of numbers", error(predict(two, transform(rows, age = 1i))), fixed = TRUE))
+    for (bad in list(list(two, type = "survival", "type, horizon: must be of a fit of Surv"), list(two, horizon = 3, "type, horizon: must be of a fit of Surv"),
+      list(timed, type = "class", "type: must be response, link or survival"), list(timed, horizon = "3", "horizon: must be numbers"), list(timed, horizon = numeric(), "horizon: must be numbers"),
+      list(timed, horizon = c(1, NA), "horizon: must be numbers"), list(timed, type = "link", horizon = 3, "horizon: must be numbers"), list(sure, se.fit = 1, "se.fit: must be TRUE or FALSE"),
+      list(sure, se.fit = TRUE, type = "class", "se.fit: must be FALSE where type is class"), list(sure, se.fit = TRUE, interval = "confidence", "se.fit: must be FALSE where type is class"),
+      list(timed, se.fit = TRUE, "se.fit: must be FALSE: risks"), list(ordered, se.fit = TRUE, "type: must be link where se.fit is TRUE"), list(two, se.fit = TRUE, "se.fit: must be asked of a fit with inference"),
+      list(sure, type = "link", interval = "confidence", "interval: must be none: intervals are of type"), list(two, interval = "confidence", "interval: must be none: the fit has no intervals"),
+      list(timed, interval = "confidence", horizon = c(1, 2), "horizon: must be one time where"), list(line, type = "class", "type: must be response or link"),
+      list(sure, interval = "prediction", "interval: must be none or confidence"), list(sure, more = 1, "more: must be left out"))) {
+      said <- error(do.call(predict, c(bad[1L], list(rows), bad[-c(1L, length(bad))])))
+      if (!startsWith(said, bad[[length(bad)]])) stop(said, ": must be ", bad[[length(bad)]])
+    }
+    for (bad in list(list(), list(se.fit = TRUE), list(interval = "confidence"))) stopifnot(identical(error(do.call(predict, c(list(sure), bad))), "newdata: must be given: a private fit keeps no rows"))
+    none <- rows[0L, ]
+    stopifnot(identical(predict(two, none), numeric()), identical(predict(two, none, "class"), character()), identical(predict(sure, none, interval = "confidence"), matrix(numeric(), 0L, 3L, dimnames = list(NULL, c("fit", "lwr", "upr")))))
+    short <- sure
+    short$effects$short <- TRUE
+    told <- tryCatch(predict(short, rows, interval = "confidence"), warning = conditionMessage)
+    stopifnot(identical(told, "predictions of rows that depend on these terms have no interval, since the formula of the fit lacks the terms: town is left out; job is left out"))
+  },
+  answers = function() { # contrasts, means and tests: each number of the command in its cell
+    number <- function(from) from + c(0.25, 0.5)
+    said <- data.frame(meaning = c("first", "second"), reason = c(NA, "hidden"), state = c("reported", "withheld"), privacy_share = number(1), high = number(2), low = number(3),
+      standard_error = number(4), estimate = number(5), formula = "ill ~ age", level = 0.9)
+    asked <- c("10 age", "- sex=m")
+    got <- answered("json_of", list(contrasts = said), dp_contrast(with_intervals, asked))
+    want <- data.frame(contrast = asked, estimate = number(5), std.error = number(4), conf.low = number(3), conf.high = number(2), privacy.share = number(1), state = said$state, reason = c("", "hidden"), meaning = said$meaning)
+    attributes(want)[c("formula", "level")] <- list("ill ~ age", 0.9)
+    stopifnot(identical(got$value, want), identical(got$asked, c("contrast", "f", " 10 age", " - sex=m", "--json")))
+    bare <- said[c("meaning", "state", "formula", "level")]
+    got <- answered("json_of", list(contrasts = bare), dp_contrast(with_intervals, asked))$value
+    stopifnot(all(is.na(got[2:6])), identical(got$reason, c("", "")))
+    for (bad in list(1, character(), NA_character_)) stopifnot(grepl("contrasts: must be texts", error(dp_contrast(with_intervals, bad)), fixed = TRUE))
+    stopifnot(grepl("object: must have intervals", error(dp_contrast(fit, "age")), fixed = TRUE), grepl("object: must be a fit", error(dp_contrast(1, "age")), fixed = TRUE))
+    means <- list(of = "probabilities", rows = 2L, level = 0.9, short = TRUE, mean = list(estimate = 0.5, low = 0.25, high = 0.75),
+      answers = list(list(column = "age", estimate = 1.5, low = 1.25, high = 1.75), list(column = "sex", level = "m", against = "f", estimate = 2.5, reason = "hidden")))
+    public <- data.frame(sex = c(TRUE, NA), age = 1:2)
+    other <- fit
+    other$levels <- "sex"
+    got <- answered("json_of", means, dp_means(other, public, of = "sex"))
+    want <- data.frame(column = c("", "age", "sex"), level = c("", "", "m"), against = c("", "", "f"), estimate = c(0.5, 1.5, 2.5), conf.low = c(0.25, 1.25, NA), conf.high = c(0.75, 1.75, NA),
+      reason = c("", "", "hidden"))
+    attributes(want)[c("of", "rows", "level", "short")] <- means[c("of", "rows", "level", "short")]
+    stopifnot(identical(got$value, want), identical(got$asked, c("means", "f", "--over", "-", "--json", "--of=sex")), identical(got$written, c('"age","sex"', '"1","TRUE"', '"2",""')),
+      identical(answered("json_of", means, dp_means(fit, public))$asked, c("means", "f", "--over", "-", "--json")))
+    for (bad in list(list(1, public), list(fit), list(fit, as.list(public)), list(fit, public[0L, ]), list(fit, public["sex"]))) {
+      want <- if (is.numeric(bad[[1L]])) "object: must be a fit of dp_fit" else if (length(bad) > 1L && identical(bad[[2L]], public["sex"])) "over: must have the column age" else "over: must be a data frame with rows, a PUBLIC population"
+      stopifnot(identical(error(do.call(dp_means, bad)), want))
+    }
+    stopifnot(identical(error(dp_tests(1)), "object: must be a fit of dp_fit"))
+    tests <- data.frame(p_holm = c(0.5, NA), p = c(0.25, NA), statistic = c(3.5, NA), terms = 1:2, column = c("age", "sex"), reason = c(NA, "hidden"))
+    got <- answered("json_of", tests, dp_tests(with_intervals))
+    stopifnot(identical(got$value, data.frame(column = c("age", "sex"), terms = 1:2, statistic = c(3.5, NA), p.value = c(0.25, NA), p.holm = c(0.5, NA), reason = c("", "hidden"))),
+      identical(got$asked, c("coefficients", "f", "--tests", "--json")))
+  },
+  written = function() { # what the command is told of each argument
+    is <- function(x, want) {
+      text <- as.character(jsonlite::toJSON(x, auto_unbox = TRUE, digits = NA))
+      if (!identical(text, want)) stop(text, ": must be ", want)
+    }
+    said <- list(log1p = "pay", columns = c("age", "pay", "sex", "seen"))
+    column <- function(name) of$read_column(name, said, list(age = c(18, 90), pay = list(0, "1e4"), cost = "auto"), list(sex = factor(c("f", "m")), one = "x", number = 1:2),
+      list(seen = as.Date(c("2020-01-01", "2020-12-31")), came = "auto"), "age", list(age = 5, pay = "auto"))
+    is(column("age"), '{"number":[18,90],"missing":"indicator","curve":5}')
+    is(column("pay"), '{"number":[0,10000],"transform":"log1p","curve":"auto"}')
+    is(column("cost"), '{"number":"auto"}')
+    is(column("sex"), '{"category":["f","m"]}')
+    is(column("one"), '{"category":["x"]}')
+    is(column("number"), '{"category":["1","2"]}')
+    is(column("seen"), '{"date":["2020-01-01","2020-12-31"]}')
+    is(column("came"), '{"date":"auto"}')
+    is(of$read_target("ill", c(FALSE, TRUE), list()), '{"column":"ill","classes":["FALSE","TRUE"]}')
+    is(of$read_target("cost", NULL, list(age = 1:2, cost = c(-1, 2.5))), '{"column":"cost","number":[-1,2.5]}')
+    is(of$read_unit(list(rows = 1, column = "id")), '{"column":"id","rows":1}')
+    is(of$read_unit(NULL), "{}")
+    data <- data.frame(age = 1:3)
+    private <- function(relation, records, unit = NULL) of$read_privacy(1.5, 1e-6, relation, records, data, unit)
+    is(private("replace-one", NULL), '{"epsilon":1.5,"delta":1e-06,"relation":"replace-one","records":3}')
+    is(private("replace-one", 7), '{"epsilon":1.5,"delta":1e-06,"relation":"replace-one","records":3}')
+    is(private("replace-one", 2, list(column = "id", rows = 2)), '{"epsilon":1.5,"delta":1e-06,"relation":"replace-one","records":2}')
+    is(private("replace-one", NULL, list(column = "id", rows = 2)), '{"epsilon":1.5,"delta":1e-06,"relation":"replace-one"}')
+    is(private("add-or-remove", 7), '{"epsilon":1.5,"delta":1e-06,"relation":"add-or-remove","records":7}')
+    numbers <- c("pay", "age", "seen", "weight")
+    is(of$read_curves("auto", said, numbers), '{"age":"auto","pay":"auto","seen":"auto"}')
+    is(of$read_curves(c(pay = 4), said, numbers), '{"pay":4}')
+    is(of$read_curves(NULL, said, numbers), "[]")
+    for (name in c("sex", "weight", "none")) stopifnot(grepl(paste0("curves: ", name, ": must be"), error(of$read_curves(setNames(list(4), name), said, numbers)), fixed = TRUE))
+    at <- list(days = c(1.5, 3), came = c(0, 1), died = c(TRUE, FALSE), status = 1:2)
+    time <- function(formula, cuts = c(90, 180), bounds = list(), grouped = FALSE, changing = NULL) {
+      f <- of$read_formula(formula, c("age", "sex"))
+      of$read_time(f, as.data.frame(at), NULL, bounds, cuts, grouped, changing)
+    }
+    is(time(Surv(days, died) ~ age), '{"time":"days","event":"died","cuts":[90,180]}')
+    is(time(Surv(came, days, status == 2) ~ age + sex, 90, grouped = "logit", changing = "sex"), '{"time":"days","event":"status=2","entry":"came","grouped":"logit","changing":"sex","cuts":[90]}')
+    is(time(Surv(days, status == "b") ~ age, grouped = TRUE), '{"time":"days","event":"status=b","grouped":true,"cuts":[90,180]}')
+    is(time(Surv(days, died) ~ age, "auto", list(days = c(0, 365))), '{"time":"days","event":"died","cuts":"auto","number":[0,365]}')
+    is(time(Surv(days, died) ~ age, c("90", "180.5")), '{"time":"days","event":"died","cuts":[90,180.5]}')
+    for (bad in list("town", c("age", "sex"), 1, character())) stopifnot(grepl("changing: must be the name of a column", error(time(Surv(days, died) ~ age + sex, changing = bad)), fixed = TRUE))
+    for (bad in list(NA, "exact", c(TRUE, TRUE))) stopifnot(grepl("grouped: must be TRUE", error(time(Surv(days, died) ~ age, grouped = bad)), fixed = TRUE))
+    stopifnot(grepl("status == 1", error(time(Surv(days, status) ~ age)), fixed = TRUE), grepl("died: must be a column of numbers", error(time(Surv(died, status == 1) ~ age)), fixed = TRUE))
+    for (family in list(stats::binomial, stats::poisson(), stats::quasipoisson(), stats::Gamma("log"), stats::gaussian(), "huber(1)")) {
+      known <- c(binomial = "logistic", poisson = "poisson(1)", quasipoisson = "poisson(1)", Gamma = "gamma(5)", gaussian = "squared(0.5)")
+      want <- if (is.character(family)) family else known[[if (is.function(family)) "binomial" else family$family]]
+      stopifnot(identical(of$loss_of(family), want))
+    }
+    stopifnot(grepl("binomial, probit: must be one of binomial, logit; poisson, log;", error(of$loss_of(stats::binomial("probit"))), fixed = TRUE))
+  },
+  described = function() { # the columns that are described, each once and by its name
+    data <- data.frame(age = 1)
+    known <- function(bounds = list(age = 1:2), levels = list(sex = "f"), dates = list(seen = 1)) of$check_facts(data, bounds, levels, dates)
+    stopifnot(identical(known(), c("age", "sex", "seen")), identical(known(list(), NULL, list(b = 1, a = 2)), c("b", "a")))
+    for (bad in list(list(1:2), list(age = 1:2, 3))) {
+      for (at in c("bounds", "levels", "dates")) stopifnot(grepl("must be lists with the names of columns", error(do.call(known, setNames(list(bad), at))), fixed = TRUE))
+    }
+    stopifnot(grepl("^sex: must be in one of", error(known(list(age = 1:2, sex = 1:2)))), grepl("^seen: must be in one of", error(known(list(age = 1:2, seen = 1:2)))),
+      grepl("data: must be a data frame", error(of$check_facts(list(age = 1), list(), list(), list())), fixed = TRUE))
+  },
+  outcomes = function() { # a column whose cells can be none of the classes is refused by its type
+    data <- data.frame(n = c(1, 2), i = 1:2, t = c(TRUE, FALSE), s = c("1", "b"), f = factor(c("a", "b")), d = as.Date("2020-01-01"), m = as.POSIXct("2020-01-01", tz = "UTC"))
+    taken <- function(classes) {
+      names(data)[vapply(names(data), function(name) error(of$check_outcome(data, list(column = name, classes = classes))) == "", NA)]
+    }
+    stopifnot(identical(taken(NULL), c("n", "i", "t", "s", "f")), identical(taken(c("1", "2")), c("n", "i", "s", "f")), identical(taken(c("a", "2")), c("n", "i", "s", "f")),
+      identical(taken(c("a", "b")), c("s", "f")), identical(taken(c("FALSE", "TRUE")), c("t", "s", "f")), identical(taken(c("no", "TRUE")), c("t", "s", "f")),
+      identical(taken(c("FALSE", "unknown")), c("t", "s", "f")), error(of$check_outcome(data, list(time = "d", column = "d"))) == "")
+    stopifnot(identical(vapply(data, of$kind_of, ""), c(n = "number", i = "number", t = "truth", s = "text", f = "text", d = "day", m = "moment")),
+      of$kind_of(1i) == "other", of$kind_of(list(1)) == "other", of$kind_of(as.difftime(1, units = "mins")) == "other")
+  },
+  rows = function() { # what the command reads
+    data <- data.frame(n = c(0.1, NA), i = c(7L, NA), t = c(TRUE, NA), s = c("a \"b\", c", "d\ne"), f = factor(c("x", NA)), d = as.Date(c("2020-01-02", NA)))
+    lines <- function(columns, listed) {
+      at <- textConnection(NULL, "w", local = TRUE)
+      on.exit(close(at))
+      of$writer(data, columns, listed)(at)
+      textConnectionValue(at)
+    }
+    stopifnot(identical(lines(c("n", "i", "t", "f", "d"), character()), c('"n","i","t","f","d"', '"0.10000000000000001","7","1","x","2020-01-02"', '"","","","",""')),
+      identical(lines(c("t", "s"), "t"), c('"t","s"', '"TRUE","a ""b"", c"', '"","d', 'e"')))
+  },
+  dates = function() { # rows of a design count days from the first, and stand within their bounds
+    full <- with_intervals
+    full$loss <- "logistic"
+    full$described <- list(seen = list(date = c("2020-01-01", "2020-12-31")), age = list(number = list(20, 70)), well = list(category = c("FALSE", "TRUE")), only = list(number = 0:1))
+    full$effects$coefficients <- data.frame(term = c("seen", "seen=missing", "age", "age=missing", "well=TRUE", "well=other", "(intercept)"))
+    x <- function(seen, age = 30, well = TRUE) of$design(full, data.frame(seen = seen, age = age, well = well, only = 0.5))
+    cells <- as.Date(c("2020-01-03", NA, "2019-01-01", "2021-06-01", "2020-12-31"))
+    got <- x(cells)
+    stopifnot(identical(colnames(got), c("seen", "seen=missing", "age", "age=missing", "well=TRUE", "well=other", "(Intercept)")), is.numeric(got), is.null(rownames(got)),
+      identical(unname(got[, "seen"]), c(2, 182.5, 0, 365, 365)), identical(unname(got[, "seen=missing"]), c(0, 1, 0, 0, 0)), identical(unname(got[, "(Intercept)"]), rep(1, 5)))
+    stopifnot(identical(unname(x("2020-01-03")[, "seen"]), 2), identical(unname(x(as.POSIXct("2020-01-03 18:00", tz = "UTC"))[, "seen"]), 2.75))
+    got <- x(cells[1L], factor(c("65", "30.5", "x", "99")), c(TRUE, FALSE, NA, TRUE))
+    stopifnot(identical(unname(got[, "age"]), c(65, 30.5, 45, 70)), identical(unname(got[, "age=missing"]), c(0, 0, 1, 0)),
+      identical(unname(got[, "well=TRUE"]), c(1, 0, 0, 1)), identical(unname(got[, "well=other"]), c(0, 0, 1, 0)))
+    stopifnot(grepl("newdata: must have the column age", error(of$design(full, data.frame(seen = cells, well = TRUE, only = 1))), fixed = TRUE))
+    for (change in list(list(loss = "softmax(3)"), list(pairs = list(c("a", "b"))), list(features = 100), list(described = list(age = list(number = 0:1), pay = list(number = 0:1, curve = 4))))) {
+      other <- full
+      other[names(change)] <- change
+      stopifnot(grepl(if (is.null(change$loss)) "a fit with curves, interactions or effects has no design" else "a fit of several classes has no design", error(of$design(other, data.frame(age = 1))), fixed = TRUE))
+    }
+    middle <- of$public_rows(full)
+    stopifnot(identical(names(middle), names(full$described)), identical(unname(lapply(middle, `[`, 1L)), list(as.Date("2020-07-01") + 0.5, 45, factor("FALSE", c("FALSE", "TRUE")), 0.5)), nrow(middle) == 4L)
+    full$described <- list("a b" = list(number = 0:1))
+    stopifnot(identical(of$public_rows(full), data.frame("a b" = 0.5, check.names = FALSE)))
+  },
+  several = function() { # the covariance of a fit of several classes has the command's numbers by class and term
+    full <- with_intervals
+    full$effects$coefficients <- data.frame(term = c("a: age", "b: age", "a: (intercept)", "b: (intercept)"), standard_error = c(1, 2, 3, NA))
+    r <- matrix(c(9, 0.5, 0, 1, 0.5, 1, 0, -0.25, 0, 0, 4, 0, 1, -0.25, 0, 4), 4L) # b's intercept, a's age, a's intercept, b's age
+    full$coefficients <- list(noise = "intervals", terms = data.frame(term = c("intercept", "age", "intercept", "age"), class = c("b", "a", "a", "b")), covariance = r)
+    v <- vcov(full)
+    names <- c("a: age", "b: age", "a: (Intercept)", "b: (Intercept)")
+    stopifnot(identical(dimnames(v), list(names, names)), all.equal(sqrt(diag(v))[1:3], setNames(1:3, names[1:3]) + 0), v["a: age", "b: age"] == -0.25, v["a: age", "a: (Intercept)"] == 0,
+      is.na(v["b: (Intercept)", "b: (Intercept)"]), identical(dim(vcov(full, complete = FALSE)), c(3L, 3L)))
+    full$effects$coefficients$standard_error <- c(1, NA, NA, NA)
+    stopifnot(identical(vcov(full, complete = FALSE), matrix(1, 1L, 1L, dimnames = list("a: age", "a: age"))))
+    for (part in c("noise", "covariance")) {
+      other <- full
+      other$coefficients[[part]] <- NULL
+      stopifnot(grepl("vcov: the command states no covariance", error(vcov(other)), fixed = TRUE))
+    }
+    stopifnot(grepl("vcov: must be asked of a fit with inference", error(vcov(fit)), fixed = TRUE), grepl("more: must be left out", error(vcov(full, more = 1)), fixed = TRUE),
+      grepl("more: must be left out", error(coef(full, more = 1)), fixed = TRUE))
+  },
   formula = function() {
     f <- of$read_formula(ill ~ a * b + c + a:c + log1p(d) + e + b:e, c("a", "b", "c", "d", "e"))
     stopifnot(identical(f$outcome, "ill"), setequal(f$columns, c("a", "b", "c", "d", "e")), identical(f$log1p, "d"), length(f$pairs) == 3L,
       setequal(vapply(f$pairs, function(p) paste(sort(p), collapse = ":"), ""), c("a:b", "a:c", "b:e")))
+    f <- of$read_formula(a ~ ., c("a", "b", "c d"))
+    stopifnot(identical(f[c("outcome", "columns", "log1p", "pairs", "offset")], list(outcome = "a", columns = c("b", "c d"), log1p = character(), pairs = list(), offset = NULL)))
+    f <- of$read_formula(ill ~ a + offset(b) + log1p(c) + factor(d), c("a", "b", "c", "d"))
+    stopifnot(identical(f[c("columns", "log1p", "offset")], list(columns = c("a", "c", "d"), log1p = "c", offset = "b")))
+    f <- of$read_formula(survival::Surv(came, days, died == "x") ~ a, "a")
+    stopifnot(identical(f[c("outcome", "outcomes", "time", "event")], list(outcome = "came", outcomes = c("came", "days", "died"), time = c(entry = "came", time = "days", event = "died"), event = "x")))
+    f <- of$read_formula(Surv(days, died == 2) ~ a, c("a", "days"))
+    stopifnot(identical(f[c("outcomes", "time", "event", "columns")], list(outcomes = c("days", "died"), time = c(time = "days", event = "died"), event = 2, columns = "a")))
+    for (bad in list(list(1, 2, 3), "ill ~ a", quote(ill ~ a), ~a)) stopifnot(grepl("formula: must be an outcome, ~ and a sum", error(of$read_formula(bad, "a")), fixed = TRUE))
+    for (bad in list(Surv(days) ~ a, Surv(b, came, days, died) ~ a, Surv(log(days), died) ~ a, Surv(days, died > 1) ~ a, Surv(days, died == b) ~ a, Surv(days, days) ~ a)) {
+      stopifnot(grepl("must have Surv(time, event)", error(of$read_formula(bad, "a")), fixed = TRUE))
+    }
+    for (bad in list(ill ~ scale(a), ill ~ log(a), ill ~ (a + b)(a), ill ~ factor(a, 1))) stopifnot(grepl("must be a column, log1p(column) or factor(column)", error(of$read_formula(bad, "a")), fixed = TRUE))
+    for (bad in list(ill ~ a + offset(log(b)), ill ~ a + offset(b, 1), ill ~ a + offset(b) + offset(c))) stopifnot(grepl("one offset(column) at most", error(of$read_formula(bad, c("a", "b", "c"))), fixed = TRUE))
   }
 )
 mixed_is <- function(m) identical(m[c("(Intercept)", "age"), c("a", "b", "c")], matrix(c(1, 40, 2, 50, 3, 60), 2, dimnames = list(c("(Intercept)", "age"), c("a", "b", "c"))))

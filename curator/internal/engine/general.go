@@ -122,10 +122,7 @@ func (g *generalPass) contribution(terms []pointedTerm, x []float32, y float64) 
 // clip scales v to the norm radius if v is longer, and leaves v unchanged otherwise. It returns false if v is not
 // finite. Because of rounding, the norm of the result may exceed radius by at most (len+4) 2^-52 of radius.
 func clip(v []float64, radius float64) bool {
-	var sum float64
-	for _, x := range v {
-		sum += float64(x * x)
-	}
+	sum := squares(v, 0)
 	if !(sum >= 0x1p-900 && sum <= 0x1p900) {
 		return clipScaled(v, radius)
 	}
@@ -141,23 +138,15 @@ func clip(v []float64, radius float64) bool {
 // clipScaled is clip for vectors whose squared norm could over- or underflow, or that are not finite. It divides v by a
 // power of two before it computes the norm.
 func clipScaled(v []float64, radius float64) bool {
-	var big float64
-	for _, x := range v {
-		if !sound(x) {
-			return false
-		}
-		big = max(big, math.Abs(x))
+	big := maxAbs(v)
+	if !sound(big) {
+		return false
 	}
 	if big == 0 {
 		return true
 	}
 	_, exp := math.Frexp(big)
-	var sum float64
-	for _, x := range v {
-		s := math.Ldexp(x, -exp)
-		sum += float64(s * s)
-	}
-	norm := math.Sqrt(sum)
+	norm := math.Sqrt(squares(v, exp))
 	if math.Ldexp(norm, exp) <= radius {
 		return true
 	}

@@ -92,12 +92,8 @@ func ordinary(big float64) bool { return 0x1p-100 <= big && big <= 0x1p100 }
 // squared norm is square, and rest. For a row of norm 0, clipStacked sets the slopes to 0. Their outer product with
 // this row is zero, so the joint norm would not bound the slopes. It returns false if a number is not finite.
 func clipStacked(slopes, rest []float64, square, radius float64) bool {
-	for _, list := range [...][]float64{slopes, rest} {
-		for _, v := range list {
-			if !sound(v) {
-				return false
-			}
-		}
+	if !sound(maxAbs(slopes)) || !sound(maxAbs(rest)) {
+		return false
 	}
 	if square == 0 {
 		clear(slopes)
@@ -140,7 +136,7 @@ func stackedNorm(slopes, rest []float64, square float64) (norm float64, exp int)
 	return math.Sqrt(float64(s*s) + float64(g*g)), exp
 }
 
-// maxAbs returns the largest absolute value of the entries of v.
+// maxAbs returns the largest absolute value of the entries of v. It is NaN if an entry is NaN.
 func maxAbs(v []float64) (big float64) {
 	for _, x := range v {
 		big = max(big, math.Abs(x))

@@ -56,46 +56,63 @@ func newGrid(q query.Question, r account.Relation, rows float64) (grid, error) {
 	return gridFor(q, q.Facts().Moves(r), q.Charge(), rows)
 }
 
-// gridFor chooses a grid whose sensitivity is factor times the clip norm, plus rounding errors, and whose
-// noise has the given charge. The argument rows is an upper bound on the number of records. gridFor returns
-// an error if contributions or sums exceed their limits with every allowed number of bits.
+// gridFor chooses a grid whose sensitivity is factor times the clip norm, plus rounding errors, and whose noise has the
+// given charge, for at most rows records.
 func gridFor(q query.Question, factor, charge, rows float64) (grid, error) {
 	d := q.PointDim()
 	root := rounding(q)
 	clip := q.Clip() * (1 + slack(d))
 	size := reach(q)
-	z := math.Sqrt(charge)
-	start := startBits(root, z)
+	m := move{bound: factor * clip, root: root, column: 1, charge: charge}
+	start := m.startBits()
 	if q.Facts().Lifted {
 		start = maxBits // the product with the metric's integers takes some of these bits
 	}
-	for bits := start; bits >= minBits; bits-- {
-		g := grid{bits: bits}
-		noise := math.Ldexp(1, bits)
-		// The factor 1 - 2^-44 keeps the charge, after all roundings, below the charge offered.
-		g.scale = (float64(noise*z*(1-0x1p-44)) - root) / (factor * clip)
-		if !(g.scale > 0) || math.IsInf(g.scale, 0) {
-			break
-		}
-		if most := float64(size*sumScale(q, g)*(1+slack(d))) + 1; !(most <= maxContribution && most*rows <= maxTotal) {
-			continue
-		}
+	g, ok := m.grid(start, func(g grid) bool {
 		if q.Facts().Lifted && !(float64((clip*g.scale+root)*rows) <= maxTotal) {
-			continue
+			return false
 		}
-		g.sensitivity = (factor*clip + root/g.scale) * (1 + 0x1p-50)
-		g.sigma = noise / g.scale * (1 - 0x1p-50)
-		return g, nil
+		most := float64(size*sumScale(q, g)*(1+slack(d))) + 1
+		return most <= maxContribution && most*rows <= maxTotal
+	})
+	if !ok {
+		return grid{}, fmt.Errorf("curator: charge = %v: no exact grid for clip norm %v, %d coordinates and %.0f records",
+			charge, q.Clip(), q.Dim(), rows)
 	}
-	return grid{}, fmt.Errorf("curator: charge = %v: no exact grid for clip norm %v, %d coordinates and %.0f records",
-		charge, q.Clip(), q.Dim(), rows)
+	return g, nil
 }
+
+// move is the largest change of an answer that one record can cause: column times the sum of bound, in the query's
+// units, and root grid steps. charge is the charge that the answer's noise must have.
+type move struct{ bound, root, column, charge float64 }
+
+// deviations returns the number of the noise's standard deviations that this sum may be.
+func (m move) deviations() float64 { return math.Sqrt(m.charge) / m.column }
 
 // startBits returns the number of bits from which the search for a grid starts. This is wantBits, or more if rounding
 // would add noticeably to the sensitivity, which happens at a small charge in high dimension.
-func startBits(root, z float64) int {
-	_, exp := math.Frexp(root / z)
+func (m move) startBits() int {
+	_, exp := math.Frexp(m.root / m.deviations())
 	return min(max(exp+14, wantBits), maxBits)
+}
+
+// grid returns the grid with the most bits, from start down, for which fits reports that numbers keep within their
+// limits. It returns false if there is none.
+func (m move) grid(start int, fits func(grid) bool) (g grid, ok bool) {
+	for bits := start; bits >= minBits; bits-- {
+		noise := math.Ldexp(1, bits)
+		// The factor 1 - 2^-44 keeps the charge, after all roundings, below the charge offered.
+		scale := (float64(noise*m.deviations()*(1-0x1p-44)) - m.root) / m.bound
+		if !(scale > 0) || math.IsInf(scale, 0) {
+			break
+		}
+		g = grid{bits: bits, scale: scale, sensitivity: m.column * (m.bound + m.root/scale) * (1 + 0x1p-50),
+			sigma: noise / scale * (1 - 0x1p-50)}
+		if fits(g) {
+			return g, true
+		}
+	}
+	return grid{}, false
 }
 
 // clips returns the number of clip norms by which one record can move a sum: 1 if a record is added

@@ -177,32 +177,22 @@ func (p *Prefix) release(q query.Question, item []int64, n *noises, charge float
 // error if no number of bits keeps contributions and sums within their limits.
 func newPrefixGrid(spec query.Prefix, m mechanism, r account.Relation, dim int, rows float64) (grid, error) {
 	shift, square := m.law()
-	column := columnNorm(shift, square)
-	root := math.Sqrt(float64(dim))
 	// The factor 1 + 2^-49 covers the rounding of divisions by the cohort's size, in this file and
 	// in the check of an item's sensitivity.
 	bound := spec.Sensitivity * (1 + slack(dim)) * (1 + 0x1p-49)
-	z := math.Sqrt(spec.Charge) / column
-	for bits := min(startBits(root, z), noise.MaxBits-shift); bits >= minBits; bits-- {
-		g := grid{bits: bits}
-		one := math.Ldexp(1, bits)
-		g.scale = (float64(one*z*(1-0x1p-44)) - root) / bound
-		if !(g.scale > 0) || math.IsInf(g.scale, 0) {
-			break
-		}
+	one := move{bound: bound, root: math.Sqrt(float64(dim)), column: columnNorm(shift, square), charge: spec.Charge}
+	g, ok := one.grid(min(one.startBits(), noise.MaxBits-shift), func(g grid) bool {
 		// The norm of a contribution's centre is at most the clip norm.
 		most := float64(2*bound*g.scale) + 1
 		// No row is in two items, and no entry of the mechanism's matrix exceeds 2^shift.
 		total := math.Ldexp(float64(bound/clips(r)*g.scale)+1, shift) * rows
-		if !(most <= maxContribution && total <= maxTotal) {
-			continue
-		}
-		g.sensitivity = column * (bound + root/g.scale) * (1 + 0x1p-50)
-		g.sigma = one / g.scale * (1 - 0x1p-50)
-		return g, nil
+		return most <= maxContribution && total <= maxTotal
+	})
+	if !ok {
+		return grid{}, fmt.Errorf("curator: prefix sum: charge = %v: no exact grid for %d items, %d coordinates and %.0f "+
+			"records", spec.Charge, spec.Items, dim, rows)
 	}
-	return grid{}, fmt.Errorf("curator: prefix sum: charge = %v: no exact grid for %d items, %d coordinates and %.0f "+
-		"records", spec.Charge, spec.Items, dim, rows)
+	return g, nil
 }
 
 // columnNorm returns the norm of a column of a prefix sum's matrix, whose entries are integers over 2^q:

@@ -114,22 +114,13 @@ func newStableGrid(q query.Stable, k loss.Constants, n int) (grid, error) {
 		return grid{}, fmt.Errorf("curator: stable sgd: %d records: rounding errors of up to %v beside a sensitivity "+
 			"of %v: must be at most 1/64 of it: take fewer records, longer steps or a smaller ball", n, dirt, clean)
 	}
-	root, z := math.Sqrt(float64(q.Dim())), math.Sqrt(q.Charge())
-	for bits := startBits(root, z); bits >= minBits; bits-- {
-		g := grid{bits: bits}
-		noise := math.Ldexp(1, bits)
-		// The factor 1 - 2^-44 keeps the charge, after all roundings, below the charge offered.
-		g.scale = (float64(noise*z*(1-0x1p-44)) - root) / (clean + dirt)
-		if !(g.scale > 0) || math.IsInf(g.scale, 0) {
-			break
-		}
-		if most := float64((b.Point+b.Start)*g.scale*(1+0x1p-19)) + 1; !(most <= maxContribution) {
-			continue
-		}
-		g.sensitivity = (clean + dirt + root/g.scale) * (1 + 0x1p-50)
-		g.sigma = noise / g.scale * (1 - 0x1p-50)
-		return g, nil
+	m := move{bound: clean + dirt, root: math.Sqrt(float64(q.Dim())), column: 1, charge: q.Charge()}
+	g, ok := m.grid(m.startBits(), func(g grid) bool {
+		return float64((b.Point+b.Start)*g.scale*(1+0x1p-19))+1 <= maxContribution
+	})
+	if !ok {
+		return grid{}, fmt.Errorf("curator: charge = %v: no exact grid for stable sgd: %d coordinates, steps of %v and "+
+			"iterates of norm up to %v", q.Charge(), q.Dim(), b.Jump, b.Point)
 	}
-	return grid{}, fmt.Errorf("curator: charge = %v: no exact grid for stable sgd: %d coordinates, steps of %v and "+
-		"iterates of norm up to %v", q.Charge(), q.Dim(), b.Jump, b.Point)
+	return g, nil
 }

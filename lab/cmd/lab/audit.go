@@ -13,14 +13,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/lab/audit"
 )
 
-type auditCommand struct {
+// configFlags are the flags of commands that read a configuration.
+type configFlags struct {
 	Config    string   `arg:"" help:"Configuration file (YAML): table, schema, model, privacy." placeholder:"CONFIG"`
 	Epsilon   *float64 `help:"Override privacy.epsilon." placeholder:"E"`
 	Delta     *float64 `help:"Override privacy.delta." placeholder:"D"`
 	Algorithm string   `help:"Override train.algorithm." placeholder:"NAME"`
 	Shards    int      `help:"Number of partitions of the table. With it the configuration need not name the table." placeholder:"N"`
-	Runs      int      `help:"Runs of the attack on each of the two worst tables; 0 for none. More find more, and take longer." default:"200" placeholder:"N"`
-	JSON      bool     `help:"Print JSON." name:"json"`
+}
+
+type auditCommand struct {
+	configFlags
+	Runs int  `help:"Runs of the attack on each of the two worst tables; 0 for none. More find more, and take longer." default:"200" placeholder:"N"`
+	JSON bool `help:"Print JSON." name:"json"`
 }
 
 //go:embed audit.txt
@@ -30,7 +35,7 @@ var auditHelp string
 func (auditCommand) Help() string { return auditHelp }
 
 // read reads the configuration that the flags name, and overrides its values by those of the flags.
-func (a *auditCommand) read() (*train.Config, error) {
+func (a configFlags) read() (*train.Config, error) {
 	var shards *curator.Shards
 	switch {
 	case a.Shards < 0:

@@ -82,6 +82,20 @@ func TestProgressOfAudits(t *testing.T) {
 	}
 }
 
+// TestSimulatedToTheLetter tests the text about simulated plans: medians, extremes and numbers of runs.
+func TestSimulatedToTheLetter(t *testing.T) {
+	list := []simulated{{"gd", .2, []float64{.3, .125, .2}, .15}, {"storm", .08, []float64{.05, .1, .08, .07, .16}, 0}}
+	want := "gd             norm 0.2 (0.125 to 0.3 in 3 runs), predicted 0.15\n" +
+		"storm          norm 0.08 (0.05 to 0.16 in 5 runs)\n" +
+		"the median of the first is 2.50 times the smallest, on generated rows\n"
+	if got := comparison("norm", list); got != want {
+		t.Errorf("%s\nmust be\n%s", got, want)
+	}
+	if got := comparison("norm", list[:1]); strings.Contains(got, "median") {
+		t.Error(got)
+	}
+}
+
 // lab runs the command, which must succeed, and returns its standard output.
 func lab(t *testing.T, dir string, args ...string) string {
 	t.Helper()

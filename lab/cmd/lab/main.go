@@ -1,4 +1,4 @@
-// Command lab runs the experiments and audits of the laboratory. It protects no records: what it runs on is generated.
+// Command lab runs the experiments, audits and simulated plans of the laboratory. It protects no records: what it runs on is generated.
 package main
 
 import (
@@ -26,6 +26,7 @@ const (
 type commands struct {
 	Audit      auditCommand      `cmd:"" help:"Try to break the guarantee of a configuration, on generated tables."`
 	Experiment experimentCommand `cmd:"" help:"Compare algorithms on generated problems."`
+	Simulate   simulateCommand   `cmd:"" help:"Try the plans of a configuration on generated rows, never on its table."`
 }
 
 // console has the outputs of a command: out for results, err for messages. Both escape control characters,

@@ -1,4 +1,4 @@
-package stationarity_test
+package measure_test
 
 import (
 	"math"
@@ -8,9 +8,41 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/stillpoint-dp/stillpoint/internal/testloss"
+	"github.com/stillpoint-dp/stillpoint/lab/measure"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
+
+// parse returns a loss and a regularizer by their names, and nil for no regularizer.
+func parse(t *testing.T, l, r string) (loss.Loss, loss.Regularizer) {
+	t.Helper()
+	a, err := testloss.Parse(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r == "" {
+		return a, nil
+	}
+	b, err := loss.ParseRegularizer(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a, b
+}
+
+// sample returns n random rows of d features. The rows are so short that no loss clips its gradients.
+func sample(r *rand.Rand, n, d int) stationarity.Sample {
+	var s stationarity.Sample
+	for range n {
+		x := make([]float32, d)
+		for j := range x {
+			x[j] = float32(r.Float64() - .5)
+		}
+		s.Rows, s.Targets = append(s.Rows, x), append(s.Targets, float64(2*r.IntN(2)-1))
+	}
+	return s
+}
 
 // TestMinimise compares the minimum with the result of a million short steps of gradient descent, if these
 // reach the minimum, for well- and ill-conditioned objectives. A search that only compares values cannot
@@ -20,7 +52,7 @@ func TestMinimise(t *testing.T) {
 		{"squared(1)", ""}, {"huber-mean", ""}} {
 		l, reg := parse(t, names[0], names[1])
 		s := sample(rand.New(rand.NewPCG(4, 4)), 60, 6)
-		o, err := stationarity.Minimise(l, reg, s)
+		o, err := measure.Minimise(l, reg, s)
 		if err != nil {
 			t.Errorf("%v: %v", names, err)
 			continue
@@ -40,11 +72,11 @@ func TestMinimise(t *testing.T) {
 				w[j] -= g[j]
 			}
 		}
-		risk, err := stationarity.ExcessRisk(l, reg, s, w, o)
+		risk, err := measure.ExcessRisk(l, reg, s, w, o)
 		if err != nil || risk < -1e-15 || risk > 1e-3 {
 			t.Errorf("%v: descent ends %v above the minimum, %v", names, risk, err)
 		}
-		zero, err := stationarity.ExcessRisk(l, reg, s, make([]float64, 6), o)
+		zero, err := measure.ExcessRisk(l, reg, s, make([]float64, 6), o)
 		at, _ := stationarity.Objective(l, reg, s, make([]float64, 6))
 		if err != nil || zero != at-o.Value || !(zero > 1e-4) {
 			t.Errorf("%v: zero is %v above the minimum, %v", names, zero, err)
@@ -68,7 +100,7 @@ func TestMinimiseLeastSquares(t *testing.T) {
 	if err := want.SolveVec(a, b); err != nil {
 		t.Fatal(err)
 	}
-	o, err := stationarity.Minimise(l, nil, s)
+	o, err := measure.Minimise(l, nil, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +125,7 @@ func TestMinimiseRefuses(t *testing.T) {
 		"regularizer": {loss.Logistic(), nonconvex, separable, "objective must be convex"},
 		"no rows":     {loss.Logistic(), nil, stationarity.Sample{}, "must have rows"},
 	} {
-		if o, err := stationarity.Minimise(c.l, c.r, c.s); err == nil || !strings.Contains(err.Error(), c.want) {
+		if o, err := measure.Minimise(c.l, c.r, c.s); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %+v, %v", name, o, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package stationarity
+package measure
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
 // Optimum is a minimiser of a convex objective, with the objective's value and gradient norm.
@@ -22,26 +23,26 @@ type Optimum struct {
 // in rounding, and then Newton's method with conjugate gradients. It returns an error if loss or regularizer is not
 // convex, if the sample is empty, or if this gradient norm is not reached. If the infimum is not attained, as for the
 // logistic loss on separable rows, the result is a distant point with a gradient of this norm.
-func Minimise(l loss.Loss, r loss.Regularizer, s Sample) (Optimum, error) {
+func Minimise(l loss.Loss, r loss.Regularizer, s stationarity.Sample) (Optimum, error) {
 	if l.Constants().Curvature.Lo < 0 || r != nil && r.Convexity() < 0 {
-		return Optimum{}, fmt.Errorf("stationarity: minimum of %s: objective must be convex", l.Name())
+		return Optimum{}, fmt.Errorf("measure: minimum of %s: objective must be convex", l.Name())
 	}
 	if len(s.Rows) == 0 {
-		return Optimum{}, fmt.Errorf("stationarity: minimum of %s: sample must have rows", l.Name())
+		return Optimum{}, fmt.Errorf("measure: minimum of %s: sample must have rows", l.Name())
 	}
 	w := make([]float64, len(s.Rows[0]))
-	g, err := Gradient(l, r, s, w)
+	g, err := stationarity.Gradient(l, r, s, w)
 	if err != nil {
 		return Optimum{}, err
 	}
-	goal := 1e-10 * Norm(g)
+	goal := 1e-10 * stationarity.Norm(g)
 	problem := optimize.Problem{
 		Func: func(w []float64) float64 {
-			value, _ := Objective(l, r, s, w) // Gradient has accepted the loss
+			value, _ := stationarity.Objective(l, r, s, w) // Gradient has accepted the loss
 			return value
 		},
 		Grad: func(dst, w []float64) {
-			g, _ := Gradient(l, r, s, w)
+			g, _ := stationarity.Gradient(l, r, s, w)
 			copy(dst, g)
 		},
 	}
@@ -53,38 +54,38 @@ func Minimise(l loss.Loss, r loss.Regularizer, s Sample) (Optimum, error) {
 	if w, err = polish(l, r, s, w, goal); err != nil {
 		return Optimum{}, err
 	}
-	if g, err = Gradient(l, r, s, w); err != nil {
+	if g, err = stationarity.Gradient(l, r, s, w); err != nil {
 		return Optimum{}, err
 	}
-	if !(Norm(g) <= goal) {
-		return Optimum{}, fmt.Errorf("stationarity: minimum of %s: gradient norm %.3g: must come to %.3g", l.Name(), Norm(g),
+	if !(stationarity.Norm(g) <= goal) {
+		return Optimum{}, fmt.Errorf("measure: minimum of %s: gradient norm %.3g: must come to %.3g", l.Name(), stationarity.Norm(g),
 			goal)
 	}
-	value, err := Objective(l, r, s, w)
-	return Optimum{w, value, Norm(g)}, err
+	value, err := stationarity.Objective(l, r, s, w)
+	return Optimum{w, value, stationarity.Norm(g)}, err
 }
 
 // ExcessRisk returns the objective at w minus the minimum o.Value.
-func ExcessRisk(l loss.Loss, r loss.Regularizer, s Sample, w []float64, o Optimum) (float64, error) {
-	value, err := Objective(l, r, s, w)
+func ExcessRisk(l loss.Loss, r loss.Regularizer, s stationarity.Sample, w []float64, o Optimum) (float64, error) {
+	value, err := stationarity.Objective(l, r, s, w)
 	return value - o.Value, err
 }
 
 // polish makes up to 50 Newton steps from w and returns the last point. It stops before a step that does
 // not shorten the gradient, and at a gradient norm of at most goal.
-func polish(l loss.Loss, r loss.Regularizer, s Sample, w []float64, goal float64) ([]float64, error) {
-	g, err := Gradient(l, r, s, w)
-	for steps := 0; err == nil && Norm(g) > goal && steps < 50; steps++ {
+func polish(l loss.Loss, r loss.Regularizer, s stationarity.Sample, w []float64, goal float64) ([]float64, error) {
+	g, err := stationarity.Gradient(l, r, s, w)
+	for steps := 0; err == nil && stationarity.Norm(g) > goal && steps < 50; steps++ {
 		var step []float64
 		if step, err = conjugate(g, func(v []float64) ([]float64,
 			error) {
-			return HessianVector(l, r, s, w, v)
+			return stationarity.HessianVector(l, r, s, w, v)
 		}); err != nil {
 			break
 		}
 		next := vector.Make(len(w), func(j int) float64 { return w[j] - step[j] })
 		var at []float64
-		if at, err = Gradient(l, r, s, next); err != nil || !(Norm(at) < Norm(g)) {
+		if at, err = stationarity.Gradient(l, r, s, next); err != nil || !(stationarity.Norm(at) < stationarity.Norm(g)) {
 			break
 		}
 		w, g = next, at

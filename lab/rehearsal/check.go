@@ -11,6 +11,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/internal/order"
+	"github.com/stillpoint-dp/stillpoint/lab/measure"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
@@ -207,9 +208,9 @@ func (c Check) measure(rows Rows) (func(w []float64) (float64, error), error) {
 			return stationarity.Norm(g), err
 		}, err
 	case choose.ExcessRisk:
-		best, err := stationarity.Minimise(rows.Loss, rows.Regularizer, rows.Sample)
+		best, err := measure.Minimise(rows.Loss, rows.Regularizer, rows.Sample)
 		return func(w []float64) (float64, error) {
-			return stationarity.ExcessRisk(rows.Loss, rows.Regularizer, rows.Sample, w, best)
+			return measure.ExcessRisk(rows.Loss, rows.Regularizer, rows.Sample, w, best)
 		}, err
 	}
 	return rows.gradientNorm, nil
