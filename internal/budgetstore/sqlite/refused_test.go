@@ -50,7 +50,7 @@ func TestStoresThatAreRefused(t *testing.T) {
 			}
 		}
 	}
-	if after := open(); after != before {
+	if after := open(); after > before {
 		t.Errorf("%d files are open, %d were before", after, before)
 	}
 	if _, err := os.Stat(at("none")); !os.IsNotExist(err) {
