@@ -128,6 +128,9 @@ func TestDocumentsNameWhatThereIs(t *testing.T) {
 			if strings.HasPrefix(line, "<<<<<<< ") || strings.HasPrefix(line, ">>>>>>> ") {
 				t.Errorf("%s has the mark of a conflict of versions: %s", d, line)
 			}
+			if head == "" && line != "" && strings.ContainsRune(".,;)^=", rune(line[0])) {
+				t.Errorf("%s has a paragraph that begins within a sentence, as after a lost sign ||: %s", d, line)
+			}
 			if !inTable && strings.HasPrefix(line, "|--") && (!strings.HasPrefix(head, "|") || above != "" && !strings.HasPrefix(above, "<!--")) {
 				t.Errorf("%s has a table whose row of heads is in a paragraph: %s", d, head)
 			}

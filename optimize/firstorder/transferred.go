@@ -359,10 +359,7 @@ func (m *moving) steps(metric query.Metric) error {
 	var sum, weight float64
 	for t := range steps {
 		beta := transferredMomentumAt(t - m.since)
-		y := make([]float64, len(m.w))
-		for j, v := range m.w {
-			y[j] = v + beta*(v-m.before[j])
-		}
+		y := vector.Make(len(m.w), func(j int) float64 { return m.w[j] + beta*(m.w[j]-m.before[j]) })
 		answer, err := run.Ask(g.gradient, query.GradientInMetric(run.All(), y, clip, l0, metric))
 		if err != nil {
 			return err
