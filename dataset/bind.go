@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/columnname"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Map is a schema bound to the columns of one table. It is immutable and safe for concurrent use.
@@ -95,9 +96,7 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 		if name := s.target.beside(); name != "" {
 			m.beside = at[name]
 		}
-		for _, name := range s.target.times() {
-			m.times = append(m.times, at[name])
-		}
+		m.times = vector.Map(s.target.times(), func(name string) int { return at[name] })
 		if s.unit.Column != "" {
 			m.unit = at[s.unit.Column]
 		}

@@ -22,7 +22,9 @@ const pairKnots = 5
 
 // The constants of the rule by which [Schema.Resolve] chooses numbers of knots. N = n mu is the size of a fit: the
 // number n of records times the mu of its budget under replace-one. A curve gets knotsOfSize N^(1/3) knots, rounded,
-// twice as many from N = leastFine on, and at most mostAuto. A column gets no curve if this number is below leastAuto.
+// twice as many from N = leastFine on, and at most mostAuto. With transform log1p the number is doubled, below leastFine
+// multiplied by the range of the logarithm over wideLog, from 1 to 2 (lab/results/families.md). A column without leastAuto
+// knots gets no curve.
 // The exponent balances the variance of the privacy noise, which increases with the number of knots, and the bias of a
 // piecewise linear function, which decreases with it. Interactions with numbers are used if N is at least leastPairs.
 // leastFine and leastPairs were measured (lab/results/accuracy.md).
@@ -32,6 +34,7 @@ const (
 	mostAuto    = 64
 	leastFine   = 20_000
 	leastPairs  = 1500
+	wideLog     = 5.75
 )
 
 // Hats is the range of features of one curve, or of one interaction with at least one number or
@@ -120,8 +123,8 @@ func (s *Schema) hasNumber(pair Interaction) bool {
 
 // Resolve returns the schema that a fit of the given size uses. size is the public number N = n mu:
 // records times the mu of the budget. Resolve replaces each curve: auto by a number of knots that depends
-// on the size. The number is doubled if the column has transform log1p. If the size is too small for the
-// smallest curve, the column gets no curve. Interactions with numbers are removed if the size is below
+// on the size, and with transform log1p on the bounds. If the size is too small for the smallest curve, the column gets no
+// curve. Interactions with numbers are removed if the size is below
 // 1500. Resolve uses only public numbers.
 func (s *Schema) Resolve(size float64) (*Schema, Resolved, error) {
 	var r Resolved
@@ -143,7 +146,11 @@ func (s *Schema) Resolve(size float64) (*Schema, Resolved, error) {
 			r.Needed = max(r.Needed, math.Ceil(math.Pow((leastAuto-.5)/knotsOfSize, 3)))
 		default:
 			if c.Curve = knots; c.Transform == Log1p {
-				c.Curve = 2 * knots
+				factor := 2.
+				if size < leastFine {
+					factor = min(max(newInterval(*c).width/wideLog, 1), 2)
+				}
+				c.Curve = int(math.Round(factor * float64(knots)))
 			}
 			r.Curves = append(r.Curves, c.Name)
 		}

@@ -123,11 +123,11 @@ func TestCurvesHoldTheNorm(t *testing.T) {
 }
 
 // TestResolve tests the number of knots for given sizes N (records times mu), computed by hand: .42
-// N^(1/3), twice as many from N = 20,000 on, from 3 to 64. If N is too small for 3 knots, a column has no
-// curve. Interactions with numbers need a size of at least 1500.
+// N^(1/3), twice as many from N = 20,000 on, from 3 to 64. With transform log1p and wide bounds it is twice that. If N is
+// too small for 3 knots, a column has no curve. Interactions with numbers need a size of at least 1500.
 func TestResolve(t *testing.T) {
 	s := mustLoad(t, strings.Replace(strings.NewReplacer("curve: 5", "curve: auto", "curve: 4",
-		"curve: auto").Replace(curvy), "age, ward]", "ward, size]", 1))
+		"curve: auto", "[0, 3]", "[0, 99999]").Replace(curvy), "age, ward]", "ward, size]", 1))
 	if !s.Unresolved() || !s.Adapts() {
 		t.Error("a schema with curve: auto must be unresolved")
 	}
@@ -161,6 +161,32 @@ func TestResolve(t *testing.T) {
 	if got, r, err := linear.Resolve(5); got != linear || err != nil || len(r.Linear)+len(r.Without) > 0 ||
 		linear.Adapts() {
 		t.Errorf("a schema without choices must stay the same: %v, %v", r, err)
+	}
+}
+
+// TestKnotsOfLogarithms tests the number of knots of a column with transform log1p against bounds whose ratio is computed
+// by hand. Below a size of 20,000 a column has 8 knots (8,000), or 11 (19,999), times a 5.75th of the natural logarithm of
+// the ratio, from 1 to 2. From 20,000 on it has twice 23 knots.
+func TestKnotsOfLogarithms(t *testing.T) {
+	for bounds, want := range map[string][3]int{
+		"[0, 3]":         {8, 11, 46},  // ln 4 = 1.386
+		"[0, 313]":       {8, 11, 46},  // ln 314 = 5.749
+		"[0, 500]":       {9, 12, 46},  // ln 501 = 6.217, a factor of 1.081: 8.65 and 11.89
+		"[1, 19999]":     {13, 18, 46}, // ln 10000 = 9.210, 1.602: 12.81 and 17.62
+		"[0, 99999]":     {16, 22, 46}, // ln 100000 = 11.513, 2.002
+		"[0, 1000000]":   {16, 22, 46},
+		"[1000, 999999]": {10, 13, 46}, // ln (1000000/1001) = 6.907, 1.201: 9.61 and 13.21
+	} {
+		s := mustLoad(t, strings.NewReplacer("curve: 4", "curve: auto", "[0, 3]", bounds).Replace(curvy))
+		for i, size := range []float64{8000, 19_999, 20_000} {
+			got, _, err := s.Resolve(size)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if gain, _ := got.column("gain"); gain.Curve != want[i] {
+				t.Errorf("bounds %s, size %v: %d knots: want %d", bounds, size, gain.Curve, want[i])
+			}
+		}
 	}
 }
 

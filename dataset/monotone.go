@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/stillpoint-dp/stillpoint/internal/spline"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Monotone says in which direction a model's score may change as the number in a column increases. The zero
@@ -134,10 +135,7 @@ func (s *Schema) monotoneValues(c Column, w []float64) (values []float64, first 
 		return []float64{-w[at], w[at]}, -1
 	}
 	k := c.knots()
-	for i := range k.Len() {
-		values = append(values, w[at]*k.Position(i)+spline.Scale*w[at+2+i])
-	}
-	return values, at + 2
+	return vector.Make(k.Len(), func(i int) float64 { return w[at]*k.Position(i) + spline.Scale*w[at+2+i] }), at + 2
 }
 
 // directed returns a copy of the values, negated if the column is [Down]. Values that satisfy the column's
@@ -195,9 +193,7 @@ func isotonic(v, mass []float64) []float64 {
 	}
 	out := make([]float64, 0, len(v))
 	for _, p := range pools {
-		for range p.count {
-			out = append(out, p.mean)
-		}
+		out = append(out, slices.Repeat([]float64{p.mean}, p.count)...)
 	}
 	return out
 }

@@ -133,9 +133,7 @@ func (c Column) rankKnots(masses []float64, noise float64) []float64 {
 // rest returns the masses from which knots follow, the sum of all masses above zero, and the share of F.
 func rest(masses []float64, noise float64) (list []float64, whole, share float64) {
 	list = vector.Map(masses, func(m float64) float64 { return max(m, 0) })
-	for _, m := range list {
-		whole += m
-	}
+	whole = vector.Total(list)
 	alone := func(end, beside int) bool {
 		return list[end] > mostEnd*whole && list[beside] <= mostBeside*list[end]
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/autobounds"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // rawColumn, rawTarget, rawExposure, rawUnit and rawSchema are the common content of the YAML and
@@ -290,13 +291,8 @@ func (s *Schema) raw() (rawSchema, error) {
 	if err := s.usable(); err != nil {
 		return rawSchema{}, err
 	}
-	r := rawSchema{Where: s.filter.String(), Missing: s.missing, Norm: s.norm}
-	for _, c := range s.columns {
-		r.Columns = append(r.Columns, c.raw())
-	}
-	for _, pair := range s.interactions {
-		r.Interactions = append(r.Interactions, pair[:])
-	}
+	r := rawSchema{Where: s.filter.String(), Missing: s.missing, Norm: s.norm, Columns: vector.Map(s.columns, Column.raw),
+		Interactions: vector.Map(s.interactions, func(pair Interaction) []string { return pair[:] })}
 	if u := rawUnit(s.unit); u != (rawUnit{}) {
 		r.Unit = &u
 	}
@@ -448,11 +444,7 @@ func (c Column) rawCurve() *rawCurve {
 	case c.Kind != Date:
 		return &rawCurve{at: c.Knots}
 	}
-	r := new(rawCurve)
-	for _, day := range c.Knots {
-		r.dates = append(r.dates, ShowDay(day))
-	}
-	return r
+	return &rawCurve{dates: vector.Map(c.Knots, ShowDay)}
 }
 
 // MarshalJSON returns the schema as a JSON object. The columns are an array, which preserves their order.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // NormBound is an upper bound of the Euclidean norm of every row that [Map.Encode] writes.
@@ -79,9 +81,7 @@ func New(def Definition) (*Schema, error) {
 		s.missing = []string{""}
 	}
 	if t := &s.target; t.timed() && len(t.Cuts) == 0 {
-		for i := range defaultIntervals {
-			t.Cuts = append(t.Cuts, t.High*float64(i+1)/defaultIntervals)
-		}
+		t.Cuts = vector.Make(defaultIntervals, func(i int) float64 { return t.High * float64(i+1) / defaultIntervals })
 	}
 	s.normalise()
 	if err := s.validate(); err != nil {
@@ -148,10 +148,7 @@ func (s *Schema) validateColumns() error {
 			s.terms++
 		}
 	}
-	if err := s.checkInteractions(features); err != nil {
-		return err
-	}
-	if err := s.checkMonotone(); err != nil {
+	if err := cmp.Or(s.checkInteractions(features), s.checkMonotone()); err != nil {
 		return err
 	}
 	if s.terms == 1 {
@@ -172,17 +169,9 @@ func featureNames(c Column) []string {
 		}
 		return []string{c.Name}
 	case Category:
-		names := make([]string, 0, c.width())
-		for _, v := range c.Categories {
-			names = append(names, c.Name+"="+v)
-		}
-		return append(names, c.Name+"="+other)
+		return append(vector.Map(c.Categories, func(v string) string { return c.Name + "=" + v }), c.Name+"="+other)
 	case Hash:
-		names := make([]string, 0, c.width())
-		for b := range c.Buckets {
-			names = append(names, c.Name+"#"+strconv.Itoa(b))
-		}
-		return append(names, c.Name+"="+other)
+		return append(vector.Make(c.Buckets, func(b int) string { return c.Name + "#" + strconv.Itoa(b) }), c.Name+"="+other)
 	}
 	return nil
 }

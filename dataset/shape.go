@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/internal/spline"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Shape is a piecewise linear part of a linear score: the curve of a number or a date, or the contribution
@@ -42,11 +43,9 @@ type ShapeAxis struct {
 // other knot. The range is from bound to bound, after the column's transform. The shares sum to 1.
 func (a ShapeAxis) Evenly() []float64 {
 	n := a.knots.Len()
-	shares := make([]float64, n)
-	for i := range shares {
-		shares[i] = (a.knots.Position(min(i+1, n-1)) - a.knots.Position(max(i-1, 0))) / 4
-	}
-	return shares
+	return vector.Make(n, func(i int) float64 {
+		return (a.knots.Position(min(i+1, n-1)) - a.knots.Position(max(i-1, 0))) / 4
+	})
 }
 
 // Between returns the cell (the number in the column's own units) at a share, from 0 to 1, of the way from one knot to

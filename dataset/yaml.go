@@ -89,13 +89,7 @@ func (d *yamlDecoder) schema(node ast.Node) (*Schema, error) {
 	err := d.keys("schema", "", node, []key{
 		{"columns", into(&raw.Columns, d.columns, "")},
 		{"target", into(&raw.Target, d.target, "")},
-		{"interactions", func(field string, value ast.Node) error {
-			return d.sequence(field, value, func(field string, value ast.Node) error {
-				pair, err := d.texts(field, value, "")
-				raw.Interactions = append(raw.Interactions, pair)
-				return err
-			})
-		}},
+		{"interactions", into(&raw.Interactions, list(d, d.texts), "")},
 		{"curves", into(&curves, d.curves, "write auto or leave it out")},
 		{"where", into(&raw.Where, d.text, "write it as column=value")},
 		{"missing", into(&raw.Missing, d.texts, "")},
@@ -263,9 +257,11 @@ type key struct {
 	read func(field string, value ast.Node) error
 }
 
-// into returns the reader of a key's value that stores it in to. todo says what to write in place of a placeholder.
-func into[T any](to *T, read func(field string, node ast.Node, todo string) (T, error),
-	todo string) func(string, ast.Node) error {
+// reader decodes a value. todo says what to write in place of a placeholder.
+type reader[T any] func(field string, node ast.Node, todo string) (T, error)
+
+// into returns the reader of a key's value that stores it in to.
+func into[T any](to *T, read reader[T], todo string) func(string, ast.Node) error {
 	return func(field string, value ast.Node) (err error) {
 		*to, err = read(field, value, todo)
 		return err
@@ -328,14 +324,21 @@ func (d *yamlDecoder) sequence(field string, node ast.Node, visit func(field str
 	return nil
 }
 
+// list returns the decoder of a sequence whose items read decodes.
+func list[T any](d *yamlDecoder, read reader[T]) reader[[]T] {
+	return func(field string, node ast.Node, todo string) ([]T, error) {
+		values := []T{}
+		err := d.sequence(field, node, func(field string, value ast.Node) error {
+			item, err := read(field, value, todo)
+			values = append(values, item)
+			return err
+		})
+		return values, err
+	}
+}
+
 func (d *yamlDecoder) texts(field string, node ast.Node, todo string) ([]string, error) {
-	values := []string{}
-	err := d.sequence(field, node, func(field string, value ast.Node) error {
-		text, err := d.text(field, value, todo)
-		values = append(values, text)
-		return err
-	})
-	return values, err
+	return list(d, d.text)(field, node, todo)
 }
 
 func (d *yamlDecoder) text(field string, node ast.Node, todo string) (string, error) {
@@ -347,13 +350,7 @@ func (d *yamlDecoder) text(field string, node ast.Node, todo string) (string, er
 }
 
 func (d *yamlDecoder) numbers(field string, node ast.Node, todo string) ([]float64, error) {
-	values := []float64{}
-	err := d.sequence(field, node, func(field string, value ast.Node) error {
-		x, err := number(field, value, todo)
-		values = append(values, x)
-		return err
-	})
-	return values, err
+	return list(d, number)(field, node, todo)
 }
 
 // oneOrMore decodes a number or a list of numbers.

@@ -3,6 +3,8 @@ package loss
 import (
 	"math"
 	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // ChangeRange returns an interval [least, most] that contains f(w; x, y) - f(c; x, y) for every legal record (x,
@@ -178,11 +180,7 @@ func classChanges(l Margins, w, z []float64, reach func(v []float64) (low, high 
 		}
 		low, high = lows[j]-highs[y], highs[j]-lows[y]
 		if k <= mostPaired {
-			v := make([]float64, d)
-			for i := range v {
-				v[i] = row(j)[i] - row(y)[i]
-			}
-			a, b := reach(v)
+			a, b := reach(vector.Make(d, func(i int) float64 { return row(j)[i] - row(y)[i] }))
 			low, high = max(low, a), min(high, b)
 		}
 		return low, high
@@ -210,11 +208,8 @@ func classChanges(l Margins, w, z []float64, reach func(v []float64) (low, high 
 
 // logSum returns the logarithm of the sum of exponentials.
 func logSum(v []float64) float64 {
-	top, sum := slices.Max(v), 0.
-	for _, x := range v {
-		sum += math.Exp(x - top)
-	}
-	return top + math.Log(sum)
+	top := slices.Max(v)
+	return top + math.Log(vector.Sum(v, func(x float64) float64 { return math.Exp(x - top) }))
 }
 
 // reach carries the interval of every unit through the hidden layers. It returns the weights of the outputs, and the

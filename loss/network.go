@@ -11,6 +11,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/internal/repromath"
 	"github.com/stillpoint-dp/stillpoint/internal/simd"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Composed is a loss phi(z, y) of margins z that are not linear in the parameters: the outputs of a
@@ -524,13 +525,10 @@ func splitOutside(list string) (fields []string) {
 }
 
 func (n *network) Name() string {
-	hidden := make([]string, len(n.Hidden))
-	for i, m := range n.Hidden {
-		hidden[i] = strconv.Itoa(m)
-	}
+	hidden := vector.Map(n.Hidden, strconv.Itoa)
 	name := networkPrefix + strings.Join(hidden, "-") + "," + n.Activation + "," + n.Output().Name()
 	if n.Clip != n.Output().Constants().Lipschitz {
-		name += ",clip=" + strconv.FormatFloat(n.Clip, 'g', -1, 64)
+		name += ",clip=" + shown(n.Clip)
 	}
 	if n.Seed != 1 {
 		name += ",seed=" + strconv.FormatUint(n.Seed, 10)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"sync"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // smoothNetwork is a network with the activation tanh, which has a second derivative everywhere. It is a
@@ -38,11 +40,7 @@ func (n *network) prepare(m *motion) {
 		return
 	}
 	like := func(of [][]float64) [][]float64 {
-		out := make([][]float64, len(of))
-		for l, v := range of {
-			out[l] = make([]float64, len(v))
-		}
-		return out
+		return vector.Map(of, func(v []float64) []float64 { return make([]float64, len(v)) })
 	}
 	m.moved, m.inputs2, m.bends2, m.deltas2 = like(m.bends), like(m.inputs), like(m.bends), like(m.deltas)
 	m.z2 = make([]float64, len(m.z))

@@ -3,10 +3,10 @@ package loss
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/repromath"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // quasi is half the deviance of a number v >= 0 at the mean e^z for a variance that is a function of the mean (a
@@ -77,7 +77,7 @@ func (q quasi) exposed(least float64) quasi {
 	if least < 1 {
 		q.constants.Loose = "bounds of records of the least exposure"
 		base, rest, _ := strings.Cut(q.name, "(")
-		q.name = base + "-rate(" + strings.TrimSuffix(rest, ")") + "," + strconv.FormatFloat(least, 'g', -1, 64) + ")"
+		q.name = base + "-rate(" + strings.TrimSuffix(rest, ")") + "," + shown(least) + ")"
 	}
 	return q
 }
@@ -407,9 +407,7 @@ func (q quasi) numbers(margin, v *block, z, y []float64) {
 			}
 		}
 		repromath.Logs(share[:n], share[:n])
-		for i := range n {
-			margin[i] += share[i]
-		}
+		vector.Add(margin[:n], 1, share[:n])
 	}
 	for i := range n {
 		if v[i] = (1 + v[i]) / 2; !(v[i] >= 0) {

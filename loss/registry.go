@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // entry describes how one loss or regularizer is built from its parameters p. fields are the names
@@ -98,12 +100,10 @@ func format(base string, params ...float64) string {
 	if len(params) == 0 {
 		return base
 	}
-	args := make([]string, len(params))
-	for i, p := range params {
-		args[i] = strconv.FormatFloat(p, 'g', -1, 64)
-	}
-	return base + "(" + strings.Join(args, ",") + ")"
+	return base + "(" + strings.Join(vector.Map(params, shown), ",") + ")"
 }
+
+func shown(param float64) string { return strconv.FormatFloat(param, 'g', -1, 64) }
 
 // minScale and maxScale bound the scale parameters of losses, such as the delta of huber. Margins are of the order of
 // 1, so a scale outside of this range is useless, and computations with its square and cube could lose precision.

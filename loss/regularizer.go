@@ -3,6 +3,8 @@ package loss
 import (
 	"fmt"
 	"math"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Regularizer is a public function of the parameters that is added to the mean loss. Its gradient is added
@@ -116,11 +118,8 @@ func (r nonconvex) Smoothness() float64 { return 2 * r.lambda }
 func (r nonconvex) Convexity() float64  { return 0 - float64(r.lambda/2) }
 
 func (r nonconvex) Value(w []float64) float64 {
-	s := 0.0
-	for _, v := range w {
-		s += 1 / (1 + 1/float64(v*v)) // u/(1+u) for u = v^2, also if v*v is 0 or +Inf
-	}
-	return r.lambda * s
+	// u/(1+u) for u = v^2, also if v*v is 0 or +Inf
+	return r.lambda * vector.Sum(w, func(v float64) float64 { return 1 / (1 + 1/float64(v*v)) })
 }
 
 func (r nonconvex) AddGradient(dst, w []float64) {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Units is the loss of a record that holds all rows of one privacy unit, such as a person. Each row has
@@ -303,11 +304,8 @@ func (l unitsOfMargins) Value(w []float64, x []float32, y float64) float64 {
 	values := resized(&s.slopes, n)
 	fillNaN(values) // if the loss does not write a value, the value is NaN and not another unit's value
 	l.margins.Values(values, z, targets)
-	sum, by := 0., l.weight(n)
-	for _, v := range values {
-		sum += float64(v * by)
-	}
-	return sum
+	by := l.weight(n)
+	return vector.Sum(values, func(v float64) float64 { return float64(v * by) })
 }
 
 func (l unitsOfMargins) Gradient(dst, w []float64, x []float32, y float64) {
@@ -387,9 +385,7 @@ func (l unitsOfGeneral) add(dst, w []float64, x []float32, y float64,
 		// If f leaves an entry unwritten, the entry must be NaN and not the entry of another row.
 		fillNaN(gradient)
 		f(gradient, w, row, packed.Target(x, i))
-		for j, v := range gradient {
-			dst[j] += float64(v * by)
-		}
+		vector.Add(dst, by, gradient)
 	}
 }
 

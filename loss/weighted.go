@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Weights describes the weights of records: public factors for classes, and factors that targets encode. A
@@ -182,10 +183,7 @@ func (l weighing) Constants() Constants { return l.scaled(l.of.Constants()) }
 // Name returns, for example, weighted(logistic,1,5) for a loss with class weights, weighted(logistic,row) for a loss
 // with weights by row, and weighted(logistic,1,5,row) for a loss with class weights and weights by row.
 func (l weighing) Name() string {
-	fields := []string{l.of.Name()}
-	for _, v := range l.weights.Classes {
-		fields = append(fields, strconv.FormatFloat(v, 'g', -1, 64))
-	}
+	fields := append([]string{l.of.Name()}, vector.Map(l.weights.Classes, shown)...)
 	if l.weights.Row {
 		fields = append(fields, byRow)
 	}

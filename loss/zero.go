@@ -1,6 +1,10 @@
 package loss
 
-import "math"
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
+)
 
 // AtZero returns the least and the greatest loss, over all possible targets, of a record whose
 // margins are all 0. This is the loss of a model that gives every record the score 0. The two
@@ -24,15 +28,9 @@ func AtZero(l Loss) (least, most float64, ok bool) {
 	switch l.Target() {
 	case Real:
 		const steps = 200
-		targets = nil
-		for i := range steps + 1 {
-			targets = append(targets, 2*float64(i)/steps-1)
-		}
+		targets = vector.Make(steps+1, func(i int) float64 { return 2*float64(i)/steps - 1 })
 	case Classes:
-		targets = nil
-		for i := range k {
-			targets = append(targets, float64(i))
-		}
+		targets = vector.Make(k, func(i int) float64 { return float64(i) })
 	}
 	values, z := make([]float64, len(targets)), make([]float64, k*len(targets))
 	switch l := l.(type) {

@@ -407,11 +407,7 @@ func (b BaseRate) Assumed() (base Base, ok bool) {
 	if b.kind(account.ReplaceOne) != ofClasses {
 		return Base{}, false
 	}
-	shares := make([]float64, k)
-	for j := range shares {
-		shares[j] = 1 / float64(k)
-	}
-	return b.AtShares(shares)
+	return b.AtShares(slices.Repeat([]float64{1 / float64(k)}, k))
 }
 
 // AtShares returns the base rate for public shares of the classes, which must be above 0 and sum to 1. ok is false if

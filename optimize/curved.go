@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -70,10 +71,7 @@ func ChooseCurved(ctx context.Context, o Oracle, p Problem, held query.Cohort, m
 	case 1:
 		return sound[0], known, nil
 	}
-	var terms []query.Term
-	for _, i := range sound {
-		terms = append(terms, p.NormAt(held, points[i].W, p.Constants.Lipschitz))
-	}
+	terms := vector.Map(sound, func(i int) query.Term { return p.NormAt(held, points[i].W, p.Constants.Lipschitz) })
 	epsilon, err := selectionEpsilon(mu / math.Sqrt2)
 	if err != nil {
 		return 0, nil, err

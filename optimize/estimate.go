@@ -162,9 +162,9 @@ type quarters struct {
 
 // quarter is the sum of the gradient estimates of some steps, with the variance of the noise in the sum.
 type quarter struct {
-	sum      []float64
+	vector.Mean
 	steps    int
-	variance float64 // noise variance of a coordinate of sum
+	variance float64 // noise variance of a coordinate of the sum
 }
 
 // visit adds the gradient estimate g of the run's last step. g includes the regularizer's gradient, keep is the share
@@ -184,11 +184,8 @@ func (l *quarters) visit(r *Run, g []float64, keep, variance float64) {
 }
 
 func (q *quarter) add(g []float64, variance, keep float64) {
-	if q.sum == nil {
-		q.sum = make([]float64, len(g))
-	}
 	q.steps++
-	vector.Add(q.sum, 1, g)
+	q.Add(1, g)
 	// An estimate that contains the previous estimate shares its noise. The standard deviations are
 	// then added, which is an upper bound.
 	if keep == 0 {
@@ -205,14 +202,14 @@ func (q *quarter) mean() (gradient, noise float64) {
 		return 0, 0
 	}
 	k := float64(q.steps)
-	return runrecord.Short(Norm(q.sum) / k), runrecord.Short(math.Sqrt(q.variance*float64(len(q.sum))) / k)
+	return runrecord.Short(Norm(q.Sum) / k), runrecord.Short(math.Sqrt(q.variance*float64(len(q.Sum))) / k)
 }
 
 func (l *quarters) result() Late {
 	if l.last.steps == 0 {
 		return Late{}
 	}
-	result := Late{Steps: l.last.steps, FirstGradient: l.gradient, FirstNoise: l.noise, Coordinates: len(l.last.sum)}
+	result := Late{Steps: l.last.steps, FirstGradient: l.gradient, FirstNoise: l.noise, Coordinates: len(l.last.Sum)}
 	result.Gradient, result.Noise = l.last.mean()
 	return result
 }

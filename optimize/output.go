@@ -156,8 +156,7 @@ type collector struct {
 	looked   int
 	smallest float64
 	kept     []float64
-	sum      []float64
-	weight   float64
+	mean     vector.Mean
 	// given has the weight, before normalisation, of each iterate received so far in the average.
 	given []float64
 	// ended describes the result of a run that the algorithm ended before its last step. It is empty
@@ -175,11 +174,7 @@ func (c *collector) visit(w []float64, charge, gradient float64) {
 			return
 		}
 		c.given = append(c.given, charge)
-		if c.sum == nil {
-			c.sum = make([]float64, len(w))
-		}
-		vector.Add(c.sum, charge, w)
-		c.weight += charge
+		c.mean.Add(charge, w)
 	case Smallest:
 		c.compare(w, gradient)
 	case Random:
@@ -212,13 +207,8 @@ func (c *collector) compare(w []float64, gradient float64) {
 // choose, it returns the last iterate, current.
 func (c *collector) result(current []float64) Result {
 	r := Result{Steps: c.seen, Output: c.describe(), Complete: c.seen == c.steps}
-	switch {
-	case c.weight > 0:
-		r.W = vector.Map(c.sum, func(v float64) float64 { return v / c.weight })
-	case c.kept != nil:
-		r.W = c.kept
-	default:
-		r.W = append([]float64(nil), current...)
+	if r.W = c.kept; r.W == nil {
+		r.W = c.mean.Or(current)
 	}
 	return r
 }
@@ -232,7 +222,7 @@ func (c *collector) weightsOf() []float64 {
 		w[c.pick] = 1
 		return w
 	}
-	if !(c.weight > 0) {
+	if !(c.mean.Weight > 0) {
 		return nil
 	}
 	w := make([]float64, c.seen+1)
@@ -240,7 +230,7 @@ func (c *collector) weightsOf() []float64 {
 		if c.reached {
 			t++
 		}
-		w[t] = v / c.weight
+		w[t] = v / c.mean.Weight
 	}
 	return w
 }

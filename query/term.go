@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -213,10 +214,7 @@ func (t Term) validate() error {
 			}
 		}
 	}
-	if err := t.shaped(facts); err != nil {
-		return err
-	}
-	if err := t.validateSmoothing(facts); err != nil {
+	if err := cmp.Or(t.shaped(facts), t.validateSmoothing(facts)); err != nil {
 		return err
 	}
 	if !moderate(t.weight) {

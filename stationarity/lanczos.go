@@ -44,7 +44,7 @@ func Lanczos(d, most int, product func(v []float64) ([]float64, error)) (Eigenpa
 		if len(h) != d {
 			return Eigenpair{}, fmt.Errorf("stationarity: Lanczos: product has %d coordinates: must have %d", len(h), d)
 		}
-		k.diagonal = append(k.diagonal, dot(next, h))
+		k.diagonal = append(k.diagonal, vector.Dot(next, h))
 		rest := append([]float64(nil), h...)
 		k.orthogonalise(rest)
 		beta := Norm(rest)
@@ -82,7 +82,7 @@ type krylov struct {
 func (k *krylov) orthogonalise(v []float64) {
 	for range 2 {
 		for _, b := range k.basis {
-			c := dot(b, v)
+			c := vector.Dot(b, v)
 			for j := range v {
 				v[j] -= c * b[j]
 			}
@@ -130,9 +130,7 @@ func (k *krylov) least() (float64, []float64, error) {
 func (k *krylov) pair(value float64, s []float64, product func(v []float64) ([]float64, error)) (Eigenpair, error) {
 	v := make([]float64, len(k.basis[0]))
 	for i, b := range k.basis {
-		for j := range v {
-			v[j] += s[i] * b[j]
-		}
+		vector.Add(v, s[i], b)
 	}
 	h, err := product(v)
 	if err != nil {
@@ -140,12 +138,4 @@ func (k *krylov) pair(value float64, s []float64, product func(v []float64) ([]f
 	}
 	rest := vector.Make(len(v), func(j int) float64 { return h[j] - value*v[j] })
 	return Eigenpair{value, v, Norm(rest), len(k.basis) + 1}, nil
-}
-
-func dot(a, b []float64) float64 {
-	var s float64
-	for j, x := range a {
-		s += x * b[j]
-	}
-	return s
 }

@@ -143,16 +143,16 @@ func (l *trace) covariance(m *model.Model, weights, start []float64, shared, val
 	if err != nil {
 		return nil, err
 	}
-	var apart *mat.SymDense
 	if l.Moment != nil {
-		if level, apart, err = l.seenCurvature(metric, rows); err != nil {
+		if level, _, err = l.seenCurvature(metric, rows); err != nil {
 			return nil, err
 		}
 	}
 	curved := func(of *margins, n int, rows *mat.SymDense, at []float64) *mat.SymDense {
 		mix, out := mat.Col(nil, n, c.mix), mat.NewSymDense(d, nil)
 		way := mat.NewVecDense(k, mix)
-		if out.ScaleSym(max(mat.Inner(way, of.at, way), 0), rows); apart != nil {
+		if out.ScaleSym(max(mat.Inner(way, of.at, way), 0), rows); l.Moment != nil && l.Curvature != nil {
+			level, apart, _ := l.seenCurvature(metric, rows)
 			out.ScaleSym(level, rows)
 			out.AddSym(out, apart)
 		} else if shared > 0 {

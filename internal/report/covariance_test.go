@@ -14,6 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -389,5 +390,84 @@ func TestSeenCurvature(t *testing.T) {
 	}
 	if level, apart, err := new(trace).seenCurvature(of, rows); level != 0 || apart != nil || err != nil {
 		t.Error(level, apart, err)
+	}
+}
+
+// TestSeenCurvatureIsShrunkByEntries: in the metric, rows with the second moments .5 and .05 and the ridge .05 have u = 10/11
+// and 1/2. A difference of the curvature from its mean times the moment keeps the share a/(a + 2 n sigma^2) in the
+// entry i, j, for a = (mean/2)^2 u_i u_j and n = 2 directions.
+func TestSeenCurvatureIsShrunkByEntries(t *testing.T) {
+	rows := mat.NewSymDense(2, []float64{.5, 0, 0, .05})
+	of, err := decomposed(rows, (*moment)(runrecord.NewMoment(rows.RawSymmetric().Data, 2, 1e-6, .05)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, sigma := []float64{10. / 11, .5}, .06
+	here := []float64{.5, .1, .1, .4}
+	l := trace{Curvature: runrecord.NewMoment(here, 2, 1e-6, 0)}
+	l.Curvature.Sigma = sigma
+	level, apart, err := l.seenCurvature(of, rows)
+	mean := .9 / (u[0] + u[1])
+	if err != nil || math.Abs(level-mean) > 1e-4 {
+		t.Fatalf("%v: mean %v: must be %v", err, level, mean)
+	}
+	for i := range 2 {
+		for j := range 2 {
+			want := here[2*i+j]
+			if i == j {
+				want -= mean * u[i]
+			}
+			a := mean * mean / 4 * u[i] * u[j]
+			want *= a / (a + 2*2*sigma*sigma) * math.Sqrt((rows.At(i, i)+.05)*(rows.At(j, j)+.05))
+			if got := apart.At(i, j); math.Abs(got-want) > 1e-6 {
+				t.Errorf("entry %d, %d is %v: must be %v", i, j, got, want)
+			}
+		}
+	}
+}
+
+// TestSeenCurvatureIsOfEachMoment: a curvature that is released without noise is the curvature for each second moment that
+// the rows may have. The shares of the way are then the same for all of them.
+func TestSeenCurvatureIsOfEachMoment(t *testing.T) {
+	s, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, Low: -1, High: 1},
+		{Name: "b", Kind: dataset.Number, Low: -1, High: 1}}, Target: dataset.Target{Column: "y", Kind: dataset.Number, Low: 0, High: 10}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := loss.Huber(.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights := []float64{.2, -.1, .1}
+	m, err := model.New(model.Params{Software: "test v1", Loss: l, Regularizer: loss.None(), Schema: s, Weights: weights,
+		Privacy: model.Privacy{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6},
+			Neighbour: "one row", Certificate: "certificate.json"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := 1 / s.Scale() / s.Scale()
+	rows := mat.NewSymDense(3, []float64{.1, .05, 0, .05, .12, 0, 0, 0, one})
+	released := runrecord.NewMoment(rows.RawSymmetric().Data, 3, .01, .05)
+	of, err := decomposed(rows, (*moment)(released))
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := inference.Between(of.power(-.5), mat.NewSymDense(3, []float64{.03, .01, 0, .01, .07, 0, 0, 0, .5 * one}))
+	run := trace{Noise: []float64{.01, .01}, StepSizes: []float64{.8}, Moment: released,
+		Curvature: runrecord.NewMoment(here.RawSymmetric().Data, 3, 1e-8, 0)}
+	c, err := run.covariance(m, weights, make([]float64, 3), 1/s.Scale(), .1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := inference.Decompose(here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, a := range c.ways[0].seen {
+		for i, v := range e.Values {
+			if want := 1 - math.Pow(1-.8*v, 2); math.Abs(a.shares[i]-want) > 1e-4 {
+				t.Errorf("moment %d, coordinate %d: a share of %v: must be %v", n, i, a.shares[i], want)
+			}
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -301,5 +302,80 @@ func TestMeansOfReleasedRows(t *testing.T) {
 	f.plan.Reduce, m.Features = "", d-1
 	if means, _ := f.means(); means != nil {
 		t.Errorf("a fit of other features has the means %v", means)
+	}
+}
+
+// TestFewRows tests the shares of rows around knots, and of a level and a knot, against numbers by hand: which are few for rows
+// that are spread evenly, which noise hides, and that a share below 0, which noise makes, is none.
+func TestFewRows(t *testing.T) {
+	s, err := dataset.New(dataset.Definition{
+		Columns: []dataset.Column{
+			{Name: "a", Kind: dataset.Number, High: 10, Curve: 3, Knots: []float64{0, 2, 10}},
+			{Name: "c", Kind: dataset.Category, Categories: []string{"x", "y"}},
+		},
+		Interactions: []dataset.Interaction{{"a", "c"}},
+		Target:       dataset.Target{Column: "t", Kind: dataset.Number, High: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shapes := s.Shapes(false)
+	if len(shapes) != 2 {
+		t.Fatalf("%d shapes", len(shapes))
+	}
+	for n, shape := range shapes {
+		even := evenly(shape)
+		knots := shape.Axes[n].Knots
+		if len(knots) < 3 || len(even) != len(knots)*[]int{1, 3}[n] || len(even) != len(shape.Places) {
+			t.Fatalf("shape %d: even shares %v at %v", n, even, knots)
+		}
+		for i, v := range even {
+			k := i % len(knots)
+			low, high := 0., 10. // of the numbers that are nearest to the knot
+			if k > 0 {
+				low = (knots[k-1] + knots[k]) / 2
+			}
+			if k+1 < len(knots) {
+				high = (knots[k] + knots[k+1]) / 2
+			}
+			if want := (high - low) / 10 * []float64{1, 1. / 3}[n]; math.Abs(v-want) > 1e-12 {
+				t.Errorf("shape %d: even share %d is %v: must be %v", n, i, v, want)
+			}
+		}
+		test := func(what string, values []float64, sigma float64, thin func(i int) bool) {
+			means := make([]float64, s.Dim())
+			sum := 0.
+			for i, p := range shape.Places {
+				means[p.Feature] = values[i]
+				sum += max(values[i], 0)
+			}
+			mass, few := massesOf(shape, means, sigma)
+			for i, v := range values {
+				if want := max(v, 0) / sum; math.Abs(mass[i]-want) > 1e-12 || few[i] != thin(i) {
+					t.Errorf("shape %d, %s: the share at place %d is %v, few: %v; must be %v, %v", n, what, i, mass[i], few[i], want, thin(i))
+				}
+			}
+		}
+		for i := range even {
+			for _, factor := range []float64{.99, 1.01} {
+				values := slices.Clone(even)
+				own := .1 * factor * even[i]
+				for j := range values {
+					values[j] *= 7 * (1 - own) / (1 - even[i]) // the sum of hats is not 1
+				}
+				values[i] = 7 * own
+				test("a tenth", values, 0, func(j int) bool { return j == i && factor < 1 })
+				sigma := even[i] / 2 / factor
+				test("two deviations", even, sigma, func(j int) bool { return even[j] < 2*sigma })
+			}
+			values := slices.Clone(even)
+			values[i] = -5
+			test("below 0", values, 0, func(j int) bool { return j == i })
+		}
+		for _, means := range [][]float64{nil, make([]float64, s.Dim()), slices.Repeat([]float64{-1}, s.Dim())} {
+			if mass, thin := massesOf(shape, means, 1); mass != nil || len(thin) != len(even) || slices.Contains(thin, true) {
+				t.Errorf("shape %d: shares %v, few %v of the means %v", n, mass, thin, means)
+			}
+		}
 	}
 }

@@ -481,7 +481,7 @@ func (f *Fit) ends(lift lifted) (fit, constant []float64, err error) {
 	if !ok || lift.size > 0 {
 		constant = make([]float64, len(fit))
 	}
-	if c.Shrunk > 0 {
+	if c.Shrunk > 0 || c.Shift != 0 {
 		if fit, ok = c.Fit(fit, constant); !ok {
 			return nil, nil, errors.New("the model is the constant that the fit was compared with")
 		}

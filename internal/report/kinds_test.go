@@ -180,6 +180,9 @@ func TestNoiseOfTheConstantIsCarried(t *testing.T) {
 	if k = f.carried(runNoise{noise: noise{weight: 1}, convex: true}); k.away[len(k.away)-1][1] != .3*at(1) {
 		t.Errorf("the shift of a model that is its fit: %+v", k.away)
 	}
+	if run, _, err := f.ends(lifted{}); err != nil || run[0] != .6 || math.Abs(run[1]-(-.3-at(.4))) > 1e-12 {
+		t.Errorf("the run ended at %v, %v: the calibration's shift is not of its steps", run, err)
+	}
 	f.plan.Compared.Shrunk = shrunk
 	// A feature of the run stands for several of a model whose rows were projected: then the constant is 0, without noise.
 	f.plan.Reduce = "jl(1,7)"

@@ -136,13 +136,14 @@ func (m *margins) tilt(curved, rows *mat.SymDense, weights, mix []float64, share
 	curved.RankTwo(curved, share*first, row, c)
 }
 
-// usualApart is the usual distance of the curvature along a direction from its mean, over the mean. leastVaried is the least
-// second moment of the rows in the metric along a direction in which they vary: in others nothing is known of the curvature.
+// usualApart is the usual distance of the curvature along a direction from its mean, over the mean. leastVaried is the
+// least second moment of the rows in the metric along a direction that counts among those with noise.
 const usualApart, leastVaried = .5, .2
 
 // seenCurvature returns the mean second derivative of the loss over the rows of the given second moment, from the curvature
 // at the result that the run released, and what the curvature in the weights has beyond that mean times the second moment.
-// The difference is shrunk, by as much as noise hides a usual one. Both are 0 and nil if no curvature was released.
+// Each entry of the difference is shrunk, by as much as noise hides a usual one: along directions in which rows vary
+// little, usual differences are small, too. Both are 0 and nil if no curvature was released.
 func (l *trace) seenCurvature(r *eigenMoment, rows *mat.SymDense) (level float64, apart *mat.SymDense, err error) {
 	if l.Curvature == nil {
 		return 0, nil, nil
@@ -163,21 +164,20 @@ func (l *trace) seenCurvature(r *eigenMoment, rows *mat.SymDense) (level float64
 	if err != nil {
 		return 0, nil, errNoEigenvalues
 	}
-	dim := 0.
-	for _, v := range e.Values {
+	dim := 1. // at least
+	for _, v := range e.Values[:d-1] {
 		if v >= leastVaried {
 			dim++
 		}
 	}
-	seen := e.With(func(v float64) float64 { // the directions in which rows vary
-		if v < leastVaried {
-			return 0
-		}
-		return 1
-	})
-	signal, noise := math.Pow(level*usualApart, 2), 2*dim*m.Sigma*m.Sigma
 	usual.ScaleSym(-level, usual)
 	here.AddSym(here, usual)
-	here.ScaleSym(signal/(signal+noise), here)
-	return level, inference.Between(r.power(.5), inference.Between(seen, here)), nil
+	var turned mat.Dense // in the coordinates of e
+	turned.Product(e.Vectors.T(), here, &e.Vectors)
+	turned.Apply(func(i, j int, v float64) float64 {
+		signal := math.Pow(level*usualApart, 2) * max(e.Values[i], 0) * max(e.Values[j], 0)
+		return v * signal / (signal + 2*dim*m.Sigma*m.Sigma)
+	}, &turned)
+	turned.Product(&e.Vectors, &turned, e.Vectors.T())
+	return level, inference.Between(r.power(.5), inference.Symmetric(&turned)), nil
 }

@@ -1,13 +1,18 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
+	"github.com/stillpoint-dp/stillpoint/model"
 )
 
 // TestCurvatureOfRows compares the second derivative that tilt computes from moments with the mean over drawn rows, of
@@ -76,7 +81,8 @@ func TestStructureOfReadRows(t *testing.T) {
 		g.SymRankOne(g, 1./n, mat.NewVecDense(d, row))
 	}
 	share := readShare(g.At(d-1, d-1)/(c*c), 1e-4)
-	if math.Abs(share-.6) > 1e-6 || readShare(.9999, 1e-4) != 1 || readShare(1.2, 1e-4) != 1 {
+	if math.Abs(share-.6) > 1e-6 || readShare(.9999, 1e-4) != 1 || readShare(1.2, 1e-4) != 1 ||
+		readShare(.0199, .01) != 1 || readShare(.0201, .01) != .0201 {
 		t.Errorf("share %v: want .6, and 1 where noise explains the rest", share)
 	}
 	x.shared *= math.Sqrt(share)
@@ -87,6 +93,69 @@ func TestStructureOfReadRows(t *testing.T) {
 		for j := range d {
 			if math.Abs(imposed.At(i, j)-g.At(i, j)) > 1e-4 {
 				t.Errorf("entry %d, %d: %v: was %v", i, j, imposed.At(i, j), g.At(i, j))
+			}
+		}
+	}
+}
+
+// TestPartsOfRows: where the share s of the rows is read, the mean of squares over all rows is s times that over those, and the
+// same steps in its metric with the root of s times the noise leave the same noise in the weights and have the same rest of the
+// way. Each part of the covariance must be for the rows that are read.
+func TestPartsOfRows(t *testing.T) {
+	w := newBowl(t, 0)
+	d := w.schema.Dim()
+	f := folder{schema: dataset.Definition{Columns: w.schema.Columns(), Target: dataset.Target{Column: "y", Kind: dataset.Category,
+		Classes: []string{"no", "yes"}}}, software: "test", budget: budget(t, account.ReplaceOne)}
+	m, err := model.Parse(f.model(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := 1 / w.schema.Scale()
+	weights, eye := make([]float64, d), make([][]float64, d)
+	for j := range d {
+		weights[j] = 8 * w.best.AtVec(j)
+		eye[j] = make([]float64, d)
+		eye[j][j] = 1
+	}
+	results := func(share float64) []*mat.SymDense {
+		const sigma = 1e-6
+		square := math.Round(c * c / 1e-6)
+		l := w.law
+		released := &moment{Features: d, Step: share * c * c / square, Sigma: share * sigma, Ridge: share * .002, Slope: .2}
+		for j := range d {
+			var row []string
+			for k := j; k < d; k++ {
+				row = append(row, fmt.Sprint(int64(math.Round(w.second.At(j, k)/(c*c)*square))))
+			}
+			released.Rows = append(released.Rows, strings.Join(row, " "))
+		}
+		l.Moment, l.WeightNoise, l.Scales = (*runrecord.Moment)(released), 1, make([]float64, d)
+		l.Noise = nil
+		for _, v := range w.law.Noise {
+			l.Noise = append(l.Noise, math.Sqrt(share)*v)
+		}
+		x, _ := structureOf(m.Schema())
+		of, err := l.covariance(m, weights, make([]float64, d), c, 0, &x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		average := mat.NewSymDense(d, nil)
+		for j, v := range of.ways[0].seen[0].average().RawVector().Data {
+			average.SetSym(j, j, v)
+		}
+		return []*mat.SymDense{of.of(eye), of.rest(eye, 1), average}
+	}
+	all := results(1)
+	for _, share := range []float64{.9, .6, .3} {
+		for n, got := range results(share) {
+			for i := range d {
+				for j := range d {
+					within := 1e-3*math.Sqrt(math.Abs(all[n].At(i, i)*all[n].At(j, j))) + 1e-12
+					if math.Abs(got.At(i, j)-all[n].At(i, j)) > within {
+						t.Errorf("of a share of %v the %s of weights %d and %d is %v: of all rows it is %v", share,
+							[]string{"noise", "rest", "way"}[n], i, j, got.At(i, j), all[n].At(i, j))
+					}
+				}
 			}
 		}
 	}

@@ -2,12 +2,14 @@ package runfolder
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/budget"
+	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/internal/durable/durabletest"
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 )
@@ -289,9 +291,9 @@ func TestLeftoversThatStay(t *testing.T) {
 	}
 }
 
-// TestLostTailsAreCounted puts zeros in place of the last lines of a killed fit's journal, as many as there are. The run
-// stays charged in full, and the reason has both numbers, if the store has heard of more events than are left; otherwise
-// it is charged at least what the journal and the store have.
+// TestLostTailsAreCounted puts zeros in place of the last lines of a killed fit's journal, as many as there are. The
+// run stays charged in full, and the reason has both numbers, if the store has heard of more events than are left;
+// otherwise it is charged at least what the journal and the store have.
 func TestLostTailsAreCounted(t *testing.T) {
 	_, d, c, a, journal := killedWithStore(t)
 	whole := strings.TrimRight(journal, "\x00")
@@ -322,5 +324,83 @@ func TestLostTailsAreCounted(t *testing.T) {
 	}
 	if lost == 0 || kept == 0 {
 		t.Errorf("%d tails are noticed and %d are not", lost, kept)
+	}
+}
+
+// TestReasonsOfCertificates tests the reason why the certificate of a fit that has ended does not prove its charge, for
+// each change of the folder: the ledger's end states more or less, and the certificate is another's, altered, made from
+// a journal, or not there.
+func TestReasonsOfCertificates(t *testing.T) {
+	s := newScene(t, "gd")
+	d := durabletest.New()
+	c := newChains(t, s, d, 3, 4)
+	f, a, err := storedFit(t, s, d, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "out/certificate.json"
+	recovered := d.Crash(a.marks[1], durabletest.Kept{})
+	if _, err := recoverIn(t.Context(), recovered, diskOut, RecoverOptions{Stores: c.until(a.marks[1]).at(2, recovered).open}); err != nil {
+		t.Fatal(err)
+	}
+	fromJournal, _ := recovered.Text(name)
+	fromCert, err := certificate.Parse([]byte(fromJournal))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := durabletest.New()
+	if !(f.Charged < f.Budget.Charge()) {
+		t.Fatalf("the fit has charged all of %v", f.Charged)
+	}
+	if _, _, err := storedFit(t, s, other, newChains(t, s, other, 3, 4)); err != nil {
+		t.Fatal(err)
+	}
+	anothers, _ := other.Text(name)
+	states := func(charged float64) func(*durabletest.Disk) {
+		return func(d *durabletest.Disk) {
+			entries, err := ledgerfile.Parse([]byte(ledgerText(d)))
+			if err != nil || len(entries) != 2 {
+				t.Fatal(entries, err)
+			}
+			entries[1].Charged = charged
+			text := ""
+			for _, e := range entries {
+				line, err := json.Marshal(e)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text += string(line) + "\n"
+			}
+			d.Put("out/"+LedgerFile, text)
+		}
+	}
+	put := func(text string) func(*durabletest.Disk) { return func(d *durabletest.Disk) { d.Put(name, text) } }
+	differs := func(want float64) string {
+		return fmt.Sprintf("%s: charged = %v: must be %v, as fit 1 said elsewhere", name, f.Charged, want)
+	}
+	for what, c := range map[string]struct {
+		do      func(*durabletest.Disk)
+		why     string
+		charged float64 // of the certificate; 0 for none
+	}{
+		"as it was":           {func(*durabletest.Disk) {}, "", f.Charged},
+		"the same":            {states(f.Charged), "", f.Charged},
+		"more in the ledger":  {states(f.Budget.Charge()), differs(f.Budget.Charge()), f.Charged},
+		"less in the ledger":  {states(f.Charged * .75), differs(f.Charged * .75), f.Charged},
+		"made from a journal": {put(fromJournal), name + ": was made from a journal that does not prove to be whole", fromCert.Charged()},
+		"another's":           {put(strings.ReplaceAll(anothers, strings.Repeat("0", 31)+"2", strings.Repeat("0", 31)+"9")), name + ": ", 0},
+		"no certificate":      {put("{}"), name + ": ", 0},
+		"none":                {func(d *durabletest.Disk) { _ = d.Remove(name) }, "open " + name + ": file does not exist", 0},
+		"no end": {func(d *durabletest.Disk) {
+			d.Put("out/"+LedgerFile, strings.SplitAfter(ledgerText(d), "\n")[0])
+		}, "fit 1 has left no journal", 0},
+	} {
+		left := d.Crash(len(d.Ops()), durabletest.Kept{})
+		c.do(left)
+		p := evidenceOf(t, left)
+		if !strings.HasPrefix(p.why, c.why) || (p.why == "") != (c.why == "") || p.events != -1 || (p.cert != nil) != (c.charged > 0) ||
+			p.cert != nil && p.cert.Charged() != c.charged {
+			t.Errorf("%s: %q, %+v: must be %q, charged %v", what, p.why, p, c.why, c.charged)
+		}
 	}
 }

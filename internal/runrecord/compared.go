@@ -131,12 +131,18 @@ func (c *Compared) Calibrate() {
 // weights of the constant model.
 func (c *Compared) Calibrated(w, constant []float64) []float64 {
 	out := append([]float64(nil), w...)
-	if c.Shift != 0 {
-		for j, v := range constant {
-			out[j] += c.Shift / c.Margins[0] * v
-		}
+	for j, v := range constant {
+		out[j] += float64(c.along() * v)
 	}
 	return out
+}
+
+// along returns the multiple of the constant's weights that Shift adds. It is 0 if the constant has not one margin, or 0.
+func (c *Compared) along() float64 {
+	if len(c.Margins) != 1 || c.Margins[0] == 0 {
+		return 0
+	}
+	return c.Shift / c.Margins[0]
 }
 
 // Model returns the weights of the published model, between the calibrated fit and the constant. w are the weights of
@@ -161,10 +167,7 @@ func (c *Compared) Fit(model, constant []float64) ([]float64, bool) {
 	}
 	out := append([]float64(nil), model...)
 	for j, v := range constant {
-		out[j] = (model[j] - c.Shrunk*v) / (1 - c.Shrunk)
-		if c.Shift != 0 {
-			out[j] -= c.Shift / c.Margins[0] * v
-		}
+		out[j] = (model[j]-c.Shrunk*v)/(1-c.Shrunk) - c.along()*v
 	}
 	return out, true
 }
@@ -278,7 +281,7 @@ func (c Compared) Sentence() string {
 
 // Calibration says in words how the fit was calibrated. It returns "" if it was not.
 func (c Compared) Calibration() string {
-	if c.ResidualSigma == 0 {
+	if c.ResidualSigma == 0 || len(c.Margins) != 1 {
 		return ""
 	}
 	where, way := "below", "raised"

@@ -2,6 +2,7 @@ package runrecord_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -179,6 +180,12 @@ func TestCalibratedModels(t *testing.T) {
 	}
 	if w[2] != 1 {
 		t.Error("the fit's weights were changed")
+	}
+	for _, margins := range [][]float64{nil, {0}, {-3, 1}} { // of a certificate that another program made
+		c := runrecord.Compared{Shrunk: .5, Shift: .25, ResidualSigma: .1, Margins: margins}
+		if fit, _ := c.Fit(c.Model(w, constant), constant); !slices.Equal(fit, w) || len(margins) != 1 && c.Calibration() != "" {
+			t.Errorf("margins %v: the fit is %v, %q", margins, fit, c.Calibration())
+		}
 	}
 }
 

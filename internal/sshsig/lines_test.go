@@ -3,9 +3,13 @@
 package sshsig
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"strings"
 	"testing"
+
+	"golang.org/x/crypto/ssh"
 )
 
 // TestLinesOfSigners tests the forms that a line of a list of signers may have, the namespaces that each allows, and
@@ -64,6 +68,32 @@ func TestLinesOfSigners(t *testing.T) {
 		who, err := Verify([]byte(strings.ReplaceAll(list, "KEY", k.Public())), "a", file, signed["a"])
 		if err == nil || errors.Is(err, ErrRefused) || err.Error() != "signers: "+want {
 			t.Errorf("%q: %+v, %v: must be %s", list, who, err, want)
+		}
+	}
+}
+
+// dumb is a signer that fails.
+type dumb struct{ ssh.Signer }
+
+var errDumb = errors.New("the key is not here")
+
+func (dumb) Sign(io.Reader, []byte) (*ssh.Signature, error) { return nil, errDumb }
+
+// TestSignersThatFail tests that the error of a key is told, and that nothing is taken for a signature then.
+func TestSignersThatFail(t *testing.T) {
+	k := parsed(t, keys(t)["ed25519"])
+	if s, err := (&Key{dumb{k.signer}}).Sign(space, file); s != nil || !errors.Is(err, errDumb) {
+		t.Errorf("%q, %v: must be %v", s, err, errDumb)
+	}
+}
+
+// TestNothingBesideASignature tests that a file has one signature and white space, and no other byte after it.
+func TestNothingBesideASignature(t *testing.T) {
+	k := parsed(t, keys(t)["ed25519"])
+	signers, s := []byte("ada "+k.Public()), signature(t, k)
+	for after, want := range map[string]error{"": nil, "\n": nil, " \r\n\t": nil, "x": ErrRefused, "\nx\n": ErrRefused, "-": ErrRefused} {
+		if _, err := Verify(signers, space, file, append(bytes.Clone(s), after...)); !errors.Is(err, want) {
+			t.Errorf("%q after a signature: %v: must be %v", after, err, want)
 		}
 	}
 }

@@ -53,8 +53,8 @@ func TestWhatIsCalibrated(t *testing.T) {
 		"intervals":                   {loss.Logistic(), .1, 1e6, account.ReplaceOne, func(c *optimize.Compare, _ *Base) { c.Keep = true }, false},
 		"no intercept":                {loss.Logistic(), .1, 1e6, account.ReplaceOne, func(c *optimize.Compare, _ *Base) { c.Intercept = 0 }, false},
 		"the base rate is noise":      {loss.Logistic(), .1, 1e6, account.ReplaceOne, func(_ *optimize.Compare, b *Base) { b.Resolved = false }, false},
-		"nothing is left for steps":   {loss.Logistic(), .1, 1e6, account.ReplaceOne, func(c *optimize.Compare, _ *Base) { c.Charge = 2.01 * mu * mu }, false},
-		"something is left for steps": {loss.Logistic(), .1, 1e6, account.ReplaceOne, func(c *optimize.Compare, _ *Base) { c.Charge = 1.99 * mu * mu }, true},
+		"half of a share":             {loss.Logistic(), .1, 1e6, account.ReplaceOne, func(c *optimize.Compare, _ *Base) { c.Charge = .199 * mu * mu }, true},
+		"a tenth of the steps' share": {loss.Logistic(), .1, 1e6, account.ReplaceOne, func(c *optimize.Compare, _ *Base) { c.Charge = 9 * mu * mu }, true},
 	} {
 		compare := optimize.Compare{Loss: c.loss, Charge: charge, Intercept: .5}
 		base := Base{Margins: margin(c.share), Resolved: true}
@@ -65,11 +65,11 @@ func TestWhatIsCalibrated(t *testing.T) {
 		p := optimize.Problem{Mu: mu, Records: c.records, Relation: c.relation}
 		got, left := (&Config{}).calibrated(&compare, p, base)
 		spent := p.Mu*p.Mu - left.Mu*left.Mu
-		if want := before.Charge / 2; !c.want {
+		if want := min(before.Charge/2, .1*mu*mu); !c.want {
 			if got.Calibrate != 0 || got.Charge != before.Charge || left.Mu != p.Mu {
 				t.Errorf("%s: %+v, and the steps lose %v", name, got, spent)
 			}
-		} else if got.Calibrate != want || got.Charge != before.Charge+want || math.Abs(spent-want) > 1e-15 {
+		} else if math.Abs(got.Calibrate-want) > 1e-15 || got.Charge != before.Charge+got.Calibrate || math.Abs(spent-want) > 1e-15 {
 			t.Errorf("%s: %+v, and the steps lose %v: must be %v", name, got, spent, want)
 		}
 		if compare.Charge != before.Charge || compare.Calibrate != 0 {

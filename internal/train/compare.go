@@ -44,11 +44,13 @@ func (c *Config) comparison(p optimize.Problem, l loss.Loss) (*optimize.Compare,
 }
 
 // A fit is calibrated if its rare class has at most the share rareShare, and the noise of a mean of numbers in [-1, 1] is
-// at most calibrateNoise of that share. The charge is calibrateCharge of the comparison's.
+// at most calibrateNoise of that share. The charge is calibrateCharge of the comparison's, and at most calibrateMost of the
+// steps'.
 const (
 	rareShare       = .2
 	calibrateNoise  = .5
 	calibrateCharge = .5
+	calibrateMost   = .1
 )
 
 // calibrated returns the comparison of a fit of two classes with the charge of a calibration, and the problem p without
@@ -63,11 +65,11 @@ func (c *Config) calibrated(compare *optimize.Compare, p optimize.Problem, base 
 		return compare, p
 	}
 	with := *compare
-	with.Calibrate = calibrateCharge * compare.Charge
+	with.Calibrate = min(calibrateCharge*compare.Charge, calibrateMost*p.Mu*p.Mu)
 	with.Charge += with.Calibrate
 	rare := 1 / (1 + math.Exp(math.Abs(base.Margins[0])))
 	noise := query.ValueChange.Facts().Moves(p.Relation) / (p.Records * math.Sqrt(with.Calibrate))
-	if rare > rareShare || with.Calibrate >= p.Mu*p.Mu || noise > calibrateNoise*rare {
+	if rare > rareShare || noise > calibrateNoise*rare {
 		return compare, p
 	}
 	return &with, c.without(p, with.Calibrate)

@@ -97,26 +97,26 @@ func Divide(v []float64, divisor float64) {
 	}
 }
 
-// Mean is the mean of the vectors that were added: their sum and their number. The zero Mean is that of none.
+// Mean is the weighted mean of the vectors that were added: their sum and that of their weights. The zero Mean is that
+// of none.
 type Mean struct {
-	Sum   []float64
-	Count float64
+	Sum    []float64
+	Weight float64
 }
 
-// Add adds a vector.
-func (m *Mean) Add(v []float64) {
+// Add adds a vector with a weight.
+func (m *Mean) Add(weight float64, v []float64) {
 	if m.Sum == nil {
 		m.Sum = make([]float64, len(v))
 	}
-	Add(m.Sum, 1, v)
-	m.Count++
+	Add(m.Sum, weight, v)
+	m.Weight += weight
 }
 
-// Or returns the mean, or a copy of v if no vector was added.
+// Or returns the mean, or a copy of v if the weights are 0.
 func (m *Mean) Or(v []float64) []float64 {
-	out := slices.Clone(v)
-	for j, sum := range m.Sum {
-		out[j] = sum / m.Count
+	if !(m.Weight > 0) {
+		return slices.Clone(v)
 	}
-	return out
+	return Map(m.Sum, func(sum float64) float64 { return sum / m.Weight })
 }

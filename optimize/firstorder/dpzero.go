@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -164,12 +165,9 @@ func alongDirections(p optimize.Problem, run *optimize.Run, charges []float64, c
 		if err != nil {
 			return err
 		}
-		reg, shift := make([]float64, d), 0.
+		reg := make([]float64, d)
 		p.AddRegularizer(reg, run.W)
-		for j, v := range reg {
-			shift += float64(v * u[j])
-		}
-		run.Descend(run.Along(answer, 1/(2*halfway), shift, u), optimize.Use{Weight: charges[t]})
+		run.Descend(run.Along(answer, 1/(2*halfway), vector.Dot(reg, u), u), optimize.Use{Weight: charges[t]})
 		return nil
 	}
 }

@@ -44,3 +44,8 @@ func Least(p optimize.Plan, excess float64) float64 {
 func Blocks(p optimize.Problem) bool { _, _, ok := blockOf(p); return ok }
 
 func Edge(p optimize.Problem, sigma float64) float64 { return diagonalEdge(p, sigma) }
+
+// Filter returns the shares B and V of Transferred at k = 1.
+func Filter(steps int, h float64, from int) (left, noise float64) {
+	return newFilter(steps, h, from).at(1)
+}

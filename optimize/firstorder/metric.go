@@ -60,10 +60,7 @@ func (s *spectrum) preconditioner(ridge float64) []float64 {
 // scaled returns the matrix of the eigenvectors, padded, with each multiplied by a function of its eigenvalue.
 func (s *spectrum) scaled(by func(value float64) float64) []float64 {
 	dim := len(s.values)
-	factors := make([]float64, dim)
-	for k, v := range s.values {
-		factors[k] = by(v)
-	}
+	factors := vector.Map(s.values, by)
 	out := pad(s.vectors.RawMatrix().Data, dim)
 	_, stride := padded(dim)
 	for i := range dim {

@@ -570,7 +570,7 @@ func (l *secondHalf) add(t int, g []float64, sigma float64) {
 	if t < l.from {
 		return
 	}
-	l.Add(g)
+	l.Add(1, g)
 	l.variance += sigma * sigma
 }
 
@@ -580,7 +580,7 @@ func (l *secondHalf) add(t int, g []float64, sigma float64) {
 // iterates follow the noise, and the mean gradient is shorter than its noise alone would be.
 func (l *secondHalf) seen(s *spectrum, ridge float64) float64 {
 	square, noise := s.outside(l.Sum, ridge)
-	return max(square-noise*l.variance, 0) / (l.Count * l.Count)
+	return max(square-noise*l.variance, 0) / (l.Weight * l.Weight)
 }
 
 // realised returns the plan's update rule with the preconditioner for the given ridge, and with the noise and

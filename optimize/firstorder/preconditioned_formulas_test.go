@@ -84,7 +84,7 @@ func TestSecondHalves(t *testing.T) {
 		for i, g := range [][]float64{{9, 9}, {9, 9}, {2, 4}, {4, -1}} {
 			l.add(i, g, c.sigma)
 		}
-		if !slices.Equal(l.Sum, []float64{6, 3}) || l.Count != 2 || l.variance != 2*c.sigma*c.sigma {
+		if !slices.Equal(l.Sum, []float64{6, 3}) || l.Weight != 2 || l.variance != 2*c.sigma*c.sigma {
 			t.Errorf("%+v", l)
 		}
 		if got := l.seen(s, .01); math.Abs(got-c.want) > 1e-12 {

@@ -19,6 +19,7 @@ import (
 //	c = mean_i phi''(w_0; x_i)/b + noise,   s^2 = mean_i phi'(w_0; x_i)^2 + noise,   F = mean_i f(w_0; x_i) + noise
 //	y_t = w_t + min(t/(t+3), .8) (w_t - w_{t-1})
 //	w_{t+1} = y_t - h/(c b) P g_t,   g_t as in Preconditioned, for numbers with .6 of its kappa
+//	result: the mean of the w_{t+1} of the second half of the steps
 //
 // # The ridge
 //
@@ -190,16 +191,19 @@ func newFilter(steps int, h float64, from int) filter {
 		run := func(u, before float64, t int) (sum float64) {
 			for ; t < steps; t++ {
 				v := u + transferredMomentumAt(t)*(u-before)
-				if t >= from {
-					sum += v / average
-				}
 				before, u = u, v-kh*v
+				if t >= from {
+					sum += u / average
+				}
 			}
 			return sum
 		}
 		f.left[i] = run(1, 1, 0)
-		for t := 1; t < steps; t++ {
-			r := run(1, 0, t)
+		for t := 1; t <= steps; t++ {
+			r := run(1, 0, t) // of the noise in w_t
+			if t > from {
+				r += 1 / average
+			}
 			f.noise[i] += r * r
 		}
 	}
@@ -290,18 +294,28 @@ func (g *transferredPlan) Run(ctx context.Context, o optimize.Oracle, observe fu
 	return result, nil
 }
 
-// law leaves the steps in the trace on which the result depends, and adds their momentum and their weights in it.
+// law leaves the steps in the trace on which the result depends, and adds their momentum and the weights of their points in
+// it. The result is a mean of iterates, and a trace has weights of the points y_t = w_t + beta_t (w_t - w_{t-1}): w_t is
+// (y_t + beta_t w_{t-1})/(1 + beta_t).
 func (m *moving) law(l *optimize.Trace) {
 	if m.back {
 		m.since = len(l.Noise)
 	}
 	l.Noise, l.StepSizes, l.Back, l.Keep = l.Noise[m.since:], l.StepSizes[m.since:], nil, nil
-	l.Weights = make([]float64, len(l.Noise)+1)
-	for t := range l.Noise {
-		l.Momentum = append(l.Momentum, transferredMomentumAt(t))
-		if t+m.since >= m.plan.from() {
-			l.Weights[t] = 1 / m.mean.Count
+	last := len(l.Noise)
+	l.Weights, l.Momentum = make([]float64, last+1), make([]float64, last)
+	rest := 0. // of the weights of the iterates, what later points leave to w_t
+	for t := last; t >= 0; t-- {
+		if t > 0 && t+m.since > m.plan.from() {
+			rest += 1 / m.mean.Weight
 		}
+		beta := 0.
+		if t < last {
+			beta = transferredMomentumAt(t)
+			l.Momentum[t] = beta
+		}
+		l.Weights[t] = rest / (1 + beta)
+		rest -= l.Weights[t]
 	}
 }
 
@@ -345,10 +359,7 @@ func (m *moving) steps(metric query.Metric) error {
 	var sum, weight float64
 	for t := range steps {
 		beta := transferredMomentumAt(t - m.since)
-		y := make([]float64, len(m.w))
-		for j, v := range m.w {
-			y[j] = v + beta*(v-m.before[j])
-		}
+		y := vector.Make(len(m.w), func(j int) float64 { return m.w[j] + beta*(m.w[j]-m.before[j]) })
 		answer, err := run.Ask(g.gradient, query.GradientInMetric(run.All(), y, clip, l0, metric))
 		if err != nil {
 			return err
@@ -361,9 +372,6 @@ func (m *moving) steps(metric query.Metric) error {
 			sum, weight = forgetting*sum+square.Mean[0], forgetting*weight+1
 			clip = min(g.kappa*math.Sqrt(max(sum/weight, leastRoot*l0*l0*m.effective)), l0*m.longest)
 		}
-		if t >= g.from()/2 {
-			m.mean.Add(y)
-		}
 		estimate := answer.Mean
 		if p.Regularizer != nil {
 			more := make([]float64, len(y))
@@ -373,6 +381,9 @@ func (m *moving) steps(metric query.Metric) error {
 		next := y
 		optimize.Descend(next, metric.Times(estimate), m.eta)
 		m.before, m.w = m.w, next
+		if t >= g.from()/2 {
+			m.mean.Add(1, next)
+		}
 		run.Reach(next, optimize.Norm(estimate), answer.Sigma, m.eta)
 		if t+1 == g.from() {
 			risen, err := m.risen(m.result())

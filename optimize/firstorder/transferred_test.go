@@ -83,6 +83,68 @@ func TestTransferredSolves(t *testing.T) {
 	}
 }
 
+// TestTransferredAverages: the result is the mean of the points that the steps of the second half reach, the last one
+// included. The points follow from those at which gradients were asked for and from the momentum, and the last one from the
+// last answer and the ratio of a step to its answer, which is that of the first step: the moment is diagonal.
+func TestTransferredAverages(t *testing.T) {
+	for _, name := range []string{"huber(1)", "logistic"} {
+		p := plane(t, name)
+		o := optimizetest.New(p.Config(budget(t), 20_000, 1))
+		plan, err := firstorder.Transferred{Moment: []float64{.36, 0, 0, 0, .09, 0, 0, 0, .25}, Intercept: .5}.Plan(ctx,
+			with(p.Public, o.Size()))
+		result := run(t, resolve(t, plan, err), o)
+		var at, answers [][]float64
+		for _, a := range o.Asked {
+			if a.Question.First().Kind() == query.MetricGradient {
+				at, answers = append(at, a.Question.First().Point()), append(answers, a.Answer.Mean)
+			}
+		}
+		reached := [][]float64{make([]float64, 3)} // w_0, w_1, ...
+		for i := 1; i < len(at); i++ {
+			beta := min(float64(i)/float64(i+3), .8)
+			w := make([]float64, 3)
+			for j := range w {
+				w[j] = (at[i][j] + beta*reached[i-1][j]) / (1 + beta)
+			}
+			reached = append(reached, w)
+		}
+		steps := len(at)
+		last := make([]float64, 3)
+		for j := range last {
+			last[j] = at[steps-1][j] - (at[0][j]-reached[1][j])/answers[0][j]*answers[steps-1][j]
+		}
+		reached = append(reached, last)
+		for j, got := range result.W {
+			want := 0.
+			for _, w := range reached[steps/2+1:] {
+				want += w[j] / float64(steps-steps/2)
+			}
+			if math.Abs(got-want) > 1e-5*math.Abs(want) {
+				t.Errorf("%s: coordinate %d is %v, want %v", name, j, got, want)
+			}
+		}
+	}
+}
+
+// TestTransferredFilter: the forecast is for the points that steps reach. With two steps of .15, of which the last counts, it
+// is computed by hand: w_1 = .85 w_0, y_1 = w_1 + (w_1 - w_0)/4 = .8125 w_0 and w_2 = .85 y_1. Noise in w_1 becomes .85
+// times 1.25 times it, and noise in w_2 stays.
+func TestTransferredFilter(t *testing.T) {
+	left, noise := firstorder.Filter(2, .15, 1)
+	if math.Abs(left-.690625) > 1e-12 || math.Abs(noise-2.12890625) > 1e-12 {
+		t.Errorf("B = %v, V = %v: want .690625, 2.12890625", left, noise)
+	}
+	// With the mean of both points of one more step: w_3 = .85 (w_2 + .4 (w_2 - w_1)).
+	left, noise = firstorder.Filter(3, .15, 1)
+	w1, w2 := .85, .690625
+	b := (w2 + .85*(1.4*w2-.4*w1)) / 2
+	first := (1.0625 + .85*(1.4*1.0625-.4)) / 2
+	second := (1 + .85*1.4) / 2
+	if math.Abs(left-b) > 1e-12 || math.Abs(noise-(first*first+second*second+.25)) > 1e-12 {
+		t.Errorf("B = %v, V = %v: want %v, %v", left, noise, b, first*first+second*second+.25)
+	}
+}
+
 // TestTransferredIsSafe: where the moment understates a direction so much that steps are not stable, the loss at
 // the result must not be above that at the start. A direction that is understated 15 times must still be learned, with
 // shorter steps. Without the checks the loss ends far above the start.
@@ -155,7 +217,7 @@ func TestTransferredRefuses(t *testing.T) {
 }
 
 // TestTransferredStatesItsLaw compares the law of a run with the steps that Transferred documents: 40 steps of which the
-// second half is averaged, and after a loss that rose at half of them, the last 20 alone, of a third of the size. A run that
+// second half's iterates are averaged, and after a loss that rose at half of them, the last 20 alone, of a third of the size. A run that
 // ends at its start has no steps. The released curvature of the intercept is that of Huber's middle, times its square.
 func TestTransferredStatesItsLaw(t *testing.T) {
 	p := plane(t, "huber(1)")
@@ -171,12 +233,21 @@ func TestTransferredStatesItsLaw(t *testing.T) {
 		if T != c.steps || len(l.StepSizes) != T || len(l.Momentum) != T || len(l.Weights) != T+1 {
 			t.Fatalf("factor %v: %d steps, %d sizes, %d momenta, %d weights", c.factor, T, len(l.StepSizes), len(l.Momentum), len(l.Weights))
 		}
+		// Of any walk the weighted points are the mean of the last 20 iterates.
+		walk := func(t int) float64 { return math.Sin(float64(7*t + 1)) }
+		got, want := 0., 0.
 		for j := range T {
-			averaged := T == 20 || j >= 20
-			if want := map[bool]float64{true: 1. / 20}[averaged]; math.Abs(l.Weights[j]-want) > 1e-12 ||
-				math.Abs(l.Momentum[j]-min(float64(j)/float64(j+3), .8)) > 1e-12 {
-				t.Errorf("factor %v, step %d: weight %v and momentum %v", c.factor, j+1, l.Weights[j], l.Momentum[j])
+			beta := min(float64(j)/float64(j+3), .8)
+			if math.Abs(l.Momentum[j]-beta) > 1e-12 {
+				t.Errorf("factor %v, step %d: momentum %v", c.factor, j+1, l.Momentum[j])
 			}
+			got += l.Weights[j] * (walk(j) + beta*(walk(j)-walk(max(j-1, 0))))
+			if j >= T-20 {
+				want += walk(j+1) / 20
+			}
+		}
+		if got += l.Weights[T] * walk(T); math.Abs(got-want) > 1e-12 {
+			t.Errorf("factor %v: the weighted points are %v: must be %v", c.factor, got, want)
 		}
 		if l.Moment == nil || l.Moment.Features != 3 || !(l.Moment.Ridge > 0) || !(math.Abs(l.Level-.25) < .05) || !(l.LevelSigma > 0) {
 			t.Errorf("factor %v: %+v, curvature %v (noise %v)", c.factor, l.Moment, l.Level, l.LevelSigma)

@@ -74,11 +74,9 @@ func (g *innerPlan) round(ctx context.Context, p optimize.Problem, t int, centre
 	}
 	p.Mu *= math.Sqrt(float64(steps) * charge / p.Charge())
 	p.Constants.InitialGap = min(p.Constants.InitialGap, p.Constants.Lipschitz*p.Constants.Lipschitz/(4*g.outer.lambda))
-	if p.Set == nil {
-		var err error
-		if p.Set, err = g.outer.ball(p, centre); err != nil {
-			return nil, err
-		}
+	var err error
+	if p.Set, err = g.outer.set(p, centre); err != nil {
+		return nil, err
 	}
 	if p.Regularizer == nil {
 		p.Regularizer = loss.None()

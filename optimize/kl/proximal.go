@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/convex"
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
@@ -312,21 +313,14 @@ func (r *proximalPlan) Run(ctx context.Context, o optimize.Oracle, observe func(
 // 2024, Algorithm 4), starting at centre. The round's result is run.Average().
 func (r *proximalPlan) solve(run *optimize.Run, centre []float64, steps int, charge float64) (err error) {
 	p, s := r.Problem(), 0
-	round := optimize.Round{
-		Start: centre, Set: p.Set,
-		More: func(g, w []float64) {
-			for j := range g {
-				g[j] += 2 * r.lambda * (w[j] - centre[j])
-			}
-		},
+	set, err := r.set(p, centre)
+	if err != nil {
+		return err
+	}
+	run.Round(optimize.Round{
+		Start: centre, Set: set, More: pull{loss.None(), r.lambda, centre}.AddGradient,
 		Eta: func([]float64, float64) float64 { return r.step.eta(s + 1) },
-	}
-	if p.Set == nil {
-		if round.Set, err = r.ball(p, centre); err != nil {
-			return err
-		}
-	}
-	run.Round(round)
+	})
 	for ; s < steps; s++ {
 		if err := run.Follow(charge, run.All(), optimize.Use{Weight: float64(s + 1)}); err != nil {
 			return err
@@ -335,11 +329,15 @@ func (r *proximalPlan) solve(run *optimize.Run, centre []float64, steps int, cha
 	return nil
 }
 
-// ball returns a ball around centre that contains the minimiser w of F + L~ ||w - centre||^2. At the minimiser, 2 L~
-// ||w - centre||^2 = -<grad F(w), w - centre>. On the right side, the loss contributes at most L0 ||w - centre||. The
-// regularizer contributes at most ||grad reg(centre)|| ||w - centre|| - m ||w - centre||^2, where m is the
-// regularizer's convexity. If 2 L~ + m is not above 0, this bounds nothing, and ball returns the whole space.
-func (r *proximalPlan) ball(p optimize.Problem, centre []float64) (convex.Set, error) {
+// set returns the problem's set or, if it has none, a ball around centre that contains the minimiser w of F + L~ ||w -
+// centre||^2. At the minimiser, 2 L~ ||w - centre||^2 = -<grad F(w), w - centre>. On the right side, the loss
+// contributes at most L0 ||w - centre||. The regularizer contributes at most ||grad reg(centre)|| ||w - centre|| - m ||w
+// - centre||^2, where m is the regularizer's convexity. If 2 L~ + m is not above 0, this bounds nothing, and set returns
+// the whole space.
+func (r *proximalPlan) set(p optimize.Problem, centre []float64) (convex.Set, error) {
+	if p.Set != nil {
+		return p.Set, nil
+	}
 	at, strong := make([]float64, p.Dim()), 2*r.lambda+regularizerConvexity(p)
 	if p.AddRegularizer(at, centre); !(strong > 0) {
 		return convex.Whole{}, nil

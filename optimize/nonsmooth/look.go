@@ -146,7 +146,7 @@ func newAverages(list []stretch) averages {
 func (a averages) add(t int, z []float64) {
 	for i := range a {
 		if s := &a[i]; s.from <= t && t < s.end {
-			s.Add(z)
+			s.Add(1, z)
 		}
 	}
 }

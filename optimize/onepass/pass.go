@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
@@ -35,12 +36,7 @@ func within(p optimize.Problem, eta, square float64) float64 {
 }
 
 // sum returns the sum of the squared errors of the released mean vectors of all cohorts.
-func (s meanError) sum(sizes []float64) (sum float64) {
-	for _, size := range sizes {
-		sum += s.of(size)
-	}
-	return sum
-}
+func (s meanError) sum(sizes []float64) float64 { return vector.Sum(sizes, s.of) }
 
 // meanError computes the expected squared error, summed over the d coordinates, of the released mean vector of a cohort.
 // The error is the distance from the mean over the distribution of the records. Each record's vector lies within

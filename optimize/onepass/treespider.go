@@ -9,6 +9,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -128,10 +129,7 @@ func (c TreeSpider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, 
 		return nil, err
 	}
 	steps := plan.rounds << plan.depth
-	importance := make([]float64, steps)
-	for t := range importance {
-		importance[t] = leafWeight(t)
-	}
+	importance := vector.Make(steps, leafWeight)
 	rounds := float64(plan.rounds)
 	work := optimize.Workload{}.Count(query.Gradient, rounds, plan.sizes[0]/p.Records)
 	for j := 1; j <= plan.depth; j++ { // a tree has 2^(j-1) right children at depth j

@@ -218,7 +218,7 @@ func (r *state) fit() ([]float64, error) {
 			b[j] = y[j] - g[j]/r.bound()
 		}
 		if 2*(t+1) > steps-first {
-			mean.Add(b)
+			mean.Add(1, b)
 		}
 	}
 	return mean.Or(b), nil
@@ -304,9 +304,7 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 		return nil, err
 	}
 	half := slices.Clone(b)
-	for j, v := range next {
-		half[j] += v / 2
-	}
+	vector.Add(half, .5, next)
 	r.at(half)
 	all := r.run.All()
 	if of.Curvature, of.CurvatureSigma, err = r.pairs(lastCurvature,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/convex"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -340,10 +341,9 @@ func (c Recursive) summary(p optimize.Problem, first round, steps int) optimize.
 func (r *plan) forecast() optimize.Forecast {
 	p := r.Problem()
 	directions := forecast.Assumed(p)
-	var trace float64 // trace of the Hessian
-	for _, e := range directions {
-		trace += e.Share * float64(p.Dim()) * e.Eigenvalue
-	}
+	trace := vector.Sum(directions, func(e forecast.Direction) float64 { // trace of the Hessian
+		return e.Share * float64(p.Dim()) * e.Eigenvalue
+	})
 	var f optimize.Forecast
 	for _, e := range directions {
 		square := r.along(e, trace)

@@ -178,11 +178,9 @@ func radiusRule(p optimize.Problem) float64 {
 		}
 		return b.Radius() + optimize.Norm(away)
 	}
-	var square float64
-	for _, e := range forecast.Assumed(p) {
-		square += math.Pow(e.Gradient/e.Eigenvalue, 2)
-	}
-	return math.Sqrt(square)
+	return math.Sqrt(vector.Sum(forecast.Assumed(p), func(e forecast.Direction) float64 {
+		return math.Pow(e.Gradient/e.Eigenvalue, 2)
+	}))
 }
 
 // noisyGD solves a round, whose objective is strongly convex, by noisy gradient descent (Arora et al. 2023,

@@ -116,7 +116,7 @@ func (r *pass) descend() error {
 			continue
 		}
 		if averaged*r.unused <= r.records {
-			r.average.Add(r.W)
+			r.average.Add(1, r.W)
 		}
 		eta := r.eta
 		if r.guarded {

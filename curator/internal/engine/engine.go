@@ -7,6 +7,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,13 +129,8 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	centre := Centre(q, scale)
-	if err := within(members, e.table.Len()); err != nil {
-		return Sum{}, err
-	}
-	if err := Answers(e.loss, q); err != nil {
-		return Sum{}, err
-	}
-	if err := MetricFits(e.loss, q, e.layout.Dim(), e.Parameters()); err != nil {
+	if err := cmp.Or(within(members, e.table.Len()), Answers(e.loss, q),
+		MetricFits(e.loss, q, e.layout.Dim(), e.Parameters())); err != nil {
 		return Sum{}, err
 	}
 	tiles := e.tiles(members)

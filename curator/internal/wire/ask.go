@@ -42,10 +42,7 @@ func (s *Shards) Average(ctx context.Context, p query.Pass, scale float64, membe
 // answered, ask returns the total over the shards of each of these integers. If a shard fails, ask cancels
 // the other requests and returns the first error.
 func (s *Shards) ask(ctx context.Context, r request, members []int32, size int) ([]int64, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if err := fits(8 * size); err != nil {
+	if err := cmp.Or(ctx.Err(), fits(8*size)); err != nil {
 		return nil, err
 	}
 	mine, err := s.split(members)

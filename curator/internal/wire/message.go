@@ -239,10 +239,7 @@ func (r result) body() []byte {
 	case r.text != nil:
 		return append([]byte{answeredWhole}, r.text...)
 	}
-	b := make([]byte, 1, 1+8*len(r.sum))
-	for _, v := range r.sum {
-		b = binary.LittleEndian.AppendUint64(b, uint64(v))
-	}
+	b, _ := binary.Append([]byte{answeredWhole}, binary.LittleEndian, r.sum) // no error: integers of a fixed size
 	return b
 }
 
@@ -268,10 +265,8 @@ func readResult(b []byte, size int) (r result, err error) {
 		return r, errMessage
 	}
 	r.sum = make([]int64, size)
-	for j := range r.sum {
-		r.sum[j] = int64(binary.LittleEndian.Uint64(b[8*j:]))
-	}
-	return r, nil
+	_, err = binary.Decode(b, binary.LittleEndian, r.sum)
+	return r, err
 }
 
 // numbered returns the body of a message about one query: the query's number in 8 bytes, then the given
