@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,5 +124,41 @@ func TestRareClassIsPredictedAsOften(t *testing.T) {
 	}
 	if before := mean(-k.Shift); math.Abs(before-share-k.Residual) > 6*k.ResidualSigma {
 		t.Errorf("the mean prediction was %v: must be about %v", before, share+k.Residual)
+	}
+}
+
+// TestCalibratedFitIsPublished: the published intercept is higher by the shift, and other weights are those of the fit.
+func TestCalibratedFitIsPublished(t *testing.T) {
+	s := config(t, 2).Schema
+	w := slices.Repeat([]float64{.5}, s.Dim())
+	got, err := Header{Loss: "logistic", Schema: s}.published(&Compared{Shift: .25, Margins: []float64{-3}}, w)
+	if last := s.Dim() - 1; err != nil || !slices.Equal(got[:last], w[:last]) || math.Abs(got[last]-.5-.25*s.Scale()) > 1e-12 {
+		t.Errorf("%v, %v: must be %v with the last higher by %v", got, err, w, .25*s.Scale())
+	}
+}
+
+// TestPlanForABaseRateCanBeMadeAgain: a plan that was made for a rare class leaves the plan before as it was, so that the
+// same base rate gives the same charges again.
+func TestPlanForABaseRateCanBeMadeAgain(t *testing.T) {
+	c := config(t, 2, "loss: logistic", "loss: logistic, family: lines")
+	budget, err := account.NewBudget(4, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, p, _, err := c.planFor(t.Context(), budget, 20_000, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := p.Compare.Charge
+	var charges []float64
+	for range 2 {
+		begun, err := p.Begin(t.Context(), Base{Margins: []float64{-2.5}, Resolved: true, Sums: []float64{.924, .076}, Sigma: .001})
+		if err != nil {
+			t.Fatal(err)
+		}
+		charges = append(charges, begun.Summary.Predicted, begun.Compare.Charge)
+	}
+	if p.Compare.Charge != before || charges[1] != 1.5*before || !slices.Equal(charges[:2], charges[2:]) {
+		t.Errorf("the predicted norm and the charge of the comparison %v, of the comparison before %v", charges, before)
 	}
 }
