@@ -55,9 +55,7 @@ func Number[T any](name string, of func(T) float64) Column[T] {
 }
 
 // Text is a column of categories, labels or other text. An empty text counts as missing.
-func Text[T any](name string, of func(T) string) Column[T] {
-	return Column[T]{curator.Text(name, of)}
-}
+func Text[T any](name string, of func(T) string) Column[T] { return Column[T]{curator.Text(name, of)} }
 
 // Rows returns a table of records in the program's memory. Each record makes exactly one row, even if its cells are
 // invalid. The fit reads and copies the records when it begins. The columns' functions run on one goroutine. A function

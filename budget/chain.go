@@ -77,9 +77,7 @@ func (c *chain) broken(format string, args ...any) error {
 	return fmt.Errorf("%w: dataset %q: %s", ErrChain, c.name, fmt.Sprintf(format, args...))
 }
 
-func newChain(name string) *chain {
-	return &chain{name: name, spent: exact(0), byID: map[string]int{}}
-}
+func newChain(name string) *chain { return &chain{name: name, spent: exact(0), byID: map[string]int{}} }
 
 // follow checks the rows that t has read from the store after this chain's end, and appends them to
 // the chain's state. It returns [ErrChain] if the rows do not continue the chain, or if they do not

@@ -45,9 +45,7 @@ func (b Ball) Name() string {
 
 // Contains reports whether ||w - centre|| <= radius, computed in floating point. It panics if w and a
 // centre that is not nil have different dimensions.
-func (b Ball) Contains(w []float64) bool {
-	return b.distance(w).within(b.radius)
-}
+func (b Ball) Contains(w []float64) bool { return b.distance(w).within(b.radius) }
 
 // Project changes w to the nearest point of the ball, up to rounding: it moves w along the line to the centre until the
 // distance to the centre is at most the radius. It leaves w unchanged if w is in the ball or if a coordinate of w -

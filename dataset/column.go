@@ -211,9 +211,7 @@ func nameRule(name string) string {
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-func showBounds(low, high float64) string {
-	return "[" + showFloat(low) + ", " + showFloat(high) + "]"
-}
+func showBounds(low, high float64) string { return "[" + showFloat(low) + ", " + showFloat(high) + "]" }
 
 func showFloat(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 

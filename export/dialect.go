@@ -43,9 +43,7 @@ type dialect struct {
 }
 
 // Dialects returns the names of the dialects that the function SQL can write, in alphabetical order.
-func Dialects() []string {
-	return slices.Sorted(maps.Keys(dialects))
-}
+func Dialects() []string { return slices.Sorted(maps.Keys(dialects)) }
 
 var dialects = map[string]dialect{
 	"duckdb": {

@@ -213,6 +213,4 @@ func panics(f func()) (did bool) {
 }
 
 // same reports whether two floats have the same bits. All NaNs are equal.
-func same(a, b float64) bool {
-	return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b
-}
+func same(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b }

@@ -23,9 +23,7 @@ type rowed struct {
 	of loss.RankOne
 }
 
-func (l rowed) Value(w []float64, x []float32, y float64) float64 {
-	return one(l.of.Values, w, x, y)
-}
+func (l rowed) Value(w []float64, x []float32, y float64) float64 { return one(l.of.Values, w, x, y) }
 
 func (l rowed) Gradient(dst, w []float64, x []float32, y float64) {
 	copy(dst, vector(x))

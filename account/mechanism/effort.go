@@ -47,9 +47,7 @@ func newEffort(ctx context.Context, most float64) *effort {
 
 // among returns the work allowed to a composition: base, increased for each of the given number of
 // different mechanisms (kinds), but at most effortLimit.
-func among(base float64, kinds int) float64 {
-	return min(effortLimit, base+effortKind*float64(kinds))
-}
+func among(base float64, kinds int) float64 { return min(effortLimit, base+effortKind*float64(kinds)) }
 
 // spend subtracts work that is about to be done from the work left. It returns errEffort if less work is left. After
 // every effortStride units of work it checks the context, and returns the context's error if the context has ended.

@@ -45,9 +45,7 @@ func (m gaussianMechanism) String() string {
 func (m gaussianMechanism) laws() []lossLaw  { return []lossLaw{gaussianLaw(m.mu())} }
 func (gaussianMechanism) relation() Relation { return 0 }
 
-func gaussianLaw(mu float64) lossLaw {
-	return newMixtureLaw([]component{{1, mu}}, []component{{1, 0}})
-}
+func gaussianLaw(mu float64) lossLaw { return newMixtureLaw([]component{{1, mu}}, []component{{1, 0}}) }
 
 type sampledGaussian struct {
 	multiplier, sampling float64

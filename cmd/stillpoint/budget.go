@@ -261,9 +261,7 @@ func bar(d *budget.Dataset, width int) string {
 	return "[" + strings.Repeat("#", all-open) + strings.Repeat("+", open) + strings.Repeat(".", width-all) + "]"
 }
 
-func spentOf(d *budget.Dataset) string {
-	return fmt.Sprintf("%.1f%% spent", 100*d.Spent/d.Charge)
-}
+func spentOf(d *budget.Dataset) string { return fmt.Sprintf("%.1f%% spent", 100*d.Spent/d.Charge) }
 
 func closedWord(d *budget.Dataset) string {
 	if d.Closed {

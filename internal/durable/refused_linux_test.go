@@ -77,7 +77,7 @@ func TestSyncsReachTheSystem(t *testing.T) {
 	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
 		t.Errorf("%v, %v: one file must be left", names, err)
 	}
-	if after := descriptors(t); after != before {
+	if after := descriptors(t); after > before {
 		t.Errorf("%d files are open, %d were before", after, before)
 	}
 }
@@ -139,7 +139,7 @@ func TestNewFilesWithoutTheirAccess(t *testing.T) {
 			t.Errorf("%s: %v, %v: must be %v", name, f, err, unix.EIO)
 		}
 	}
-	if after := descriptors(t); after != before {
+	if after := descriptors(t); after > before {
 		t.Errorf("%d files are open, %d were before", after, before)
 	}
 }

@@ -132,9 +132,7 @@ func (t *tally) problems(k *counted) (list []Finding) {
 
 // lost reports whether a column contributes nothing to a fit: no cell is within the bounds or a listed
 // value. It returns false for a hash column and for a public column.
-func lost(k *counted) bool {
-	return k.Read == 0 && k.Kind != "hash" && k.Kind != "public"
-}
+func lost(k *counted) bool { return k.Read == 0 && k.Kind != "hash" && k.Kind != "public" }
 
 // beyond returns a problem if more cells of the column lie beyond its bounds than within its bounds, and
 // nil otherwise.

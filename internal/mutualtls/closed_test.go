@@ -62,3 +62,27 @@ func TestConnectionsAreClosed(t *testing.T) {
 		t.Errorf("one that was accepted: %v", err)
 	}
 }
+
+// TestAConnectionIsMadeOnce tests that a connection to somebody who listens is made once and at once, however long it
+// may be tried.
+func TestAConnectionIsMadeOnce(t *testing.T) {
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tcp.Close()
+	met := make(chan net.Conn, 99)
+	go func() {
+		for c, err := tcp.Accept(); err == nil; c, err = tcp.Accept() {
+			met <- c
+			_ = c.Close()
+		}
+	}()
+	began := time.Now()
+	if c, err := Dial(t.Context(), tcp.Addr().String(), Key{1}, 30*time.Second); c != nil || err == nil || errors.Is(err, ErrStranger) {
+		t.Errorf("%v, %v: must be that the other side ends the connection", c, err)
+	}
+	if took := time.Since(began); took > 15*time.Second || len(met) != 1 {
+		t.Errorf("%d connections in %v: must be one at once", len(met), took)
+	}
+}

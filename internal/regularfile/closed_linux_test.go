@@ -48,3 +48,30 @@ func TestClosedFiles(t *testing.T) {
 		t.Errorf("%v, %q: must be nothing", r.file, r.text)
 	}
 }
+
+// TestFilesAreClosed tests that no file stays open that was read, or that is too large to be.
+func TestFilesAreClosed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(path, []byte("line\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := func() int {
+		names, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip(err)
+		}
+		return len(names)
+	}
+	before := open()
+	for range 3 {
+		if text, err := Read(path, 5); string(text) != "line\n" || err != nil {
+			t.Errorf("%q, %v", text, err)
+		}
+		if text, err := Read(path, 4); text != nil || err == nil {
+			t.Errorf("%q, %v: must be too large", text, err)
+		}
+	}
+	if after := open(); after > before {
+		t.Errorf("%d files are open, %d were before", after, before)
+	}
+}

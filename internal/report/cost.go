@@ -212,9 +212,7 @@ func together(ctx context.Context, list []Reservation, delta float64) (epsilon f
 }
 
 // baseName returns the last part of a path with / or \ as separator.
-func baseName(path string) string {
-	return path[strings.LastIndexAny(path, `/\`)+1:]
-}
+func baseName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
 // attack describes the best attack on one row by an adversary who sees all releases and knows every other
 // row. The adversary must decide whether the row was in the table (relation add-or-remove) or which of two

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
@@ -167,6 +168,9 @@ func (l *trace) covariance(m *model.Model, weights, start []float64, shared, val
 		w, err := l.way(metric, curved(of, n, rows, along.RawRowView(n)), along.RawRowView(n), draws)
 		if err != nil {
 			return nil, err
+		}
+		if known.manyNumbers(rows, moment.Ridge) != nil {
+			floats.Scale(guessed, w.noise)
 		}
 		c.ways = append(c.ways, w)
 	}

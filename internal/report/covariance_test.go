@@ -471,3 +471,62 @@ func TestSeenCurvatureIsOfEachMoment(t *testing.T) {
 		}
 	}
 }
+
+// TestNoiseOfManyNumbersIsWidened: of more than 20 features that are numbers, the noise of the steps is 1.2 times that of
+// the recursion, and of up to 20 it is that noise. The released curvature has no noise, so that its eigenvalues are known.
+func TestNoiseOfManyNumbersIsWidened(t *testing.T) {
+	l, err := loss.Huber(.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for numbers, want := range map[int]float64{19: 1, 20: 1.2} {
+		def := dataset.Definition{Target: dataset.Target{Column: "y", Kind: dataset.Number, Low: 0, High: 10}}
+		for i := range numbers {
+			def.Columns = append(def.Columns, dataset.Column{Name: fmt.Sprint("n", i), Kind: dataset.Number, Low: -1, High: 1})
+		}
+		s, err := dataset.New(def)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := numbers + 1
+		rows, curved := mat.NewSymDense(d, nil), mat.NewSymDense(d, nil)
+		for j := range d {
+			rows.SetSym(j, j, .01)
+			curved.SetSym(j, j, .001*float64(j+2)/float64(d))
+		}
+		rows.SetSym(numbers, numbers, 1/s.Scale()/s.Scale())
+		curved.SetSym(numbers, numbers, .3/s.Scale()/s.Scale())
+		m, err := model.New(model.Params{Software: "test v1", Loss: l, Regularizer: loss.None(), Schema: s,
+			Weights: make([]float64, d), Privacy: model.Privacy{Neighbour: "one row", Certificate: "certificate.json",
+				Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		released := runrecord.NewMoment(rows.RawSymmetric().Data, d, 1e-6, .005)
+		of, err := decomposed(rows, (*moment)(released))
+		if err != nil {
+			t.Fatal(err)
+		}
+		here := inference.Between(of.power(-.5), curved)
+		run := trace{Noise: []float64{.01, .02}, StepSizes: []float64{.8}, Moment: released,
+			Curvature: runrecord.NewMoment(here.RawSymmetric().Data, d, 1e-9, 0)}
+		known, ok := structureOf(s)
+		if !ok {
+			t.Fatal("no structure")
+		}
+		c, err := run.covariance(m, make([]float64, d), make([]float64, d), 1/s.Scale(), .1, &known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := inference.Decompose(here)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range e.Values {
+			noise := .8 * math.Hypot(.01*(1-.8*v), .02)
+			if got := c.ways[0].noise[i] / noise; math.Abs(got-want) > 1e-3 {
+				t.Errorf("%d numbers, coordinate %d: %v times the noise of the steps: must be %v", numbers, i, got, want)
+			}
+		}
+	}
+}

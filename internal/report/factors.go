@@ -18,6 +18,9 @@ import (
 // cautious is the part of the share that is used: numbers in pairs have less for themselves than factors tell.
 const sureOwn, lowDraws, mostFactored, leastSeen, cautious = .75, 12, 120, 1.2, .75
 
+// guessed is by how much the noise of many numbers is widened: it follows from one estimate of their second moment.
+const guessed = 1.2
+
 var ownShares = []float64{.8, .6, .4, .3, .2, .13, .08, .05, .03}
 
 // manyNumbers returns the features that are numbers or dates, if the moments of rows are drawn by factored, and otherwise nil. At

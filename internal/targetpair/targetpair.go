@@ -81,9 +81,7 @@ func (r Rows) Put(record []float32, i int, x []float32, y float64) {
 }
 
 // Row returns row i as the record stores it: its features divided by Scale.
-func (r Rows) Row(record []float32, i int) []float32 {
-	return record[i*r.Features : (i+1)*r.Features]
-}
+func (r Rows) Row(record []float32, i int) []float32 { return record[i*r.Features : (i+1)*r.Features] }
 
 // Take writes the features of row i of a record to x, multiplied by Scale again, so that they have
 // their original values.

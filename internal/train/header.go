@@ -433,9 +433,7 @@ func (h Header) possible(r Released) error {
 const PerEvent = 640
 
 // sha returns the SHA-256 of a text in hexadecimal.
-func sha(text []byte) string {
-	return fmt.Sprintf("%x", sha256.Sum256(text))
-}
+func sha(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
 
 // MostNorms is the largest number of steps of a run whose gradient norms a certificate lists. For a longer
 // run the certificate lists no norms.

@@ -61,9 +61,7 @@ var algorithms = []algorithm{
 }
 
 // Algorithms returns the valid names for Train.Algorithm; the first is the default.
-func Algorithms() []string {
-	return vector.Map(algorithms, func(a algorithm) string { return a.name })
-}
+func Algorithms() []string { return vector.Map(algorithms, func(a algorithm) string { return a.name }) }
 
 // known returns the struct field of the setting with this YAML key, from any algorithm or from the
 // output rule "selected".

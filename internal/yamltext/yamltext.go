@@ -39,6 +39,4 @@ func Text(s string) string {
 }
 
 // Texts returns texts as a YAML list.
-func Texts(values []string) string {
-	return "[" + strings.Join(vector.Map(values, Text), ", ") + "]"
-}
+func Texts(values []string) string { return "[" + strings.Join(vector.Map(values, Text), ", ") + "]" }

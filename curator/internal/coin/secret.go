@@ -53,9 +53,7 @@ func (s *Secret) Simulated() bool { return s.simulated }
 
 // Fork returns a new Secret whose key is the next 256 bits of s. Its coins are independent of the
 // later coins of s.
-func (s *Secret) Fork() *Secret {
-	return newSecret(s.key(), s.simulated)
-}
+func (s *Secret) Fork() *Secret { return newSecret(s.key(), s.simulated) }
 
 // key returns the next 256 bits of the stream s, as a key.
 func (s *Secret) key() (key [32]byte) {

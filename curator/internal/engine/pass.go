@@ -85,9 +85,7 @@ func addRounded4(acc []int64, c *[4]float64, x0, x1, x2, x3 []float32) {
 
 // round rounds p to the nearest integer as the kernels do. |p| must be at most mostSteps, 2^51. For
 // any other p, including NaN, the result has no meaning.
-func round(p float64) int64 {
-	return int64(math.Float64bits(p+magic) - magicBits)
-}
+func round(p float64) int64 { return int64(math.Float64bits(p+magic) - magicBits) }
 
 // roundProduct rounds the exact product a*b to the nearest integer, in one fused operation. The product is
 // bounded as for the function round.

@@ -383,9 +383,7 @@ func geometric(r float64, m int) float64 {
 
 // length returns an upper bound on the Euclidean norm of v. The bound may be too low by 2^-500,
 // since smaller squares underflow.
-func length(v []float64) float64 {
-	return math.Sqrt(squares(v, 0)) * (1 + 0x1p-20)
-}
+func length(v []float64) float64 { return math.Sqrt(squares(v, 0)) * (1 + 0x1p-20) }
 
 func up(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
 

@@ -223,3 +223,70 @@ func TestLeasesThatAreNotRenewed(t *testing.T) {
 		_ = s.Close()
 	}
 }
+
+// away is a database to which no connection can be made.
+type away struct{}
+
+func (away) Connect(context.Context) (driver.Conn, error) { return nil, errFake }
+func (away) Driver() driver.Driver                        { return nil }
+
+// failed is a database whose queries fail with an error.
+type failed struct{ err error }
+
+func (f failed) Connect(context.Context) (driver.Conn, error) {
+	return &failedConn{fakeConn{new(fake)}, f.err}, nil
+}
+func (failed) Driver() driver.Driver { return nil }
+
+type failedConn struct {
+	fakeConn
+	err error
+}
+
+func (c *failedConn) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
+	return nil, c.err
+}
+
+// TestErrorsOfDatabases tests that a database without tables holds no budgets, and that any other error is told: that
+// of a connection, of a caller who refuses, and of a row that cannot be read. No connection stays in use.
+func TestErrorsOfDatabases(t *testing.T) {
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	for _, c := range []struct {
+		ctx  context.Context
+		err  error
+		none bool
+	}{
+		{t.Context(), errors.New("no such table: stillpoint_store"), true},
+		{t.Context(), errors.New(`relation "stillpoint_store" does not exist`), true},
+		{t.Context(), sql.ErrNoRows, true}, {t.Context(), errFake, false}, {ended, sql.ErrNoRows, false},
+	} {
+		db := sql.OpenDB(failed{c.err})
+		if _, err := Open(c.ctx, db, Dialect{}, false); errors.Is(err, ErrNone) != c.none || err == nil || !c.none && c.ctx == t.Context() && !errors.Is(err, c.err) {
+			t.Errorf("%v: %v: must be that there are no budgets: %v", c.err, err, c.none)
+		}
+		_ = db.Close()
+	}
+	s := &Store{db: sql.OpenDB(away{})}
+	if err := s.transact(t.Context(), nil, nil); !errors.Is(err, errFake) {
+		t.Errorf("no connection: %v", err)
+	}
+	refused := errors.New("refused")
+	db := &script{changed: 1, answers: map[string][][]driver.Value{"LEASES": {{int64(0)}}, "SELECT length": {{int64(1), "h", "now"}}}}
+	s = &Store{db: sql.OpenDB(db), dialect: Dialect{Leases: "LEASES"}}
+	next := func(budget.Tail) (*budget.Row, error) { return nil, refused }
+	if err := s.Update(t.Context(), "people", 0, next); !errors.Is(err, refused) || db.told[len(db.told)-1] != "ROLLBACK" {
+		t.Errorf("a row that is refused: %v, told %q", err, db.told)
+	}
+	if _, err := s.View(t.Context(), "people", 0); err != nil {
+		t.Error(err)
+	}
+	db.answers["SELECT number"] = [][]driver.Value{{"one", "text", "hash"}}
+	if tail, err := s.View(t.Context(), "people", 0); err == nil {
+		t.Errorf("a row whose number is a word: %+v", tail)
+	}
+	if n := s.db.Stats().InUse; n != 0 {
+		t.Errorf("%d connections are in use", n)
+	}
+	_ = s.Close()
+}

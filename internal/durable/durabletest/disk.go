@@ -105,9 +105,7 @@ func (d *Disk) do(o Op) error {
 	return nil
 }
 
-func missing(op, path string) error {
-	return &fs.PathError{Op: op, Path: path, Err: fs.ErrNotExist}
-}
+func missing(op, path string) error { return &fs.PathError{Op: op, Path: path, Err: fs.ErrNotExist} }
 
 // parent returns the folder that contains path, and the last name of path.
 func (d *Disk) parent(op, path string) (dir int, name string, err error) {
