@@ -439,7 +439,7 @@ class _Estimator(BaseEstimator):
             the output of ``stillpoint means --json``: ``of`` (the predicted quantity), ``rows``, ``mean``, and
             ``answers``, a list with ``column``, ``level``, ``against``, ``estimate``, ``low`` and ``high``.
             A column or level that the formula of the fit lacks has the ``estimate`` None and a ``reason``.
-            Beside an interval, ``reason`` names the columns outside the formula that the answer also carries.
+            Beside an interval, ``reason`` names columns outside the formula whose effects the estimate contains, too.
         """
         X, places = self._read(population)
         feed = _table.writer(X, places, self._used, self.categories or {}, "", np.full(X.shape[0], "x"))
@@ -829,8 +829,8 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         categories: public values of columns of categories, by name. Any other value counts as the
             level other.
         log1p: columns of numbers that are replaced by log(1+x). Their bounds are transformed, too.
-        dates: public first and last dates of columns of dates, by name: dates or ISO texts,
-            as cells are. A date beyond them counts as the bound; a time without a zone is UTC.
+        dates: public first and last dates of columns of dates, by name, as dates or as ISO
+            texts, as in the cells. A date beyond them counts as the bound; a time without a zone is UTC.
         indicators: columns of numbers or dates in which a missing cell has a coefficient of its
             own. In other columns a missing cell counts as the midpoint of the bounds.
         curves: "auto" fits a curve for every number and date, with a number of knots that follows

@@ -72,7 +72,7 @@ def fit(
             must be encrypted (``tls://``), unless they stay on this machine.
         listen: the address HOST:PORT at which workers find the fit; by default any port of the address by
             which this machine reaches the scheduler.
-        out, overwrite, epsilon, delta, progress: as of :func:`stillpoint.fit`.
+        out, overwrite, epsilon, delta, progress: as in :func:`stillpoint.fit`.
     """
     parts = [(part, None) for part in frame.to_delayed()]
     client = client or distributed.get_client()

@@ -66,7 +66,7 @@ def fit(
             of it is on this machine (``local``).
         config: the configuration's file. It names no data, and gives the table a name.
         listen: the address HOST:PORT at which workers find the fit; by default any port of the driver's host.
-        out, overwrite, epsilon, delta, progress: as of :func:`stillpoint.fit`.
+        out, overwrite, epsilon, delta, progress: as in :func:`stillpoint.fit`.
     """
     try:
         context = frame.sparkSession.sparkContext
