@@ -146,8 +146,8 @@ def describe(
         by: also describe the columns by the values of this category.
         level: the confidence level of the intervals, which cover the privacy noise.
         overwrite, epsilon, delta, progress: as in :func:`fit`.
-        of: for a table ``bounds``, ``categories``, ``dates``, ``relation``, ``folder``, ``table``, ``records`` and ``unit``, as in
-            :class:`StillpointClassifier`. The bounds of a column may be ``"auto"``: they follow from released quantiles.
+        of: for a table ``bounds``, ``categories``, ``dates``, ``relation``, ``folder``, ``table``, ``records`` and ``unit``,
+            as in :class:`StillpointClassifier`. A column's bounds may be ``"auto"``: they follow from released quantiles.
     """
     if not isinstance(config, (str, os.PathLike)):
         for name in ("relation", "folder", "table"):
