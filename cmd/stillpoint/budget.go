@@ -334,6 +334,9 @@ func distinct(paths []string) (list []string) {
 		if err != nil {
 			full = path
 		}
+		if real, err := filepath.EvalSymlinks(full); err == nil {
+			full = real
+		}
 		was := seen[full]
 		seen[full] = true
 		return was

@@ -82,7 +82,7 @@ func decoderOf(t *testing.T, function string) node {
 // description from the text that the decoder shows where the value is a placeholder.
 func valueOf(t *testing.T, function, key string, row ast.Expr) node {
 	var methods []string
-	description := ""
+	description, lists := "", 0
 	ast.Inspect(row, func(n ast.Node) bool {
 		switch x := n.(type) {
 		case *ast.SelectorExpr:
@@ -90,8 +90,11 @@ func valueOf(t *testing.T, function, key string, row ast.Expr) node {
 				methods = append(methods, x.Sel.Name)
 			}
 		case *ast.Ident:
-			if x.Name == "number" {
+			switch x.Name {
+			case "number":
 				methods = append(methods, x.Name)
+			case "list": // of values that the methods in its parentheses read
+				lists++
 			}
 		case *ast.BasicLit:
 			if text, err := strconv.Unquote(x.Value); err == nil && strings.HasPrefix(text, "write ") {
@@ -127,8 +130,6 @@ func valueOf(t *testing.T, function, key string, row ast.Expr) node {
 		value = node{"anyOf": []node{{"enum": []string{"auto", "none"}}, {"type": "integer"}, listOf(scalarNode())}}
 	case "curves":
 		value = node{"enum": []string{"auto"}}
-	case "sequence": // of pairs of columns
-		value = listOf(listOf(scalarNode()))
 	case "columns":
 		column := objectOf(decoderOf(t, "column"))
 		value = node{"type": "object", "additionalProperties": node{"anyOf": []node{{"const": dataset.Ignore.String()}, column}}}
@@ -136,6 +137,9 @@ func valueOf(t *testing.T, function, key string, row ast.Expr) node {
 		value = objectOf(decoderOf(t, methods[0]))
 	default:
 		t.Fatalf("dataset/yaml.go: %s: key %s is read by %s, of which the JSON Schema has no form", function, key, methods[0])
+	}
+	for range lists {
+		value = listOf(value)
 	}
 	if description != "" {
 		value["description"] = strings.TrimSpace(strings.TrimPrefix(description, "write "))

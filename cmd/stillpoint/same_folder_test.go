@@ -53,6 +53,9 @@ func TestOpenRunsAreFoundOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.Symlink("fits", "link"); err != nil {
+		t.Skip(err)
+	}
 	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
@@ -74,6 +77,9 @@ func TestOpenRunsAreFoundOnce(t *testing.T) {
 		{[]string{filepath.Join(here, one), "fits"}, filepath.Join(here, one), ""},
 		{[]string{"copy", "fits"}, "", two + " " + one},
 		{[]string{"."}, "", two + " " + one},
+		{[]string{"link"}, filepath.Join("link", "killed"), ""},
+		{[]string{"link/"}, filepath.Join("link", "killed"), ""},
+		{[]string{"fits", "link"}, one, ""},
 	} {
 		all, err := (&budgetShow{In: c.in}).open(t.Context(), d)
 		if err != nil || len(all) != 2 {

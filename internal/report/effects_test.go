@@ -146,7 +146,7 @@ func TestScoresAreRedrawn(t *testing.T) {
 	}
 
 	f, _ = staged(t, still, steps(.03))
-	square, p, draws := squareOf(t, f, 1, 60)
+	square, p, _ = squareOf(t, f, 1, 60)
 	second := 0.
 	for n := range 60 {
 		e, _ := f.Model.Schema().Effects()
@@ -161,7 +161,7 @@ func TestScoresAreRedrawn(t *testing.T) {
 		second += noiseOfSteps(mat.NewSymDense(with.Dim(), entries), .05, .4, .8, .3, .03) / 60
 	}
 	near("the second stage", square, second)
-	_, p, draws = squareOf(t, f, 1, redraws)
+	_, p, draws := squareOf(t, f, 1, redraws)
 	text, stated := f.predictionNoise(draws, p.Mass), 0.
 	for i, m := range p.Mass {
 		mean := 0.

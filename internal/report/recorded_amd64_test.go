@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 )
 
 var update = flag.Bool("update", false, "write testdata/pages.golden anew")
@@ -87,6 +89,20 @@ func TestPagesAreWhatTheyWere(t *testing.T) {
 		if then[i] != now[i] {
 			t.Errorf("line %d: now %.500s\nthen %.500s", i+1, now[i], then[i])
 			shown++
+		}
+	}
+}
+
+// TestRedrawnScoresAreWhatTheyWere compares the mean square by which redrawn scores differ from the published ones with
+// what it was, with noise in both stages and in the second moment: little, and so much that the scale of effects is at its
+// least. TestScoresAreRedrawn works out the parts that can be worked out by another way.
+func TestRedrawnScoresAreWhatTheyWere(t *testing.T) {
+	for sigma, was := range map[float64]float64{.01: 0.00273729093, .5: 0.00230542516} {
+		steps := runrecord.Trace{Noise: []float64{.02, .02}, StepSizes: []float64{.8}, Momentum: []float64{0, .3}}
+		f, _ := staged(t, steps, steps)
+		f.plan.Effects.Synthetic.Moment.Sigma = sigma
+		if square, _, _ := squareOf(t, f, 1, 3); math.Abs(square/was-1) > 1e-6 {
+			t.Errorf("noise of %v in the moment: a mean square of %.9g, which was %.9g", sigma, square, was)
 		}
 	}
 }

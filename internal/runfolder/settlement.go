@@ -211,10 +211,11 @@ func settleIn(ctx context.Context, disk place, dir, run string, open train.Store
 }
 
 // Runs finds the runs that were charged to stores of budgets, in root and all folders below it. It maps each
-// run to all folders that have it: at most one is the run's own, and the others are copies. It skips folders and
-// files that cannot be read, but returns an error if the root cannot be read.
+// run to all folders that have it: at most one is the run's own, and the others are copies. The root may be a link. Runs
+// skips folders and files that cannot be read, but returns an error if the root cannot be read.
 func Runs(ctx context.Context, root string) (folders map[string][]string, err error) {
 	folders = map[string][]string{}
+	root += string(filepath.Separator) // WalkDir follows a link with this ending
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -222,6 +223,7 @@ func Runs(ctx context.Context, root string) (folders map[string][]string, err er
 		if err != nil && path == root {
 			return err
 		}
+		path = filepath.Clean(path)
 		if err != nil || !d.IsDir() {
 			return nil
 		}
