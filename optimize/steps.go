@@ -114,7 +114,7 @@ func Named(field, name string, value func(i uint8) fmt.Stringer) (uint8, error) 
 // 1/sqrt(2m). Kappa 1 means a sharp minimum. The zero KL means that nothing is known. A wrong condition
 // costs accuracy, not privacy.
 type KL struct {
-	// Kappa is the exponent in F(w) - min F <= (gamma ||grad F(w)||)^kappa for the objective F, at least 1. If neither
+	// Kappa, at least 1, is the exponent in F(w) - min F <= (gamma ||grad F(w)||)^kappa for the objective F. If neither
 	// kappa nor gamma is set, both have the problem's values. If the problem states none, both follow from the
 	// objective's strong convexity, or, if strong convexity is not known, from the curvature that predictions assume.
 	Kappa float64 `yaml:"kappa"`

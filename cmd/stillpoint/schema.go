@@ -163,7 +163,7 @@ var draft string
 
 type checkCommand struct {
 	Config string `arg:"" help:"Configuration file (YAML); its budget is not used." placeholder:"CONFIG"`
-	Data   string `arg:"" optional:"" help:"Table to check; without it that of the configuration." placeholder:"FILE"`
+	Data   string `arg:"" optional:"" help:"Table to check; without it the table of the configuration." placeholder:"FILE"`
 	Strict bool   `help:"End with exit code 1 if a fault loses a column or half of the rows."`
 	JSON   bool   `help:"Print JSON." name:"json"`
 }

@@ -96,8 +96,8 @@ type Model struct {
 	// networks.
 	Radius Positive `yaml:"radius"`
 	// Reduce, for example jl(500), maps each row to 500 features by a public random linear map before training. It
-	// requires a generalised linear model, and pays for very many features. jl(auto) takes the number from the number
-	// of records and the budget (Arora et al. 2023, Theorem 6), and keeps rows as they are if they have no more
+	// requires a generalised linear model, and is of use for very many features. jl(auto) takes the number from the
+	// number of records and the budget (Arora et al. 2023, Theorem 6), and keeps rows as they are if they have no more
 	// features than this number.
 	Reduce string `yaml:"reduce"`
 	// Family is the family of the model: lines, curves (a curve for each number and date), effects (curves, and
@@ -143,7 +143,7 @@ type Privacy struct {
 type StoredBudget struct {
 	// Store is sqlite:FILE, relative to the configuration's folder, or postgres://USER@HOST/DATABASE.
 	Store string `yaml:"store"`
-	// Dataset is the name under which the table is registered there.
+	// Dataset is the name under which the table is registered in the store.
 	Dataset string `yaml:"dataset"`
 }
 

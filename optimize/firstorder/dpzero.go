@@ -40,8 +40,8 @@ type DPZero struct {
 	// most twice the number for which the bound is smallest and at most 10,000. With Theorem, zero means the number for
 	// which the bound is smallest.
 	Steps int `yaml:"steps"`
-	// Rank is the effective rank r of the loss's Hessian, at least 1. Zero means the number of margins for generalised
-	// linear models, for which it is a bound, 2 for networks and records of several rows, and d for other losses.
+	// Rank is the effective rank r of the loss's Hessian, at least 1. Zero means a bound for generalised linear models,
+	// the number of margins; 2 for networks and records of several rows; and d for other losses.
 	Rank float64 `yaml:"effective_rank" trial:"3"`
 	// StepScale is h in eta = h/(R + 2 L1), where R is r times the loss's smoothness, plus d times the regularizer's.
 	// Zero means 1.

@@ -88,15 +88,14 @@ type Preconditioned struct {
 	ClipShare float64 `yaml:"clip_share"`
 	// ClipScale is kappa in C = kappa sqrt(v), where C is the clip norm and v is the mean square of the norms of
 	// gradients. Zero means .9 log10 N, limited to [1.2, 4]. Zero means .6 log10 N, with the same limits, for several
-	// margins, and for losses without smoothing whose derivative is nearly everywhere at its bound (b F0 > 2 L0^2).
-	// For two classes of rows with weights, zero means 1.4 log10 N, at most 4.7. kappa grows with N because with
-	// little noise the bias of clipping dominates. For counts that begin at a released base rate, zero means 3, or
-	// more if the effective size at that start is above 1500; C is also at least about the norm of a record with one
-	// event. For a rare class C is at least a share of L0 sqrt(d_eff), where d_eff is the
-	// effective number of directions in which rows vary. The bias is smaller if the gradients of the
-	// clipped rows have different directions. For classes and counts C also holds the gradients of rows of the least common
-	// level that 1.5% of the rows or more have, as far as noise allows: up to .4 sqrt(n/d) mu root mean squares for n
-	// records of d features, under replace-one.
+	// margins, and for losses without smoothing whose derivative is nearly everywhere at its bound (b F0 > 2 L0^2). For
+	// two classes of rows with weights, zero means 1.4 log10 N, at most 4.7. kappa grows with N because with little
+	// noise the bias of clipping dominates. For counts that begin at a released base rate, zero means 3, or more if the
+	// effective size at that start is above 1500; C is also at least about the norm of a record with one event. For a
+	// rare class C is at least a share of L0 sqrt(d_eff), where d_eff is the effective number of directions in which
+	// rows vary. The bias is smaller if the gradients of the clipped rows have different directions. For classes and
+	// counts C is raised to the gradients of rows of the least common level that 1.5% of the rows or more have. For n
+	// records of d features C is raised to at most .4 sqrt(n/d) mu sqrt(v), under replace-one.
 	ClipScale float64 `yaml:"clip_scale"`
 	// StepScale is h in eta = h/b. Zero means 1, the largest value that is stable on every table. For losses of
 	// relative residuals b is at most 10, and a guard shortens steps. For a diagonal preconditioner, of more than 2000

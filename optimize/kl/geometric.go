@@ -47,8 +47,8 @@ type Geometric struct {
 	// Shrink is c > 1, the factor by which the first step divides the target excess risk Phi; later steps divide by
 	// less if kappa is below 2. Zero means 1.02.
 	Shrink float64 `yaml:"shrink"`
-	// NoiseScale is a, the norm of the noise divided by the smallest gradient norm at excess risk Phi. Zero
-	// means 10. If Steps is set, NoiseScale must be zero.
+	// NoiseScale is the norm of the noise, divided by the smallest gradient norm at excess risk Phi. Zero means 10. If
+	// Steps is set, NoiseScale must be zero.
 	NoiseScale float64 `yaml:"noise_scale"`
 	// Steps is the number of steps. If it is set, the noise falls until the rest of the budget pays for all remaining
 	// steps at the current noise, and at least until step kappa/log c. Zero means the number at which steps with noise

@@ -98,8 +98,8 @@ type O2NC struct {
 	// oracle fresh it must be zero.
 	Period int `yaml:"period"`
 	// AnchorBatch and DifferenceBatch are the expected shares, in (0, 1], of the records in the Poisson sample of a
-	// gradient and of a difference, with the oracle multi-pass and without Look. If one is zero and the other is not,
-	// its sample has all records. If both are zero nothing is sampled.
+	// gradient and of a difference, with the oracle multi-pass and without Look. If one of the two is zero, its sample
+	// has all records. If both are zero nothing is sampled.
 	AnchorBatch     float64 `yaml:"anchor_batch"`
 	DifferenceBatch float64 `yaml:"difference_batch"`
 	// Theorem uses the settings of Kornowski, Liu and Talwar (2024): of Theorem 4.1 with the oracle

@@ -71,8 +71,8 @@ type Smoothed struct {
 	// losses, and at least 20 but below 2000 for nonconvex losses. Otherwise empty means plain. For nonconvex
 	// losses with larger N, the few steps and the clipping of space metric end far from a stationary point.
 	Space Space `yaml:"space"`
-	// Steps is T. Zero means the rule of the preconditioned method in space metric. In space plain, zero means
-	// 2 N, but at least 100 and at most 3000.
+	// Steps is T. In space metric, zero means the number that the rule of algorithm preconditioned gives. In space
+	// plain, zero means 2 N, but at least 100 and at most 3000.
 	Steps int `yaml:"steps"`
 	// Directions is the number of points of the ball at which a record's gradient is computed, with smoothing
 	// sampled. Zero means 1: with many records the mean over the records needs no more points.

@@ -78,13 +78,12 @@ type Spider struct {
 	// WithoutProducts leaves out escapes from saddles. The run then releases prefix sums only, and no Hessian-vector
 	// products.
 	WithoutProducts bool `yaml:"without_products"`
-	// WithoutSelection makes the result an average. It is over the iterates at which the last third of the
-	// records was used, and only over those after the last escape that reached the distance Xi. If
-	// WithoutSelection is false and the run makes escapes, a tenth of the records is held out to choose the
-	// result among this average, the last point, and the anchors (starting points) of escapes that ended
-	// before the distance Xi. On the held-out records the run releases each candidate's curvature along the
-	// directions of up to 4 escapes. It leaves out candidates with a curvature below -Gap/2. From the
-	// remaining candidates the exponential mechanism draws one with a small gradient.
+	// WithoutSelection makes the result an average, over the iterates at which the last third of the records was used.
+	// Iterates before the last escape that reached the distance Xi are left out. If WithoutSelection is false and the
+	// run makes escapes, a tenth of the records is held out to choose the result among this average, the last point,
+	// and the anchors (starting points) of escapes that ended before the distance Xi. On the held-out records the run
+	// releases each candidate's curvature along the directions of up to 4 escapes. It leaves out candidates with a
+	// curvature below -Gap/2. From the remaining candidates the exponential mechanism draws one with a small gradient.
 	WithoutSelection bool `yaml:"without_selection"`
 	// Theorem replaces the practical rule by Theorem 3.17 of Liu and Talwar (2025), with the theorem's
 	// constants set to 1. The theorem then sets the cohort sizes, thresholds and noise, and also Gap,

@@ -51,8 +51,8 @@ def tests(model: Fit | str | os.PathLike) -> list[dict[str, Any]]:
 
     Returns:
         the output of ``stillpoint coefficients --tests --json``: for each column ``column``, ``terms`` (the number of
-        coefficients), ``statistic``, ``p``, ``p_holm`` (adjusted for all columns) or, in place of these, ``reason``. Beside
-        these, ``reason`` names the levels that the test lacks.
+        coefficients), ``statistic``, ``p``, ``p_holm`` (``p`` adjusted for all columns). Without a test of
+        the column, ``reason`` says why. Beside a test, ``reason`` names the levels that the test leaves out.
     """
     return json.loads(run(["coefficients", _place(model), "--tests", "--json"]))
 

@@ -21,8 +21,8 @@ def plot_curves(fitted: Any, columns: Sequence[str] | None = None, *, axes: Sequ
     install 'stillpoint-dp[plot]'``.
 
     Args:
-        fitted: a :class:`stillpoint.Fit`, a fitted estimator, or the output of ``stillpoint
-            coefficients --json``, read.
+        fitted: a :class:`stillpoint.Fit`, a fitted estimator, or the parsed output of
+            ``stillpoint coefficients --json``.
         columns: the columns whose curves are drawn, in this order; by default every curve and then every
             interaction.
         axes: one matplotlib axes object for each picture; by default new ones are made.

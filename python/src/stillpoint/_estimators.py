@@ -372,8 +372,8 @@ class _Estimator(BaseEstimator):
 
         A column's importance is the largest change of the score when the column varies within its
         public bounds, levels or knots. Importances are divided by their sum. They are computed from
-        the released coefficients, so they cost no privacy. They do not show how often rows differ
-        by so much. With ``features`` or ``interactions``, only the columns' own effects count.
+        the released coefficients, so they cost no privacy. They do not show how often two rows
+        differ by as much. With ``features`` or ``interactions``, only the columns' own effects count.
         Privacy noise gives a column without effect some importance, too.
         ``feature_importances_noise_`` has the standard deviation of the noise in each share, or NaN
         if the fit states none. After a fit with ``inference``, this deviation includes the sampling
@@ -439,7 +439,7 @@ class _Estimator(BaseEstimator):
             the output of ``stillpoint means --json``: ``of`` (the predicted quantity), ``rows``, ``mean``, and
             ``answers``, a list with ``column``, ``level``, ``against``, ``estimate``, ``low`` and ``high``.
             A column or level that the formula of the fit lacks has the ``estimate`` None and a ``reason``.
-            Beside an interval, ``reason`` names the columns outside the formula that the answer also carries.
+            Beside an interval, ``reason`` names columns outside the formula whose effects the estimate contains, too.
         """
         X, places = self._read(population)
         feed = _table.writer(X, places, self._used, self.categories or {}, "", np.full(X.shape[0], "x"))
@@ -829,8 +829,8 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         categories: public values of columns of categories, by name. Any other value counts as the
             level other.
         log1p: columns of numbers that are replaced by log(1+x). Their bounds are transformed, too.
-        dates: public first and last dates of columns of dates, by name: dates or ISO texts,
-            as cells are. A date beyond them counts as the bound; a time without a zone is UTC.
+        dates: public first and last dates of columns of dates, by name, as dates or as ISO
+            texts, as in the cells. A date beyond them counts as the bound; a time without a zone is UTC.
         indicators: columns of numbers or dates in which a missing cell has a coefficient of its
             own. In other columns a missing cell counts as the midpoint of the bounds.
         curves: "auto" fits a curve for every number and date, with a number of knots that follows
@@ -844,10 +844,10 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         regularizer, radius, train: as the keys of a configuration, for example ``train={"algorithm": "gd"}``.
         family: "lines", "curves" (a curve beside each number and date), "effects" (curves, and
             interactions of all columns), or "auto". With "auto" a rule takes the richest family that
-            gained accuracy on benchmarks with such a number of rows and budget. For two classes a
+            gained accuracy on benchmarks with as many rows and the same budget. For two classes a
             simpler family may follow from the released base rate.
         features: "effects" adds interactions of all columns, which a second stage of the fit finds
-            without being told their names. "effects(5)" is for tables on which they matter much.
+            without being told their names. "effects(5)" is for tables on which interactions matter much.
             ``coefficients_`` then has the coefficients of the additive part of the score alone.
         inference: the level of confidence intervals, such as .95; None for no intervals. A fit with
             intervals has a plan of its own, so ``train``, ``regularizer`` and ``radius`` must be
@@ -1073,7 +1073,7 @@ class StillpointRegressor(RegressorMixin, _Estimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R squared. With an exposure or an offset, R squared is computed from the predictions times the
-        exposures, so X must have their column."""
+        exposures, so X must have the column of the exposure or of the offset."""
         from sklearn.metrics import r2_score
 
         expected = self.predict(X)

@@ -145,9 +145,9 @@ def describe(
         out: the output folder, if config is a file.
         by: also describe the columns by the values of this category.
         level: the confidence level of the intervals, which cover the privacy noise.
-        overwrite, epsilon, delta, progress: as of :func:`fit`.
-        of: for a table ``bounds``, ``categories``, ``dates``, ``relation``, ``folder``, ``table``, ``records`` and ``unit``, as of
-            :class:`StillpointClassifier`. The bounds of a column may be ``"auto"``: they follow from released quantiles.
+        overwrite, epsilon, delta, progress: as in :func:`fit`.
+        of: for a table ``bounds``, ``categories``, ``dates``, ``relation``, ``folder``, ``table``, ``records`` and ``unit``,
+            as in :class:`StillpointClassifier`. A column's bounds may be ``"auto"``: they follow from released quantiles.
     """
     if not isinstance(config, (str, os.PathLike)):
         for name in ("relation", "folder", "table"):

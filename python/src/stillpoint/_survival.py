@@ -31,8 +31,8 @@ class StillpointSurvival(_Estimator):
 
     Attributes:
         event_times_: the cuts, with time 0 before them.
-        cumulative_baseline_hazard_: the baseline hazard summed up to each of them, as a share of the last sum; of each
-            level of ``changing`` if there is one. With ``grouped="logit"`` it is the sum of the baseline odds.
+        cumulative_baseline_hazard_: the baseline hazard summed up to each of these times, as a share of the last sum;
+            with ``changing``, one row for each level. With ``grouped="logit"`` it is the sum of the baseline odds.
     """
 
     def __init__(
@@ -176,8 +176,8 @@ class StillpointSurvival(_Estimator):
 
         Returns:
             the output of ``stillpoint evaluate --json``: ``concordance`` (Harrell's), ``concordance_uno``, ``brier`` at
-            the horizon, ``integrated_brier``, and ``calibration`` in tenths of the rows. With ``entry`` X has its
-            column, too, and ``concordance_uno`` and the Brier scores are absent.
+            the horizon, ``integrated_brier``, and ``calibration`` in tenths of the rows. With ``entry`` X must have
+            the entry column, and ``concordance_uno`` and the Brier scores are absent.
         """
         events, times = _outcome(y)
         used = self._used if self.entry is None else [*self._used, self.entry]

@@ -67,12 +67,12 @@ def fit(
 
     Args:
         frame: the DataFrame.
-        config: the configuration's file. It names no data, and gives the table a name.
+        config: the configuration's file. It leaves out the key ``data``, and names the table with the key ``table``.
         client: the Dask client; by default the current one. Its connections carry the key of the fit. They
             must be encrypted (``tls://``), unless they stay on this machine.
         listen: the address HOST:PORT at which workers find the fit; by default any port of the address by
             which this machine reaches the scheduler.
-        out, overwrite, epsilon, delta, progress: as of :func:`stillpoint.fit`.
+        out, overwrite, epsilon, delta, progress: as in :func:`stillpoint.fit`.
     """
     parts = [(part, None) for part in frame.to_delayed()]
     client = client or distributed.get_client()

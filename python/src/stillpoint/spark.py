@@ -64,9 +64,9 @@ def fit(
         frame: the DataFrame, of a session with ``spark.authenticate``,
             ``spark.network.crypto.enabled`` and ``spark.io.encryption.enabled``, unless all
             of it is on this machine (``local``).
-        config: the configuration's file. It names no data, and gives the table a name.
+        config: the configuration's file. It leaves out the key ``data``, and names the table with the key ``table``.
         listen: the address HOST:PORT at which workers find the fit; by default any port of the driver's host.
-        out, overwrite, epsilon, delta, progress: as of :func:`stillpoint.fit`.
+        out, overwrite, epsilon, delta, progress: as in :func:`stillpoint.fit`.
     """
     try:
         context = frame.sparkSession.sparkContext
