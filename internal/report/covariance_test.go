@@ -393,34 +393,36 @@ func TestSeenCurvature(t *testing.T) {
 	}
 }
 
-// TestSeenCurvatureIsShrunkByEntries: in the metric, rows with the second moments .5 and .05 and the ridge .05 have u = 10/11
-// and 1/2. A difference of the curvature from its mean times the moment keeps the share a/(a + 2 n sigma^2) in the
-// entry i, j, for a = (mean/2)^2 u_i u_j and n = 2 directions.
+// TestSeenCurvatureIsShrunkByEntries: in the metric, rows with the second moment g and the ridge .05 have u = g/(g + .05). A
+// difference of the curvature from its mean times the moment keeps the share a/(a + 2 n sigma^2) in the entry i, j, for a =
+// (mean/2)^2 u_i u_j and n directions with u of at least .2.
 func TestSeenCurvatureIsShrunkByEntries(t *testing.T) {
-	rows := mat.NewSymDense(2, []float64{.5, 0, 0, .05})
-	of, err := decomposed(rows, (*moment)(runrecord.NewMoment(rows.RawSymmetric().Data, 2, 1e-6, .05)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	u, sigma := []float64{10. / 11, .5}, .06
-	here := []float64{.5, .1, .1, .4}
-	l := trace{Curvature: runrecord.NewMoment(here, 2, 1e-6, 0)}
-	l.Curvature.Sigma = sigma
-	level, apart, err := l.seenCurvature(of, rows)
-	mean := .9 / (u[0] + u[1])
-	if err != nil || math.Abs(level-mean) > 1e-4 {
-		t.Fatalf("%v: mean %v: must be %v", err, level, mean)
-	}
-	for i := range 2 {
-		for j := range 2 {
-			want := here[2*i+j]
-			if i == j {
-				want -= mean * u[i]
-			}
-			a := mean * mean / 4 * u[i] * u[j]
-			want *= a / (a + 2*2*sigma*sigma) * math.Sqrt((rows.At(i, i)+.05)*(rows.At(j, j)+.05))
-			if got := apart.At(i, j); math.Abs(got-want) > 1e-6 {
-				t.Errorf("entry %d, %d is %v: must be %v", i, j, got, want)
+	for second, directions := range map[float64]float64{.5: 2, .201: 2, .199: 1} {
+		u, sigma := []float64{10. / 11, second}, .06
+		rows := mat.NewSymDense(2, []float64{.5, 0, 0, .05 * second / (1 - second)})
+		of, err := decomposed(rows, (*moment)(runrecord.NewMoment(rows.RawSymmetric().Data, 2, 1e-6, .05)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		here := []float64{.5, .1, .1, .4}
+		l := trace{Curvature: runrecord.NewMoment(here, 2, 1e-6, 0)}
+		l.Curvature.Sigma = sigma
+		level, apart, err := l.seenCurvature(of, rows)
+		mean := .9 / (u[0] + u[1])
+		if err != nil || math.Abs(level-mean) > 1e-4 {
+			t.Fatalf("%v: mean %v: must be %v", err, level, mean)
+		}
+		for i := range 2 {
+			for j := range 2 {
+				want := here[2*i+j]
+				if i == j {
+					want -= mean * u[i]
+				}
+				a := mean * mean / 4 * u[i] * u[j]
+				want *= a / (a + 2*directions*sigma*sigma) * math.Sqrt((rows.At(i, i)+.05)*(rows.At(j, j)+.05))
+				if got := apart.At(i, j); math.Abs(got-want) > 1e-6 {
+					t.Errorf("u = %v, entry %d, %d is %v: must be %v", u, i, j, got, want)
+				}
 			}
 		}
 	}
