@@ -153,9 +153,10 @@ func (l *trace) covariance(m *model.Model, weights, start []float64, shared, val
 		mix, out := mat.Col(nil, n, c.mix), mat.NewSymDense(d, nil)
 		way := mat.NewVecDense(k, mix)
 		if out.ScaleSym(max(mat.Inner(way, of.at, way), 0), rows); l.Moment != nil && l.Curvature != nil {
-			level, apart, _ := l.seenCurvature(metric, rows)
-			out.ScaleSym(level, rows)
-			out.AddSym(out, apart)
+			if level, apart, err := l.seenCurvature(metric, rows); err == nil {
+				out.ScaleSym(level, rows)
+				out.AddSym(out, apart)
+			}
 		} else if shared > 0 {
 			of.tilt(out, rows, at, mix, share*shared, share)
 		}

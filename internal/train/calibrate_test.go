@@ -77,6 +77,12 @@ func TestWhatIsCalibrated(t *testing.T) {
 			t.Errorf("%s: the plan before was changed", name)
 		}
 	}
+	rare := Base{Margins: margin(.1), Resolved: true}
+	within := &Config{Model: Model{Radius: 3}} // a shifted intercept could leave the ball of model.radius
+	if got, _ := within.calibrated(&optimize.Compare{Loss: loss.Logistic(), Charge: charge, Intercept: .5},
+		optimize.Problem{Mu: mu, Records: 1e6, Relation: account.ReplaceOne}, rare); got.Calibrate != 0 {
+		t.Errorf("a fit within a radius: %+v", got)
+	}
 	if got, _ := (&Config{}).calibrated(nil, optimize.Problem{Mu: mu}, Base{Margins: margin(.1), Resolved: true}); got != nil {
 		t.Error("a fit without a comparison is calibrated")
 	}

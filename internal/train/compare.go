@@ -57,7 +57,7 @@ const (
 // that charge, if base is the released share of a rare class (see optimize.Compare). It returns others unchanged.
 func (c *Config) calibrated(compare *optimize.Compare, p optimize.Problem, base Base) (*optimize.Compare,
 	optimize.Problem) {
-	if compare == nil || compare.Keep || compare.Intercept == 0 || !base.Resolved ||
+	if compare == nil || compare.Keep || compare.Intercept == 0 || c.Model.Radius != 0 || !base.Resolved ||
 		!loss.IsLogistic(loss.RowLoss(compare.Loss)) {
 		return compare, p
 	}
