@@ -120,7 +120,9 @@ func (r *reaches) find(folder string) (tests []reaching, err error) {
 		for _, u := range list {
 			t := reaching{Test: u.test, Takes: u.takes}
 			for i := range u.shows {
-				t.Places = append(t.Places, r.functions[i])
+				if i >= 0 && i < len(r.functions) {
+					t.Places = append(t.Places, r.functions[i])
+				}
 			}
 			slices.Sort(t.Places)
 			t.Places = slices.Compact(t.Places)

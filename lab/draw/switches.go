@@ -42,7 +42,7 @@ func isFact(i int) bool {
 	if activeFact == "trace" && !seenFacts[i] {
 		seenFacts[i] = true
 		if f, err := os.OpenFile(%q, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666); err == nil {
-			f.WriteString(strconv.Itoa(i) + "\n")
+			f.WriteString("\n" + strconv.Itoa(i) + "\n") // a line that a killed program cut stands alone
 			f.Close()
 		}
 	}
