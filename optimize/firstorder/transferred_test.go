@@ -249,6 +249,24 @@ func TestTransferredStatesItsLaw(t *testing.T) {
 		if got += l.Weights[T] * walk(T); math.Abs(got-want) > 1e-12 {
 			t.Errorf("factor %v: the weighted points are %v: must be %v", c.factor, got, want)
 		}
+		var bent, metric int // questions about curvature, and in the metric, the root of the inverse of the second moment plus the ridge
+		for _, q := range o.Asked {
+			term := q.Question.Terms()[0]
+			if term.Kind() == query.CurvatureAlong {
+				if bent++; math.Abs(l.LevelSigma-q.Answer.Sigma) > 1e-4*q.Answer.Sigma {
+					t.Errorf("factor %v: the curvature has noise of %v: must be %v", c.factor, l.LevelSigma, q.Answer.Sigma)
+				}
+			}
+			if term.Kind() == query.MetricGradient && l.Moment != nil {
+				metric++
+				if got := math.Pow(term.Metric().Times([]float64{1, 0, 0})[0], -2) - .36/c.factor; math.Abs(got-l.Moment.Ridge) > 3e-5*(.36/c.factor) {
+					t.Errorf("factor %v: the ridge is %v: must be %v", c.factor, l.Moment.Ridge, got)
+				}
+			}
+		}
+		if bent != 1 || metric == 0 {
+			t.Errorf("factor %v: %d questions about curvature, %d in the metric", c.factor, bent, metric)
+		}
 		if l.Moment == nil || l.Moment.Features != 3 || !(l.Moment.Ridge > 0) || !(math.Abs(l.Level-.25) < .05) || !(l.LevelSigma > 0) {
 			t.Errorf("factor %v: %+v, curvature %v (noise %v)", c.factor, l.Moment, l.Level, l.LevelSigma)
 		}
