@@ -62,7 +62,7 @@ func (s *certificateSign) Run(ctx context.Context, c *console) error {
 }
 
 type certificateVerify struct {
-	Certificate string `arg:"" help:"Certificate file, or an output folder. The model in the folder is then checked, too." placeholder:"CERTIFICATE"`
+	Certificate string `arg:"" help:"Certificate file, or an output folder. A model in the folder is then checked, too." placeholder:"CERTIFICATE"`
 	Signers     string `help:"File of the allowed signers, with a line NAME TYPE KEY for each." required:"" placeholder:"FILE"`
 	Signature   string `help:"Signature file (default: CERTIFICATE.sig)." placeholder:"FILE"`
 	Model       string `help:"Also check that FILE is the model that the certificate names." placeholder:"FILE"`
@@ -143,7 +143,7 @@ func verified(ctx context.Context, path, modelPath string) (text []byte, run *ce
 }
 
 type verifyCommand struct {
-	Certificate string   `arg:"" help:"Certificate file, or an output folder. The model in the folder is then checked, too." placeholder:"CERTIFICATE"`
+	Certificate string   `arg:"" help:"Certificate file, or an output folder. A model in the folder is then checked, too." placeholder:"CERTIFICATE"`
 	Model       string   `help:"Also check that FILE is the model that the certificate names." placeholder:"FILE"`
 	Runs        []string `name:"run" help:"For a dataset's certificate: also check that it contains the run of this certificate." placeholder:"CERTIFICATE"`
 	JSON        bool     `help:"Print JSON." name:"json"`

@@ -103,8 +103,8 @@ func TestSummaryOfAShrunkModel(t *testing.T) {
 			t.Errorf("shrunk by %v: no %q in\n%s", c.shrunk, c.want, text)
 		}
 	}
-	const calibrated = "\ncalibrated   the fit's mean prediction was 0.012 below the mean outcome, 0.5 (noise 0.0046), so its intercept was " +
-		"raised by 0.15 log-odds\n"
+	const calibrated = "\ncalibrated   the fit's mean prediction was 0.012 (noise 0.0046) below the mean outcome, which is about 0.5, so " +
+		"its intercept was raised by 0.15 log-odds\n"
 	if text := (&Result{Run: f}).Summary(); strings.Contains(text, "calibrated") {
 		t.Errorf("calibrated without a residual:\n%s", text)
 	}

@@ -351,8 +351,8 @@ func (r *eigenMoment) power(p float64) *mat.SymDense {
 	return r.With(func(v float64) float64 { return math.Pow(max(v, 0)+r.Ridge, p) })
 }
 
-// axes returns the coordinates of weights along each of which the preconditioned loss has a curvature of its own, if the second
-// derivative in the weights is curved: the matrices back and half are those of arrival.
+// axes returns the coordinates of weights along each of which the preconditioned loss has a curvature of its own, if the
+// second derivative in the weights is curved: the matrices back and half are those of arrival.
 func (r *eigenMoment) axes(curved *mat.SymDense) (curvatures []float64, back, half *mat.Dense, err error) {
 	inverse := r.power(-.5)
 	e, err := decomposed(inference.Between(inverse, curved), r.moment)

@@ -53,8 +53,8 @@ func TestSignalToTheLetter(t *testing.T) {
 	f.plan.Compared.Margins = []float64{-math.Log(9)}
 	f.plan.Compared.Residual, f.plan.Compared.ResidualSigma, f.plan.Compared.Shift = -.0123, .00456, .145
 	calibrated, _ := f.quality()
-	factIs(t, calibrated, "Mean prediction minus mean outcome", "−0.0123", "the fit's mean prediction was 0.012 below the mean outcome, "+
-		"0.1 (noise 0.0046), so its intercept was raised by 0.14 log-odds")
+	factIs(t, calibrated, "Mean prediction minus mean outcome", "−0.0123", "the fit's mean prediction was 0.012 (noise 0.0046) below the "+
+		"mean outcome, which is about 0.1, so its intercept was raised by 0.14 log-odds")
 	factIs(t, s, "Gradient norm measured", "0.0789", "at the result, released with noise of 0.00891")
 	factIs(t, q, "Mean loss measured", "0.678", "at the result, released with noise of 0.0123")
 	factIs(t, s, "Curvature released", "−0.00912", fit+", the least of 7 directions, each released with noise of 0.0234: none is "+

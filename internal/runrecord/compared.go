@@ -288,8 +288,8 @@ func (c Compared) Calibration() string {
 	if c.Residual > 0 {
 		where, way = "above", "lowered"
 	}
-	return fmt.Sprintf("the fit's mean prediction was %.2g %s the mean outcome, %.3g (noise %.2g), so its intercept was %s by %.2g "+
-		"log-odds", math.Abs(c.Residual), where, 1/(1+math.Exp(-c.Margins[0])), c.ResidualSigma, way, math.Abs(c.Shift))
+	return fmt.Sprintf("the fit's mean prediction was %.2g (noise %.2g) %s the mean outcome, which is about %.3g, so its intercept "+
+		"was %s by %.2g log-odds", math.Abs(c.Residual), c.ResidualSigma, where, 1/(1+math.Exp(-c.Margins[0])), way, math.Abs(c.Shift))
 }
 
 // Counted says in words how much of the records' differences the comparison counted.

@@ -183,6 +183,9 @@ func TestCalibratedModels(t *testing.T) {
 	}
 	for _, margins := range [][]float64{nil, {0}, {-3, 1}} { // of a certificate that another program made
 		c := runrecord.Compared{Shrunk: .5, Shift: .25, ResidualSigma: .1, Margins: margins}
+		if !slices.Equal(c.Calibrated(w, constant), w) {
+			t.Errorf("margins %v: a shift of what is not one margin", margins)
+		}
 		if fit, _ := c.Fit(c.Model(w, constant), constant); !slices.Equal(fit, w) || len(margins) != 1 && c.Calibration() != "" {
 			t.Errorf("margins %v: the fit is %v, %q", margins, fit, c.Calibration())
 		}

@@ -76,8 +76,8 @@ func TestCalibrationToTheLetter(t *testing.T) {
 	low := Compared{Margins: []float64{-math.Log(4)}, Residual: -.032, ResidualSigma: .0041, Shift: .234}
 	high := Compared{Margins: []float64{math.Log(4)}, Residual: .032, ResidualSigma: .0041, Shift: -.234}
 	for c, want := range map[*Compared]string{
-		&low:  "the fit's mean prediction was 0.032 below the mean outcome, 0.2 (noise 0.0041), so its intercept was raised by 0.23 log-odds",
-		&high: "the fit's mean prediction was 0.032 above the mean outcome, 0.8 (noise 0.0041), so its intercept was lowered by 0.23 log-odds",
+		&low:  "the fit's mean prediction was 0.032 (noise 0.0041) below the mean outcome, which is about 0.2, so its intercept was raised by 0.23 log-odds",
+		&high: "the fit's mean prediction was 0.032 (noise 0.0041) above the mean outcome, which is about 0.8, so its intercept was lowered by 0.23 log-odds",
 		{}:    "",
 	} {
 		if got := c.Calibration(); got != want {
