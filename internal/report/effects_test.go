@@ -227,3 +227,22 @@ func TestRedrawsHaveAtMostAllWaves(t *testing.T) {
 		}
 	}
 }
+
+// TestRedrawsOfOneRow: if all synthetic rows are alike, most directions of the features have no rows, so that their second
+// moment is exactly 0. Draws are finite numbers then, too.
+func TestRedrawsOfOneRow(t *testing.T) {
+	steps := runrecord.Trace{Noise: []float64{.02}, StepSizes: []float64{.8}}
+	f, _ := staged(t, steps, steps)
+	p, ok := f.population()
+	score, err := scoresOf(p, f.Model.Schema(), f.Model.Weights())
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	clear(p.Mass)
+	p.Mass[0] = 1
+	for i, v := range f.redrawn(p, score, 1, 1)[0] {
+		if !(math.Abs(v-score[i]) < 5) {
+			t.Fatalf("row %d has the score %v, and another draw %v", i, score[i], v)
+		}
+	}
+}
