@@ -45,7 +45,7 @@ func TestDecide(t *testing.T) {
 		c := test.c
 		c.Sigma, c.Shrunk = 1, .25
 		c.Decide(test.convex, test.curvature, test.rise)
-		if math.Abs(c.Shrunk-test.shrunk) > 1e-12 {
+		if !(math.Abs(c.Shrunk-test.shrunk) <= 1e-12) {
 			t.Errorf("%+v, convex %v, curvature %v, rise %v: shrunk by %v: must be %v", test.c, test.convex, test.curvature, test.rise,
 				c.Shrunk, test.shrunk)
 		}
@@ -145,7 +145,7 @@ func TestPublishedWeights(t *testing.T) {
 			t.Errorf("shrunk by %v: the fit is known: %v", shrunk, ok)
 		}
 		for j := range want {
-			if got[j] != want[j] || ok && math.Abs(back[j]-w[j]) > 1e-12 {
+			if got[j] != want[j] || ok && !(math.Abs(back[j]-w[j]) <= 1e-12) {
 				t.Errorf("shrunk by %v: %v of the fit %v", shrunk, got, back)
 			}
 		}
@@ -161,11 +161,11 @@ func TestCalibratedModels(t *testing.T) {
 	w, constant := []float64{4, -2, 1}, []float64{0, 0, -6} // of the margin -3, with the intercept 1/2
 	for shrunk, want := range map[float64]float64{0: 1.5, .25: -.375, 1: -6} {
 		c := runrecord.Compared{Shrunk: shrunk, Shift: .25, Margins: []float64{-3}}
-		if got := c.Calibrated(w, constant); got[0] != 4 || got[1] != -2 || math.Abs(got[2]-1.5) > 1e-12 {
+		if got := c.Calibrated(w, constant); got[0] != 4 || got[1] != -2 || !(math.Abs(got[2]-1.5) <= 1e-12) {
 			t.Errorf("calibrated %v", got)
 		}
 		model := c.Model(w, constant)
-		if math.Abs(model[2]-want) > 1e-12 || model[0] != 4*(1-shrunk) {
+		if !(math.Abs(model[2]-want) <= 1e-12) || model[0] != 4*(1-shrunk) {
 			t.Errorf("shrunk by %v: %v", shrunk, model)
 		}
 		back, ok := c.Fit(model, constant)
@@ -173,7 +173,7 @@ func TestCalibratedModels(t *testing.T) {
 			t.Errorf("shrunk by %v: the fit is known: %v", shrunk, ok)
 		}
 		for j := range back {
-			if math.Abs(back[j]-w[j]) > 1e-12 {
+			if !(math.Abs(back[j]-w[j]) <= 1e-12) {
 				t.Errorf("shrunk by %v: the fit is %v", shrunk, back)
 			}
 		}
@@ -200,8 +200,8 @@ func TestCalibrationOfShares(t *testing.T) {
 	} {
 		got := runrecord.Compared{Margins: []float64{odds(c.share)}, Residual: c.residual, ResidualSigma: .004}
 		got.Calibrate()
-		if math.Abs(got.Shift-odds(c.share)+odds(c.predicted)) > 1e-12 ||
-			math.Abs(got.ShiftSigma-.004/(c.predicted*(1-c.predicted))) > 1e-12 {
+		if !(math.Abs(got.Shift-odds(c.share)+odds(c.predicted)) <= 1e-12) ||
+			!(math.Abs(got.ShiftSigma-.004/(c.predicted*(1-c.predicted))) <= 1e-12) {
 			t.Errorf("share %v, residual %v: shift %v with noise %v", c.share, c.residual, got.Shift, got.ShiftSigma)
 		}
 	}
