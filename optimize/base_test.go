@@ -83,7 +83,7 @@ func TestSharesBeyondAllRecords(t *testing.T) {
 	for _, c := range []struct{ sigma, first, second, p float64 }{{.02, 1.05, -.01, .02}, {.02, -.03, 1.2, .98}, {.0004, 1.0001, .00005, .001},
 		{.02, .3, .6, 2. / 3}} {
 		got := optimize.BaseOfShares(loss.Logistic(), c.sigma, .001, c.first, c.second).Margins[0]
-		if want := math.Log(c.p / (1 - c.p)); math.Abs(got-want) > 1e-12 {
+		if want := math.Log(c.p / (1 - c.p)); !(math.Abs(got-want) <= 1e-12) {
 			t.Errorf("%+v: margin %v: must be %v", c, got, want)
 		}
 	}

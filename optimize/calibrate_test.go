@@ -100,7 +100,7 @@ func TestQuestionsLeaveAPart(t *testing.T) {
 		for _, q := range o.asked {
 			sum += q.Charge()
 		}
-		if len(o.asked) != c.questions || math.Abs(sum/charge-(1-0x1p-30)) > 1e-13 {
+		if len(o.asked) != c.questions || !(math.Abs(sum/charge-(1-0x1p-30)) <= 1e-13) {
 			t.Errorf("%s: %d questions are charged %v: must be %d, and %v", name, len(o.asked), sum, c.questions, charge*(1-0x1p-30))
 		}
 	}
