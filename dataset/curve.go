@@ -289,8 +289,7 @@ const (
 // knotCells returns the knots k, which are in [-1, 1], in the column's own units: numbers, or days since
 // 1970-01-01.
 func (c Column) knotCells(k spline.Knots) []float64 {
-	cells := vector.Make(k.Len(), func(i int) float64 { return c.cellAt(k.Position(i)) })
-	return cells
+	return vector.Make(k.Len(), func(i int) float64 { return c.cellAt(k.Position(i)) })
 }
 
 // cellAt returns the cell (the number in the column's own units) that the row map encodes as u in

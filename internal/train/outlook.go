@@ -81,7 +81,7 @@ func (p Planned) curvature() (ratio float64, assumed string) {
 // softmax loss at the best constant. It is at most 1/2.
 func steepest(shares []float64) (value float64) {
 	v := vector.Make(len(shares), func(i int) float64 { return float64(i) - .3 }) // no eigenvector of equal shares
-	for range 200 { // the power method
+	for range 200 {                                                               // the power method
 		along := vector.Dot(shares, v)
 		for i, p := range shares {
 			v[i] = p * (v[i] - along)
