@@ -66,10 +66,8 @@ func (s *Schema) IsOther(feature int) bool {
 			return true
 		}
 	}
-	at := 0
-	for _, c := range s.columns {
-		at += c.width()
-		if c.Kind == Category && feature == at-1 {
+	for i, c := range s.columns {
+		if c.Kind == Category && feature == s.first[i]+c.width()-1 {
 			return true
 		}
 	}
