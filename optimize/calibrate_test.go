@@ -82,7 +82,7 @@ func TestCalibrationOfCountsByHand(t *testing.T) {
 	}{
 		"five means":          {account.ReplaceOne, "poisson(0.3)", .05, .0001, .25, .125, .125},
 		"more, at half noise": {account.ReplaceOne, "poisson(0.3)", .05, .0016, .4, .2, .2},
-		"the largest count":   {account.ReplaceOne, "poisson(0.3)", .3, .0001, 1, .5, .5},
+		"above the largest":   {account.ReplaceOne, "poisson-rate(3,0.01)", .3, .0001, 1.5, .75, .75},
 		"added or removed":    {account.AddOrRemove, "poisson(0.3)", .05, .0001, .25, 0, .25},
 		"exposures":           {account.ReplaceOne, "poisson-rate(3,0.01)", .05, .0001, .25, .125, .125},
 	} {
@@ -110,7 +110,8 @@ func TestCalibrationOfCountsByHand(t *testing.T) {
 			t.Errorf("%s: %v at %v and %v", name, term.Kind(), term.Point(), term.Previous())
 		}
 		sigma := math.Hypot(.02, c.sigma/c.count)
-		along := .08 * .08 / (.08*.08 + sigma*sigma)
+		wide := max(.08*.08, math.Pow(math.Log(.9), 2)-9*sigma*sigma)
+		along := wide / (wide + sigma*sigma)
 		alike(t, name+": residual", out.Residual, -.1)
 		alike(t, name+": noise of the residual", out.ResidualSigma, sigma)
 		alike(t, name+": shift", out.Shift, -along*math.Log(.9))

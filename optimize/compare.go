@@ -215,7 +215,7 @@ func (c Compare) calibrate(ctx context.Context, o Oracle, p Problem, base Base, 
 	case out.Counts:
 		low, high, unit = far, farther, math.Exp(farther)-math.Exp(far)
 		alike := base.Sigma / 2 * p.Records * math.Sqrt(c.Calibrate*usable)
-		least, most = 0, min(max(calibrateCap*base.Sums[0], alike), 1)
+		least, most = 0, max(calibrateCap*base.Sums[0], alike)
 	case out.Margins[0] > 0:
 		least, most = -calibrateMost, 1.
 	}

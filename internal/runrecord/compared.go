@@ -126,12 +126,15 @@ func (c *Compared) Decide(convex bool, curvature, rise float64) {
 // the constant is p, and the fit's mean prediction is p + Residual. Shift is the difference of their log odds. It is exact
 // if all predictions are equal; otherwise the mean curvature is lower, and Shift does not go all the way.
 // For counts the mean prediction is 1 + Residual of the mean count, and any shift multiplies it. Shift is the posterior mean
-// for a normal error with the deviation usualResidual and the noise ResidualSigma.
+// for a normal error with the noise ResidualSigma. The error has the deviation usualResidual, or what the shift shows beyond
+// three deviations of the noise.
 func (c *Compared) Calibrate() {
 	if c.Counts {
-		predicted := 1 + min(max(c.Residual, -mostResidual), mostResidual)
-		along := 1 / (1 + c.ResidualSigma*c.ResidualSigma/(usualResidual*usualResidual))
-		c.Shift, c.ShiftSigma = -along*math.Log(predicted), along*c.ResidualSigma/predicted
+		predicted, noise := 1+min(max(c.Residual, -mostResidual), mostResidual), c.ResidualSigma*c.ResidualSigma
+		shift := -math.Log(predicted)
+		wide := max(usualResidual*usualResidual, shift*shift-9*noise)
+		along := wide / (wide + noise)
+		c.Shift, c.ShiftSigma = along*shift, along*c.ResidualSigma/predicted
 		return
 	}
 	p := 1 / (1 + math.Exp(-c.Margins[0]))

@@ -112,6 +112,35 @@ func TestWhatIsCalibrated(t *testing.T) {
 	}
 }
 
+// TestPlansAnnounceCalibrations: a plan states the condition of a calibration, if the fit releases a base rate that decides.
+func TestPlansAnnounceCalibrations(t *testing.T) {
+	classes, counts := "if a class has at most 20% of the rows", "if noise is at most a fifth of the mean outcome"
+	number := []string{`column: sick, classes: ["0", "1"]`, "column: sick, number: [0, 20]"}
+	for name, c := range map[string]struct {
+		change []string
+		want   string
+	}{
+		"classes":             {[]string{"loss: logistic", "loss: logistic, family: lines"}, classes},
+		"counts":              {append([]string{"loss: logistic", "loss: poisson(0.1), family: lines"}, number...), counts},
+		"numbers":             {append([]string{"loss: logistic", "loss: huber(0.1), family: lines"}, number...), ""},
+		"within a radius":     {[]string{"loss: logistic", "loss: logistic, family: lines, radius: 3"}, ""},
+		"without a base rate": {[]string{"loss: logistic", "loss: logistic, family: lines", "privacy:", "train: {base: off}\nprivacy:"}, ""},
+	} {
+		config := config(t, 2, c.change...)
+		budget, err := account.NewBudget(4, 1e-6, account.ReplaceOne)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, p, _, err := config.planFor(t.Context(), budget, 20_000, 1)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if p.Calibrates != c.want {
+			t.Errorf("%s: %q: must be %q", name, p.Calibrates, c.want)
+		}
+	}
+}
+
 // TestRareClassIsPredictedAsOften: a fit of a class of 8% spends its whole budget and no more, and its mean prediction over the
 // table is the released share of the class, up to six deviations of the residual's noise. Without the shift it is less.
 func TestRareClassIsPredictedAsOften(t *testing.T) {
