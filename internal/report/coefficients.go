@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -42,13 +43,7 @@ func (f *Fit) score() (unit string, odds bool) {
 
 // thresholds returns the thresholds between ordered classes; nil for a model of another loss.
 func (f *Fit) thresholds() []float64 {
-	o, ok := f.Model.Loss().(interface {
-		Thresholds(w []float64, features int) []float64
-	})
-	if !ok {
-		return nil
-	}
-	return o.Thresholds(f.Model.Weights(), f.Model.Schema().Dim())
+	return targetpair.Thresholds(f.Model.Loss(), f.Model.Weights(), f.Model.Schema().Dim())
 }
 
 // ordering says how classes follow from the score of a model of ordered classes; "" for another model.
