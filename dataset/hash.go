@@ -71,7 +71,7 @@ func (s *Schema) IsOther(feature int) bool {
 			return true
 		}
 	}
-	for _, x := range s.crossings(at) {
+	for _, x := range s.crossings() {
 		if k, rows, width := feature-x.at, x.width[0], x.width[1]; x.scale == 1 && k >= 0 && k < rows*width {
 			return k/width == rows-1 || k%width == width-1
 		}
