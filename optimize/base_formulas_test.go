@@ -44,7 +44,7 @@ func lossOf(t *testing.T, name string) loss.Loss {
 // alike fails the test unless two numbers are equal to rounding.
 func alike(t *testing.T, what string, got, want float64) {
 	t.Helper()
-	if !(math.Abs(got-want) <= 1e-9*max(1, math.Abs(want))) {
+	if !(math.Abs(got-want) <= 1e-10*math.Abs(want)+1e-14) {
 		t.Errorf("%s: %v: must be %v", what, got, want)
 	}
 }
@@ -299,7 +299,7 @@ func TestBisectionByHand(t *testing.T) {
 				t.Errorf("%s: question %d goes from %v to %v, the middle is %v", name, i, from, to, middle)
 			}
 			alike(t, "clip", k.Ball().Radius, factor*l.Constants().Lipschitz*width)
-			alike(t, "charge", q.Charge(), .01/12)
+			alike(t, "charge", q.Charge(), .01/12*usable)
 			if middle > best {
 				hi = middle
 			} else {

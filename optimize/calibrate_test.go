@@ -68,6 +68,64 @@ func TestCalibrationByHand(t *testing.T) {
 	}
 }
 
+// TestQuestionsLeaveAPart: the questions of each release are charged together 1 - 2^-30 of its charge, which leaves room for
+// rounding in a sum of charges.
+func TestQuestionsLeaveAPart(t *testing.T) {
+	const charge = .03
+	p := Problem{Relation: account.ReplaceOne, Records: 5000, Mu: 1, Shape: Shape{Features: 3, Margins: 1}, Start: make([]float64, 3),
+		Constants: loss.Logistic().Constants()}
+	w := []float64{.6, -.2, .1}
+	for name, c := range map[string]struct {
+		of        func(o Oracle) error
+		questions int
+	}{
+		"the shares of two classes": {baseOf(t, p, charge, "logistic"), 2},
+		"weighted classes":          {baseOf(t, p, charge, "weighted(softmax(3),2,1,4)"), 3},
+		"a mean number":             {baseOf(t, p, charge, "squared(1)"), 2},
+		"a mean count":              {baseOf(t, p, charge, "poisson(1)"), 2},
+		"a rate":                    {baseOf(t, p, charge, "poisson-rate(1,0.04)"), 2},
+		"logit hazards":             {baseOf(t, p, charge, "logit-hazard(1,0.04)"), 2},
+		"slopes":                    {baseOf(t, p, charge, "huber(0.5)"), bisections},
+		"slopes of amounts":         {baseOf(t, p, charge, "gamma(50,0.1)"), bisections},
+		"a measurement": {func(o Oracle) error {
+			_, err := Measure{Charge: charge}.Ask(t.Context(), o, p, w)
+			return err
+		}, 2},
+	} {
+		o := &told{answers: []query.Release{{Mean: []float64{.3}, Sigma: .01}}}
+		if err := c.of(o); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		sum := 0.
+		for _, q := range o.asked {
+			sum += q.Charge()
+		}
+		if len(o.asked) != c.questions || math.Abs(sum/charge-(1-0x1p-30)) > 1e-13 {
+			t.Errorf("%s: %d questions are charged %v: must be %d, and %v", name, len(o.asked), sum, c.questions, charge*(1-0x1p-30))
+		}
+	}
+	p.Constants = lossOf(t, "welsch(0.5)").Constants()
+	o := &told{answers: []query.Release{{Mean: []float64{-9}, Sigma: .01}}}
+	points := []Candidate{{W: w, Along: [][]float64{{1, 0, 0}, {0, 1, 0}}}, {W: make([]float64, 3), Along: [][]float64{{0, 0, 1}}}}
+	if _, _, err := ChooseCurved(t.Context(), o, p, o.All(), math.Sqrt(charge), 0, points); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range o.asked {
+		alike(t, "charge of a curvature", q.Charge(), charge/2/3*(1-0x1p-30))
+	}
+	if len(o.asked) != 3 {
+		t.Errorf("%d curvatures: must be 3", len(o.asked))
+	}
+}
+
+// baseOf asks for the base rate of a loss.
+func baseOf(t *testing.T, p Problem, charge float64, name string) func(Oracle) error {
+	return func(o Oracle) error {
+		_, err := BaseRate{Charge: charge, Loss: lossOf(t, name), Features: 3, Intercept: .5}.Ask(t.Context(), o, p)
+		return err
+	}
+}
+
 func near(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) < 1e-9 })
 }

@@ -234,12 +234,8 @@ func (f *Fit) overshoots() bool {
 		most = 1
 	}
 	curvature := f.Model.Loss().Constants().Curvature.Hi + f.Model.Regularizer().Smoothness()
-	for _, eta := range l.StepSizes {
-		if eta*curvature > most*(1+1e-4) && !math.IsInf(curvature, 0) {
-			return true
-		}
-	}
-	return false
+	return !math.IsInf(curvature, 0) &&
+		slices.ContainsFunc(l.StepSizes, func(eta float64) bool { return eta*curvature > most*(1+1e-4) })
 }
 
 // ranked returns the coefficients without the intercepts, in decreasing order of the absolute value of

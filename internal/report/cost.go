@@ -298,9 +298,7 @@ func (f *Fit) attack(ctx context.Context) (attack, error) {
 	if err != nil {
 		return a, err
 	}
-	for _, b := range curve {
-		a.detected = append(a.detected, min(1, 1-b.Lower))
-	}
+	a.detected = vector.Map(curve, func(b mechanism.Bracket) float64 { return min(1, 1-b.Lower) })
 	zero, err := composition.Delta(ctx, 0)
 	a.right = min(1, (1+zero.Upper)/2)
 	return a, err

@@ -215,9 +215,7 @@ func derive(l *runrecord.Trace) (noise, error) {
 	}
 	// On a flat loss the noise of the start stays in the intercept. The bound is the same for all weights.
 	n := noise{weight: math.Hypot(l.WeightNoise, l.Start), absolute: l.Move > 0}
-	for _, v := range variance {
-		n.estimate = append(n.estimate, math.Sqrt(v))
-	}
+	n.estimate = vector.Map(variance, math.Sqrt)
 	switch {
 	case l.Move > 0:
 		n.loose = "the steps are not linear in the gradient estimates, so the bound counts their greatest length"

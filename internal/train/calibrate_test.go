@@ -88,6 +88,31 @@ func TestWhatIsCalibrated(t *testing.T) {
 	}
 }
 
+// TestEdgesOfCalibration: a class of exactly the largest share is rare, and noise of exactly the largest size is small enough.
+// The shares and noises of this test are exact.
+func TestEdgesOfCalibration(t *testing.T) {
+	margin := -math.Log(4)
+	if share := 1 / (1 + math.Exp(-margin)); share != rareShare {
+		t.Fatalf("a share of %v", share)
+	}
+	// The calibration is charged 2^-10, so that 640 records have noise of 2/(640/32) = .1.
+	const charge = 0x1p-9
+	for _, c := range []struct {
+		margin, records float64
+		want            bool
+	}{
+		{margin, 1e6, true}, {math.Nextafter(margin, -9), 1e6, true}, {margin + 1e-15, 1e6, false}, {-margin, 1e6, true}, {-margin - 1e-15, 1e6, false},
+		{margin, 640, true}, {margin, math.Nextafter(640, 0), false}, {-margin, 640, true}, {-margin, 639, false},
+	} {
+		p := optimize.Problem{Mu: .2, Records: c.records, Relation: account.ReplaceOne}
+		got, _ := (&Config{}).calibrated(&optimize.Compare{Loss: loss.Logistic(), Charge: charge, Intercept: .5}, p,
+			Base{Margins: []float64{c.margin}, Resolved: true})
+		if (got.Calibrate == charge/2) != c.want || (got.Calibrate == 0) == c.want {
+			t.Errorf("%+v: a calibration of %v", c, got.Calibrate)
+		}
+	}
+}
+
 // TestRareClassIsPredictedAsOften: a fit of a class of 8% spends its whole budget and no more, and its mean prediction over the
 // table is the released share of the class, up to six deviations of the residual's noise. Without the shift it is less.
 func TestRareClassIsPredictedAsOften(t *testing.T) {

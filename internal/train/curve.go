@@ -183,9 +183,8 @@ func (c *Config) ranking(p optimize.Problem, l loss.Loss) (*Ranks, optimize.Prob
 		why = "rows with 65 knots a curve have too many features"
 	case share > 0 && share+c.Train.Measure+max(c.Train.Compare, SmallCompare) >= 1:
 		why = "with the shares of the measurement and the comparison it leaves no budget to train"
-	case share == 0 && DefaultRanks+c.Train.Measure+max(c.Train.Compare, SmallCompare) >= 1:
-		return nil, p, nil
-	case share == 0 && !(sizeOf(p.Budget, p.Records) >= RankedSize*c.rankNoise()):
+	case share == 0 && (DefaultRanks+c.Train.Measure+max(c.Train.Compare, SmallCompare) >= 1 ||
+		!(sizeOf(p.Budget, p.Records) >= RankedSize*c.rankNoise())):
 		return nil, p, nil
 	}
 	if why != "" {

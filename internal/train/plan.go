@@ -229,7 +229,8 @@ func (c *Config) costs(p optimize.Problem, work optimize.Workload, features int,
 // costsOf returns the numbers from which the time and the memory of a planned fit are estimated. p is its problem, and
 // first the schema of the rows of its first stage, if it has two.
 func (c *Config) costsOf(planned Planned, first *dataset.Schema, p optimize.Problem, l loss.Loss) (costs, error) {
-	cost, err := c.costs(rowsOf(p, c.Schema), c.workload(planned), planned.Features, l)
+	p.Records *= float64(max(1, c.Schema.Unit().Rows)) // the largest possible number of rows, for passes over the table
+	cost, err := c.costs(p, c.workload(planned), planned.Features, l)
 	if err != nil {
 		return cost, err
 	}
