@@ -245,11 +245,6 @@ var ErrHeld = errors.New("budget: the run is held by a process that may be alive
 // under it.
 var ErrSettled = errors.New("budget: the run was settled by another process: it releases nothing more")
 
-// errNoLease is the error for a run that was reserved with a lease which the store has no longer.
-func errNoLease(run string) error {
-	return fmt.Errorf("%w: run %s: its lease is not there: the run can only be settled in full", ErrChain, run)
-}
-
 const (
 	// leaseTime is the time after its last renewal during which a lease of a process is alive of which nobody
 	// can tell whether it runs.
@@ -318,7 +313,7 @@ func (c *chain) leased(ctx context.Context, run RunState, now string) (*Lease, e
 	l, ok := c.leases[run.Run]
 	switch {
 	case !ok && run.Held:
-		return nil, errNoLease(run.Run)
+		return nil, fmt.Errorf("%w: run %s: its lease is not there: the run can only be settled in full", ErrChain, run.Run)
 	case !ok:
 		return nil, nil
 	}

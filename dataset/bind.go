@@ -113,10 +113,9 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 	for _, h := range s.hats {
 		m.grouped += h.Width
 	}
-	next := 0
 	var names []string
-	for _, c := range s.columns {
-		in := input{cell: at[c.Name], at: next}
+	for i, c := range s.columns {
+		in := input{cell: at[c.Name], at: s.first[i]}
 		switch c.Kind {
 		case Ignore, Public:
 			continue
@@ -135,9 +134,8 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 			m.leading = append(m.leading, in.cell)
 		}
 		m.inputs, names = append(m.inputs, in), append(names, c.Name)
-		next += c.width()
 	}
-	m.bindInteractions(names, next)
+	m.bindInteractions(names)
 	m.bindColumns()
 	return m, nil
 }

@@ -105,7 +105,8 @@ func (c Column) validate(missing []string) error {
 	case Category:
 		return c.validateCategories(field+".category", missing)
 	case Public:
-		return c.validateValues(field+".public", missing)
+		return validateTexts(field+".public", c.Values, "must list all public values of the column",
+			func(v string) string { return valueRule(v, missing) })
 	case Hash:
 		return c.validateBuckets(field + ".hash")
 	case Ignore:
@@ -137,11 +138,6 @@ func (c Column) validateCategories(field string, missing []string) error {
 		}
 		return "is already the feature of values that are not listed; leave it out and its cells go there"
 	})
-}
-
-func (c Column) validateValues(field string, missing []string) error {
-	return validateTexts(field, c.Values, "must list all public values of the column",
-		func(v string) string { return valueRule(v, missing) })
 }
 
 // validateTexts returns an error if a list of values is empty, with the rule empty, if ruleOf states a rule that a value

@@ -289,8 +289,7 @@ const (
 // knotCells returns the knots k, which are in [-1, 1], in the column's own units: numbers, or days since
 // 1970-01-01.
 func (c Column) knotCells(k spline.Knots) []float64 {
-	cells := vector.Make(k.Len(), func(i int) float64 { return c.cellAt(k.Position(i)) })
-	return cells
+	return vector.Make(k.Len(), func(i int) float64 { return c.cellAt(k.Position(i)) })
 }
 
 // cellAt returns the cell (the number in the column's own units) that the row map encodes as u in
@@ -351,15 +350,7 @@ func (c Column) axis(at int, k spline.Knots) Axis {
 }
 
 // at returns the index of the first feature of the column with the given name.
-func (s *Schema) at(name string) (next int) {
-	for _, c := range s.columns {
-		if c.Name == name {
-			return next
-		}
-		next += c.width()
-	}
-	return next
-}
+func (s *Schema) at(name string) int { return s.first[s.places[name]] }
 
 // hang computes the hats of a row ([Hats]) and writes them to x, to which all other features must have been
 // written. codes holds, for each group of [Schema.Groups], the index within the group of the row's nonzero

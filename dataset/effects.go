@@ -57,18 +57,13 @@ type FeatureRange struct {
 // Ranges returns the range of features of each column that has features, then of each interaction. Together they
 // are all features but those of effects and the intercept.
 func (s *Schema) Ranges() (list []FeatureRange) {
-	next := 0
-	add := func(width int, columns ...string) {
-		if width > 0 {
-			list = append(list, FeatureRange{columns, next, width})
-			next += width
+	for i, c := range s.columns {
+		if c.width() > 0 {
+			list = append(list, FeatureRange{[]string{c.Name}, s.first[i], c.width()})
 		}
 	}
-	for _, c := range s.columns {
-		add(c.width(), c.Name)
-	}
-	for _, pair := range s.interactions {
-		add(s.crossed(pair).width(), pair[0], pair[1])
+	for i, pair := range s.interactions {
+		list = append(list, FeatureRange{pair[:], s.pairAt(i), s.crossed(pair).width()})
 	}
 	return list
 }

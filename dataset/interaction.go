@@ -86,6 +86,7 @@ func (s *Schema) checkInteractions(taken map[string]bool) error {
 				return &fieldError{field, "", "is listed twice"}
 			}
 		}
+		s.first = append(s.first, len(s.features))
 		outer, inner := x[0].inPairs(), x[1].inPairs()
 		if len(outer) > maxTerms/len(inner) {
 			return &fieldError{field, "", "must make at most " + strconv.Itoa(maxTerms) + " features"}
@@ -129,17 +130,19 @@ func (s *Schema) group(name string) (index int) {
 	return index
 }
 
+// pairAt returns the index of the first feature of interaction i.
+func (s *Schema) pairAt(i int) int { return s.first[len(s.columns)+i] }
+
 // bindInteractions binds the interactions to the inputs of the map. names holds the name of the column of
-// each of m.inputs. next is the number of features before the interactions.
-func (m *Map) bindInteractions(names []string, next int) {
+// each of m.inputs.
+func (m *Map) bindInteractions(names []string) {
 	inputs := make(map[string]input, len(names))
 	for i, name := range names {
 		inputs[name] = m.inputs[i]
 	}
-	for _, pair := range m.schema.interactions {
+	for i, pair := range m.schema.interactions {
 		c := m.schema.crossed(pair)
-		x := cross{inputs[c[0].Name], inputs[c[1].Name], next, c.width(), c.count()}
+		x := cross{inputs[c[0].Name], inputs[c[1].Name], m.schema.pairAt(i), c.width(), c.count()}
 		m.crosses = append(m.crosses, x)
-		next += x.width
 	}
 }

@@ -53,8 +53,10 @@ type Schema struct {
 
 	interactions []Interaction
 
-	// places maps the name of a column to its index in columns.
+	// places maps the name of a column to its index in columns. first has the index of the first feature of each column,
+	// and then of each interaction.
 	places   map[string]int
+	first    []int
 	features []string
 	hats     []Hats
 	found    *effectFeatures // nil: no Effects
@@ -123,12 +125,12 @@ func (s *Schema) validate() error {
 func (s *Schema) validateColumns() error {
 	s.places = make(map[string]int, len(s.columns))
 	features := make(map[string]bool)
-	s.features, s.terms, s.hats = nil, 1, nil
+	s.features, s.first, s.terms, s.hats = nil, nil, 1, nil
 	for i, c := range s.columns {
 		if _, twice := s.places[c.Name]; twice {
 			return &fieldError{columnField(c.Name), "", "is listed twice"}
 		}
-		s.places[c.Name] = i
+		s.places[c.Name], s.first = i, append(s.first, len(s.features))
 		if err := c.validate(s.missing); err != nil {
 			return err
 		}
@@ -197,19 +199,15 @@ type Group struct{ First, Width int }
 
 // Groups returns the groups in the order of their features.
 func (s *Schema) Groups() (groups []Group) {
-	next := 0
-	for _, c := range s.columns {
+	for i, c := range s.columns {
 		if c.Kind == Category || c.Kind == Hash {
-			groups = append(groups, Group{next, c.width()})
+			groups = append(groups, Group{s.first[i], c.width()})
 		}
-		next += c.width()
 	}
-	for _, pair := range s.interactions {
-		x := s.crossed(pair)
-		if !x.numbers() {
-			groups = append(groups, Group{next, x.width()})
+	for i, pair := range s.interactions {
+		if x := s.crossed(pair); !x.numbers() {
+			groups = append(groups, Group{s.pairAt(i), x.width()})
 		}
-		next += x.width()
 	}
 	return groups
 }

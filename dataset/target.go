@@ -321,10 +321,7 @@ func (t Target) validate(missing []string) error {
 	}
 	switch t.Kind {
 	case Number:
-		if err := validateBounds("target.number", t.Low, t.High); err != nil {
-			return err
-		}
-		return t.validateShare()
+		return cmp.Or(validateBounds("target.number", t.Low, t.High), t.validateShare())
 	case Category:
 		if len(t.Classes) < 2 {
 			return &fieldError{"target.classes", fmt.Sprintf("%d values", len(t.Classes)), classesRule}

@@ -87,18 +87,12 @@ func (s *Schema) Terms(rate bool) []Term {
 		unit, constant = s.target.half(), s.target.mid()
 	}
 	unit /= s.Scale()
-	start := make(map[string]int)
-	next := 0
-	for _, c := range s.columns {
-		start[c.Name] = next
-		next += c.width()
-	}
-	crossings := s.crossings(next)
+	crossings := s.crossings()
 	last := len(s.features) - 1
 	whole := Term{Name: s.features[last], Parts: []Part{{last, unit}}, Constant: constant}
 	var list []Term
-	for _, c := range s.columns {
-		terms, reference := s.columnTerms(c, start[c.Name], unit, crossings)
+	for i, c := range s.columns {
+		terms, reference := s.columnTerms(c, s.first[i], unit, crossings)
 		list, whole.Parts = append(list, terms...), append(whole.Parts, reference...)
 	}
 	for _, x := range crossings {
@@ -217,14 +211,12 @@ type crossing struct {
 	scale   float64
 }
 
-// crossings returns the feature ranges of the interactions. next is the index of the first feature
-// of the first interaction.
-func (s *Schema) crossings(next int) (list []crossing) {
-	for _, pair := range s.interactions {
+// crossings returns the feature ranges of the interactions.
+func (s *Schema) crossings() (list []crossing) {
+	for i, pair := range s.interactions {
 		x := s.crossed(pair)
-		c := crossing{Interaction{x[0].Name, x[1].Name}, [2]int{len(x[0].inPairs()), len(x[1].inPairs())}, next, x.scale()}
-		list = append(list, c)
-		next += x.width()
+		list = append(list, crossing{Interaction{x[0].Name, x[1].Name},
+			[2]int{len(x[0].inPairs()), len(x[1].inPairs())}, s.pairAt(i), x.scale()})
 	}
 	return list
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
@@ -67,16 +68,11 @@ func newForm(m *model.Model) (*form, error) {
 	}
 	f.sums = f.margins
 	if t := f.target; t.Grouped == targetpair.Logit {
-		for _, h := range (targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards}).Shares() {
-			if h > 0 {
-				f.odds = append(f.odds, h)
-			}
-		}
+		f.odds = slices.DeleteFunc(targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards}.Shares(),
+			func(h float64) bool { return !(h > 0) })
 	}
-	if o, ok := m.Loss().(interface {
-		Thresholds([]float64, int) []float64
-	}); ok {
-		f.thresholds, f.sums = o.Thresholds(f.weights, f.dim), 1
+	if f.thresholds = targetpair.Thresholds(m.Loss(), f.weights, f.dim); f.thresholds != nil {
+		f.sums = 1
 	} else if network, ok := m.Loss().(loss.Composed); ok {
 		f.hidden, f.activation = network.Layers()
 		f.sums = f.hidden[0]
@@ -177,13 +173,10 @@ func (f *form) layers() (above [][][]float64) {
 		if l+1 < len(f.hidden) {
 			out = f.hidden[l+1]
 		}
-		rows := make([][]float64, units+1)
-		for k := range out {
-			for j := range rows {
-				rows[j] = append(rows[j], rest[k*(units+1)+j])
-			}
-		}
-		above = append(above, rows)
+		below := rest
+		above = append(above, vector.Make(units+1, func(j int) []float64 {
+			return vector.Make(out, func(k int) float64 { return below[k*(units+1)+j] })
+		}))
 		rest = rest[out*(units+1):]
 	}
 	return above

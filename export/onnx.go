@@ -345,10 +345,7 @@ func (g *graph) squares(columns []column) (order []int64) {
 			same += most(h)
 		}
 	}
-	for range same {
-		order = append(order, numbers)
-	}
-	return order
+	return append(order, slices.Repeat([]int64{numbers}, same)...)
 }
 
 // neverLong reports whether every row has the same features, as float32, with and without the division by max(1,
@@ -418,10 +415,7 @@ func (g *graph) levels(columns []column) string {
 	}
 	for _, c := range columns {
 		g.inputs.bytes(graphInput, value(c.Name, stringType, 1))
-		var numbers []int64
-		for i := range c.Categories {
-			numbers = append(numbers, int64(i))
-		}
+		numbers := vector.Make(len(c.Categories), func(i int) int64 { return int64(i) })
 		g.level[c.Name] = g.op("LabelEncoder", []string{c.Name}, "keys_strings", c.Categories, "values_int64s", numbers,
 			"default_int64", len(c.Categories))
 		add(g.level[c.Name], c.at, c.width())

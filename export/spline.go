@@ -114,7 +114,7 @@ func (s *query) one() string { return s.own("x", len(s.numbers)) }
 // hatValues returns SQL expressions for the values of the basis functions (hats) of one curve or
 // interaction that may be nonzero in a row: two values, or four for two numeric columns. The numeric
 // columns are list[i] for i in at. All values are zero if a number is missing.
-func (s *query) hatValues(list []way, at []int) (values []string) {
+func (s *query) hatValues(list []way, at []int) []string {
 	var left, right []string
 	missing := ""
 	for i, a := range at {
@@ -122,11 +122,7 @@ func (s *query) hatValues(list []way, at []int) (values []string) {
 		f := "(" + t + " - " + k + ")"
 		if list[a].own {
 			each := func(of []float64) string {
-				text := "CASE " + k
-				for i, v := range of {
-					text += " WHEN " + s.literal(float64(i)) + " THEN " + s.literal(v)
-				}
-				return text + " END"
+				return s.cases(k, len(of), func(i int) string { return s.literal(of[i]) })
 			}
 			from, width := list[a].ends()
 			f = "((" + t + " - " + each(from) + ") / " + each(width) + ")"
@@ -149,10 +145,18 @@ func (s *query) hatValues(list []way, at []int) (values []string) {
 			"(" + products[1] + ") * " + left[1], "(" + products[1] + ") * " + right[1],
 		}
 	}
-	for _, p := range products {
-		values = append(values, "CASE WHEN "+missing+" THEN "+s.literal(0)+" ELSE "+p+" END")
+	return vector.Map(products, func(p string) string {
+		return "CASE WHEN " + missing + " THEN " + s.literal(0) + " ELSE " + p + " END"
+	})
+}
+
+// cases returns the expression of which value gives the results where x is 0, 1 and so on up to n-1.
+func (s *query) cases(x string, n int, value func(i int) string) string {
+	text := "CASE " + x
+	for i := range n {
+		text += " WHEN " + s.literal(float64(i)) + " THEN " + value(i)
 	}
-	return values
+	return text + " END"
 }
 
 // hatTerms returns SQL expressions for the products of hats (basis functions of curves and interactions)
@@ -170,21 +174,14 @@ func (s *query) hatTerms(sum int) (terms []string) {
 		// of the last knot at or before the number, and 1 for the hat of the next knot. first is the index
 		// of the feature of the first knot.
 		along := func(first, shift int) string {
-			text := "CASE " + knot(len(h.Axes)-1)
-			for k := range inner - 1 {
-				text += " WHEN " + s.literal(float64(k)) + " THEN " + s.literal(s.weight(sum, first+k+shift))
-			}
-			return text + " END"
+			return s.cases(knot(len(h.Axes)-1), inner-1, func(k int) string { return s.literal(s.weight(sum, first+k+shift)) })
 		}
 		for shift := range 2 {
 			switch {
 			case len(h.Axes) == 2:
 				for up := range 2 {
-					text := "CASE " + knot(0)
-					for k := range h.Axes[0].Knots - 1 {
-						text += " WHEN " + s.literal(float64(k)) + " THEN " + along(h.First+(k+up)*inner, shift)
-					}
-					terms = append(terms, value(2*up+shift)+" * "+text+" END")
+					terms = append(terms, value(2*up+shift)+" * "+s.cases(knot(0), h.Axes[0].Knots-1,
+						func(k int) string { return along(h.First+(k+up)*inner, shift) }))
 				}
 			case h.Group >= 0:
 				c := s.outer(h)

@@ -152,13 +152,7 @@ func (s *query) step(name string, items ...item) {
 
 // pick writes a SELECT of the kept columns and the items from the query's last step.
 func (s *query) pick(items []item) {
-	s.text.WriteString("  SELECT ")
-	for i, k := range s.keep {
-		if i > 0 {
-			s.text.WriteString(", ")
-		}
-		s.text.WriteString(k)
-	}
+	s.text.WriteString("  SELECT " + strings.Join(s.keep, ", "))
 	for i, it := range items {
 		if i > 0 || len(s.keep) > 0 {
 			s.text.WriteString(",\n    ")
@@ -219,21 +213,13 @@ func (s *query) buckets() {
 			return s.mod("("+v+" * "+v+")", h.Prime)
 		})
 		missing := cell + " IS NULL OR " + cell + " IN (" +
-			strings.Join(s.quoted(append([]string{""}, s.model.Schema().Missing()...)), ", ") + ")"
+			strings.Join(vector.Map(append([]string{""}, s.model.Schema().Missing()...), s.quote), ", ") + ")"
 		sums = append(sums, item{fmt.Sprintf("CASE WHEN NOT (%s) THEN %s END", missing,
 			s.mod(fmt.Sprintf("(%d + %s)", h.Salt, sum), h.Other)), cell})
 		items = append(items, item{s.mod(s.mod("("+cell+" * "+cell+")", h.Prime), int64(c.Buckets)), cell})
 	}
 	s.step("hash", append(sums, s.carried("n", len(s.numbers))...)...)
 	s.step("bucket", append(items, s.carried("n", len(s.numbers))...)...)
-}
-
-// quoted replaces each of texts by the SQL expression for it. It changes the slice texts and returns it.
-func (s *query) quoted(texts []string) []string {
-	for i := range texts {
-		texts[i] = s.quote(texts[i])
-	}
-	return texts
 }
 
 // units adds the step that computes the features of number and date columns before the division by the
@@ -255,11 +241,8 @@ func (s *query) units() {
 
 // carried returns as items those columns of the query's previous step that have the given name and an index
 // of columns. With these items the next step has the same columns.
-func (s *query) carried(name string, n int) (items []item) {
-	for i := range n {
-		items = append(items, item{s.own(name, i), s.own(name, i)})
-	}
-	return items
+func (s *query) carried(name string, n int) []item {
+	return vector.Make(n, func(i int) item { return item{s.own(name, i), s.own(name, i)} })
 }
 
 // indicators returns as items those columns of the query's previous step that are indicators of missing
@@ -352,14 +335,13 @@ func (s *query) sum() {
 	var items []item
 	for k := range s.sums {
 		var terms []string
-		for i, c := range s.numbers {
-			if s.within(k, c.at) {
-				terms = append(terms, s.own("x", i)+" * "+s.literal(s.weight(k, c.at)))
-			}
-		}
 		constants := []string{s.literal(s.weight(k, s.intercept()))}
 		for i, c := range s.numbers {
-			if c.Indicator && s.within(k, c.at) {
+			if !s.within(k, c.at) {
+				continue
+			}
+			terms = append(terms, s.own("x", i)+" * "+s.literal(s.weight(k, c.at)))
+			if c.Indicator {
 				constants = append(constants, s.own("m", i)+" * "+s.literal(s.weight(k, c.at+1)))
 			}
 		}
@@ -389,23 +371,20 @@ func (s *query) sum() {
 // features. It adds nothing for other models.
 func (s *query) network() {
 	if s.thresholds != nil {
-		var margins []item
 		above, below, gap := s.ordered()
 		z := s.own("z", 0)
-		for k := range gap {
-			margins = append(margins, item{s.literal(gap[k]) + " - " + s.softplus(z+" - "+s.literal(above[k])) + " - " +
-				s.softplus(s.literal(below[k])+" - "+z), s.own("z", k)})
-		}
-		s.step("classes", margins...)
+		s.step("classes", vector.Make(len(gap), func(k int) item {
+			return item{s.literal(gap[k]) + " - " + s.softplus(z+" - "+s.literal(above[k])) + " - " +
+				s.softplus(s.literal(below[k])+" - "+z), s.own("z", k)}
+		})...)
 	}
 	for l, above := range s.layers() {
 		scale := 1 / math.Sqrt(float64(len(above)))
 		units, constant := above[:len(above)-1], above[len(above)-1]
-		var outputs, next []item
-		for j := range units {
-			outputs = append(outputs, item{s.activated(s.own("z", j)) + " * " + s.literal(scale), s.own("h", j)})
-		}
-		s.step("layer"+strconv.Itoa(l+1), outputs...)
+		var next []item
+		s.step("layer"+strconv.Itoa(l+1), vector.Make(len(units), func(j int) item {
+			return item{s.activated(s.own("z", j)) + " * " + s.literal(scale), s.own("h", j)}
+		})...)
 		for k, bias := range constant {
 			terms := []string{s.literal(float64(bias * scale))}
 			for j, row := range units {
@@ -465,10 +444,7 @@ func (s *query) lookup(c column, cell string, of func(level int) string) string 
 // margins.
 func (s *query) link() {
 	z := s.own("z", 0)
-	names := s.results()
-	for i := range names {
-		names[i] = s.identifier(names[i])
-	}
+	names := vector.Map(s.results(), s.identifier)
 	var items []item
 	switch s.output {
 	case model.Value:
@@ -479,11 +455,11 @@ func (s *query) link() {
 			items = []item{{"1 - " + s.power("-("+s.power(z)+")"), names[0]}}
 			break
 		}
-		p, left := s.own("p", 0), make([]string, len(s.odds))
+		p := s.own("p", 0)
 		s.step("power", item{s.power(z), p})
-		for j, h := range s.odds {
-			left[j] = fmt.Sprintf("(%s / (%s + %s * %s))", s.literal(1), s.literal(1), s.literal(h), p)
-		}
+		left := vector.Map(s.odds, func(h float64) string {
+			return fmt.Sprintf("(%s / (%s + %s * %s))", s.literal(1), s.literal(1), s.literal(h), p)
+		})
 		items = []item{{"1 - " + strings.Join(left, " * "), names[0]}}
 	case model.Rate:
 		items = []item{{s.clamped(s.power(z) + " * " + s.literal(s.target.Rate())), names[0]}}
@@ -523,15 +499,11 @@ func (s *query) class(k int) string { return s.quote(s.target.Classes[k]) }
 // the probabilities of the classes, e^(z_k - max z) divided by the sum of this number over all classes. The last column
 // is the predicted class, the first class with the largest margin. names are the names of the columns.
 func (s *query) probabilities(names []string) (items []item) {
-	var margins, powers []string
-	var carried, raised []item
-	for k := range s.margins {
-		z := s.own("z", k)
-		margins, carried = append(margins, z), append(carried, item{z, z})
-		powers = append(powers, s.own("p", k))
-	}
+	margins := vector.Make(s.margins, func(k int) string { return s.own("z", k) })
+	powers := vector.Make(s.margins, func(k int) string { return s.own("p", k) })
+	var raised []item
 	top := s.identifier(s.prefix + "top")
-	s.step("top", append(carried, item{s.greatest + "(" + strings.Join(margins, ", ") + ")", top})...)
+	s.step("top", append(s.carried("z", s.margins), item{s.greatest + "(" + strings.Join(margins, ", ") + ")", top})...)
 	var class strings.Builder
 	class.WriteString("CASE")
 	for k, z := range margins {

@@ -39,10 +39,7 @@ func (m *Model) Curvature(mean []float64, covariance [][]float64, slope, value f
 		loss.LeastExposure(l) > 0 {
 		return nil, false
 	}
-	curvature = make([][]float64, k)
-	for i := range curvature {
-		curvature[i] = make([]float64, k)
-	}
+	curvature = vector.Make(k, func(int) []float64 { return make([]float64, k) })
 	of, weights := loss.Unweighted(l), classWeights(l)
 	var around []target
 	if of.Target() == loss.Real && !hasRate(of) {

@@ -102,9 +102,7 @@ func newTally(m *Model) *tally {
 	t.general, _ = m.loss.(loss.General)
 	t.objective, _ = m.loss.(margins)
 	k := len(m.schema.Target().Classes)
-	for range k {
-		t.confusion = append(t.confusion, make([]int64, k))
-	}
+	t.confusion = vector.Make(k, func(int) []int64 { return make([]int64, k) })
 	return t
 }
 
@@ -121,9 +119,7 @@ func (t *tally) add(r record) error {
 	if t.general != nil {
 		t.values += t.general.Value(t.model.weights, r.x, r.joined)
 		t.general.Gradient(t.slope, t.model.weights, r.x, r.joined)
-		for j, g := range t.slope {
-			t.gradient[j] += g
-		}
+		vector.Add(t.gradient, 1, t.slope)
 	}
 	if t.predicting == nil {
 		return nil
@@ -286,9 +282,7 @@ func (t *tally) metrics() (Metrics, error) {
 			m.Calibration = t.calibrated.result(n)
 		}
 		if len(t.confusion) > 2 {
-			if _, ordered := loss.RowLoss(t.model.loss).(interface {
-				Thresholds([]float64, int) []float64
-			}); ordered {
+			if targetpair.Thresholds(loss.RowLoss(t.model.loss), t.model.weights, t.model.schema.Dim()) != nil {
 				m.ClassError = new(classError(t.confusion) / n)
 			}
 			m.MacroF1, m.Confusion = new(macroF1(t.confusion)), &Confusion{t.model.schema.Target().Classes, t.confusion}
@@ -312,13 +306,11 @@ func (t *tally) metrics() (Metrics, error) {
 	}
 	w := t.model.weights
 	m.Objective = new(t.values/n + t.model.regularizer.Value(w))
-	for j := range t.gradient {
-		t.gradient[j] /= n
-	}
+	vector.Divide(t.gradient, n)
 	t.model.regularizer.AddGradient(t.gradient, w)
 	m.GradientNorm = new(vector.Norm(t.gradient))
 	for _, row := range m.measures() {
-		if row.value != nil && (math.IsNaN(*row.value) || math.IsInf(*row.value, 0)) {
+		if math.IsNaN(*row.value) || math.IsInf(*row.value, 0) {
 			return Metrics{}, fmt.Errorf("model: evaluate: %s = %v: weights or targets are too large to measure", row.name,
 				*row.value)
 		}
@@ -334,9 +326,8 @@ func happened(times targetpair.Times, r record, z, horizon float64) (list []agre
 		entry, exit, event = min(entry, until), until, false
 	}
 	if times.Grouped != "" {
-		for _, h := range times.AtRisk(entry, exit, event) {
-			list = append(list, agreed{score: z, per: h, grouped: times.Grouped})
-		}
+		list = vector.Map(times.AtRisk(entry, exit, event),
+			func(h float64) agreed { return agreed{score: z, per: h, grouped: times.Grouped} })
 	} else {
 		list = []agreed{{score: z, per: times.Hazard(exit*times.End()) - times.Hazard(entry*times.End())}}
 	}

@@ -104,15 +104,11 @@ func (m Metrics) String() string {
 	b.WriteString(notPrivate + "\n")
 	width := len("gradient_norm")
 	for _, row := range m.measures() {
-		if row.value != nil {
-			width = max(width, len(row.name))
-		}
+		width = max(width, len(row.name))
 	}
 	fmt.Fprintf(&b, "%-*s  %d\n%-*s  %d\n", width, "n", m.N, width, "skipped", m.Skipped)
 	for _, row := range m.measures() {
-		if row.value != nil {
-			fmt.Fprintf(&b, "%-*s  %.6g\n", width, row.name, *row.value)
-		}
+		fmt.Fprintf(&b, "%-*s  %.6g\n", width, row.name, *row.value)
 	}
 	if m.NoEigenvalue != "" {
 		fmt.Fprintf(&b, "least_eigenvalue  none: %s\n", m.NoEigenvalue)
@@ -134,12 +130,13 @@ type measure struct {
 	value *float64
 }
 
+// measures returns the measures that are set.
 func (m Metrics) measures() []measure {
 	var calibration *float64
 	if m.Calibration != nil {
 		calibration = &m.Calibration.Error
 	}
-	return []measure{
+	all := []measure{
 		{"accuracy", m.Accuracy},
 		{"auc", m.AUC},
 		{"log_loss", m.LogLoss},
@@ -164,6 +161,7 @@ func (m Metrics) measures() []measure {
 		{"least_eigenvalue", m.LeastEigenvalue},
 		{"eigenvalue_residual", m.EigenvalueResidual},
 	}
+	return slices.DeleteFunc(all, func(m measure) bool { return m.value == nil })
 }
 
 // scored holds a row's margin z and whether the row's true class is the second class (positive).

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -267,10 +268,7 @@ func (m *Model) columns(o Output, opts PredictOptions) (names []string) {
 		names, margin = []string{"prediction"}, []string{"margin"}
 	case Risk:
 		if names = []string{"risk"}; len(opts.Horizons) > 0 {
-			names = nil
-			for _, h := range opts.Horizons {
-				names = append(names, "risk="+string(show(nil, h)))
-			}
+			names = vector.Map(opts.Horizons, func(h float64) string { return "risk=" + string(show(nil, h)) })
 		}
 		names, margin = append(names, "score"), []string{"margin"}
 	case Probabilities:

@@ -66,9 +66,7 @@ func (s *schemaCommand) Run(ctx context.Context, c *console) error {
 	as := s.csv()
 	switch {
 	case s.NoHeader:
-		for i := range header {
-			header[i] = "column" + strconv.Itoa(i+1)
-		}
+		header = vector.Make(len(header), func(i int) string { return "column" + strconv.Itoa(i+1) })
 		as.Header = header
 	case s.Header:
 		if i := tooMuch(header); i >= 0 {

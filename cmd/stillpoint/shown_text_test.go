@@ -157,6 +157,16 @@ func TestFamiliesToTheLetter(t *testing.T) {
 	}
 }
 
+// TestCalibrationOfAPlanToTheLetter tests the line of a plan about the calibration, which has half of the comparison's share.
+func TestCalibrationOfAPlanToTheLetter(t *testing.T) {
+	p := planned(t, 20_000)
+	lineIs(t, outline(p, false), "calibrate", fmt.Sprintf("at most %.2g%% of the budget corrects the fit's mean prediction, if a class has at most "+
+		"20%% of the rows", 50*p.Compare.Charge/p.Budget.Charge()))
+	if text := outline(planned(t, 20_000, "loss: logistic", "loss: logistic\n  radius: 3"), false); strings.Contains(text, "\ncalibrate") {
+		t.Errorf("a fit within a radius is calibrated:\n%s", text)
+	}
+}
+
 // TestStagesToTheLetter tests the lines about the two stages of a fit with features of effects. Steps of the second are
 // those of the whole fit less those of the first.
 func TestStagesToTheLetter(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/autobounds"
 	"github.com/stillpoint-dp/stillpoint/internal/spline"
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -154,9 +155,7 @@ func pooled(stages []*stage, first func(*stage) int, width int) (means []float64
 		w := 1 / (s.sigma * s.sigma)
 		precision += w
 		at := first(s)
-		for i := range means {
-			means[i] += w * s.mean[at+i]
-		}
+		vector.Add(means, w, s.mean[at:at+len(means)])
 	}
 	for i := range means {
 		means[i] /= precision

@@ -59,13 +59,9 @@ type describing struct {
 
 // foreseen returns the standard deviation of the noise of a hat in the second stage.
 func (d *describing) foreseen() float64 {
-	_, v := d.stages[0].hatted(d.someNumber(), false)
-	return math.Sqrt(v * Shares[0] / Shares[1])
-}
-
-func (d *describing) someNumber() string {
 	columns := d.Schema.Columns()
-	return columns[slices.IndexFunc(columns, isNumber)].Name
+	_, v := d.stages[0].hatted(columns[slices.IndexFunc(columns, isNumber)].Name, false)
+	return math.Sqrt(v * Shares[0] / Shares[1])
 }
 
 // span is the range in which the first stage found the numbers of a column. seen is false if it found none above the

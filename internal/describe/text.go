@@ -9,6 +9,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/autobounds"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Table is a table of a description, as texts.
@@ -81,17 +82,13 @@ func (d *Description) grouped() Table {
 		return t
 	}
 	rows := []string{"rows", ""}
-	for _, g := range groups {
-		rows = append(rows, whole(g.Count.Estimate)+" ("+g.Count.between(whole)+")")
-	}
-	t.Rows = append(t.Rows, rows)
+	t.Rows = append(t.Rows, append(rows, vector.Map(groups, func(g Level) string {
+		return whole(g.Count.Estimate) + " (" + g.Count.between(whole) + ")"
+	})...))
 	for i, c := range groups[0].Columns {
 		cells := func(column, of string, cell func(Column) string) {
-			row := []string{column, of}
-			for _, g := range groups {
-				row = append(row, cell(g.Columns[i]))
-			}
-			t.Rows = append(t.Rows, row)
+			row := vector.Map(groups, func(g Level) string { return cell(g.Columns[i]) })
+			t.Rows = append(t.Rows, append([]string{column, of}, row...))
 		}
 		if c.Levels == nil {
 			cells(c.Name, "mean", func(c Column) string {
@@ -122,11 +119,8 @@ func (d *Description) Text() string {
 		}
 		b.WriteString(safetext.Table(t.Head, t.Rows))
 	}
-	lines := strings.Split(b.String(), "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
-	}
-	return strings.Join(lines, "\n")
+	trim := func(line string) string { return strings.TrimRight(line, " ") }
+	return strings.Join(vector.Map(strings.Split(b.String(), "\n"), trim), "\n")
 }
 
 // between shows the interval of a value.

@@ -213,17 +213,12 @@ func newTally(s *dataset.Schema, as dataset.CSV) *tally {
 	}
 	target := s.Target()
 	add(target.Column, "target", nil)
-	if target.Weight != "" {
-		add(target.Weight, "weight", nil)
-	}
-	if event, _, _ := strings.Cut(target.Event, "="); event != "" {
-		add(strings.TrimSpace(event), "event", nil)
-	}
-	if target.Entry != "" {
-		add(target.Entry, "entry", nil)
-	}
-	if target.Exposure.Column != "" {
-		add(target.Exposure.Column, "exposure", nil)
+	event, _, _ := strings.Cut(target.Event, "=")
+	for _, c := range [][2]string{{target.Weight, "weight"}, {strings.TrimSpace(event), "event"}, {target.Entry, "entry"},
+		{target.Exposure.Column, "exposure"}} {
+		if c[0] != "" {
+			add(c[0], c[1], nil)
+		}
 	}
 	return t
 }

@@ -101,15 +101,9 @@ func (t *tally) problems(k *counted) (list []Finding) {
 	case k.Kind == "event":
 		add(k.odd, "neither 0 nor 1: such a row counts and contributes nothing", "state the value of an event, as in event: status=2, or mend the cells")
 	case target.Event != "" && (k.Kind == "target" || k.Kind == "entry"):
-		below, others := spellings{}, spellings{}
-		for text, n := range k.odd {
-			if others[text] = n; strings.HasPrefix(text, "-") {
-				below[text] = n
-				delete(others, text)
-			}
-		}
+		below := k.odd.take(func(text string) bool { return strings.HasPrefix(text, "-") })
 		add(below, "negative times: such a row counts and contributes nothing", "mend the cells: times begin at 0")
-		list = append(list, numberless(others, k, t.schema.Missing())...)
+		list = append(list, numberless(k.odd, k, t.schema.Missing())...)
 		if k.Kind == "entry" && t.late > 0 {
 			list = append(list, Finding{What: "entry times that are not before the row's time or the last cut: such a row counts and contributes nothing",
 				Cells: t.late, Do: "mend the cells, or leave such rows out of the table: entry times must be measured from the same start as " + target.Column})

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -141,11 +142,7 @@ func (t *tally) suspicions(k *counted) (list []Finding) {
 			Lost: lost})
 	}
 	codes := s.clamped.take(sentinel.MatchString)
-	for _, code := range codes.frequent() {
-		if codes[code] < 2 {
-			delete(codes, code)
-		}
-	}
+	maps.DeleteFunc(codes, func(_ string, cells int) bool { return cells < 2 })
 	if len(codes) > 0 {
 		add(codes.cells(), codes.frequent(), false,
 			"a number beyond the bounds that often stands for a missing one; it counts as the bound",

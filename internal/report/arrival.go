@@ -255,14 +255,11 @@ func (c *covariance) likely() []float64 {
 }
 
 // along returns the factors of a linear function of the weights for the weights of each way.
-func (c *covariance) along(factors []float64) (list []*mat.VecDense) {
+func (c *covariance) along(factors []float64) []*mat.VecDense {
 	k, d := len(c.ways), len(c.ways[0].noise)
 	var along mat.Dense
 	along.Mul(c.mix.T(), mat.NewDense(k, d, factors))
-	for n := range c.ways {
-		list = append(list, mat.NewVecDense(d, along.RawRowView(n)))
-	}
-	return list
+	return vector.Make(k, func(n int) *mat.VecDense { return mat.NewVecDense(d, along.RawRowView(n)) })
 }
 
 // share returns the share of a change of the minimum that reaches a linear function of the model, if the weight number

@@ -83,10 +83,7 @@ func (b Bars) values() []float64 {
 			all = append(all, i.Interval.Low, i.Interval.High)
 		}
 	}
-	for _, m := range b.Marks {
-		all = append(all, m.Value)
-	}
-	return all
+	return append(all, vector.Map(b.Marks, func(m Mark) float64 { return m.Value })...)
 }
 
 func (b Bars) html(id string) (template.HTML, error) {

@@ -33,7 +33,7 @@ var spreadOfRest = []float64{.25, 1, 1.75}
 // holding returns nil if the releases do not tell what the clip moves.
 func (f *Fit) holding() *holding {
 	l, s, d := f.plan.Trace, f.Model.Schema(), f.Model.Schema().Dim()
-	h := &holding{weights: f.Model.Weights(), mean: make([]float64, d)}
+	h := &holding{weights: f.Model.Weights()}
 	of, ok := f.Model.Loss().(interface{ Slopes(dst, z, y []float64) })
 	name, _, _ := strings.Cut(f.Model.Loss().Name(), "(")
 	if !ok || l == nil || l.Moment == nil || s.Norm() > 0 || len(h.weights)%d != 0 || s.Target().Exposure.Column != "" ||
@@ -53,9 +53,7 @@ func (f *Fit) holding() *holding {
 		return nil
 	}
 	h.clip, h.g, h.square = m.Clip, g, metric.power(-1)
-	for j := range d {
-		h.mean[j] = g.At(j, d-1) / g.At(d-1, d-1) / s.Scale()
-	}
+	h.mean = vector.Make(d, func(j int) float64 { return g.At(j, d-1) / g.At(d-1, d-1) / s.Scale() })
 	var spread mat.Dense
 	spread.Mul(h.square, g)
 	mean := mat.NewVecDense(d, h.mean)
@@ -80,20 +78,15 @@ func (h *holding) outcomes(z []float64) (y, share []float64) {
 	}
 	h.slopes(share, z, []float64{0})
 	share[0]++
-	for k := range z {
-		y = append(y, float64(k))
-	}
-	return y, share
+	return vector.Make(len(z), func(k int) float64 { return float64(k) }), share
 }
 
 // moved returns by how much the clip moves each margin of rows such as x: until the mean of clipped slopes is 0. To first
 // order this is the mean of what the clip takes from the slopes, over the mean second derivative of the loss.
 func (h *holding) moved(x []float64) []float64 {
 	row, k := mat.NewVecDense(len(x), x), len(h.weights)/len(x)
-	z, out, curved, slope := make([]float64, k), make([]float64, k), make([]float64, k), make([]float64, k)
-	for m := range z {
-		z[m] = vector.Dot(x, h.weights[m*len(x):(m+1)*len(x)])
-	}
+	out, curved, slope := make([]float64, k), make([]float64, k), make([]float64, k)
+	z := vector.Make(k, func(m int) float64 { return vector.Dot(x, h.weights[m*len(x):(m+1)*len(x)]) })
 	norm := mat.Inner(row, h.square, row)
 	y, share := h.outcomes(z)
 	for i, p := range share {

@@ -136,9 +136,7 @@ func (f *Fit) shapes(e explanation) []shaped {
 					parts[j] = centred(parts[j], i, k, d)
 				}
 			}
-			for _, p := range parts {
-				one.effect = append(one.effect, partsOf(p, w))
-			}
+			one.effect = vector.Map(parts, func(p []dataset.Part) float64 { return partsOf(p, w) })
 			if e.how != unstated {
 				one.sd, one.covariance = e.noise.errors(parts)
 			}

@@ -201,8 +201,7 @@ const mostPoints = 600
 func thin(s Series) []int {
 	n := len(s.Y)
 	if n <= mostPoints {
-		keep := vector.Make(n, func(i int) int { return i })
-		return keep
+		return vector.Make(n, func(i int) int { return i })
 	}
 	keep := []int{0}
 	const stretches = (mostPoints - 2) / 2

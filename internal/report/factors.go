@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Noise hides each small eigenvalue of the second moment of many numbers, but not their sum. Draws of noise about an estimate
@@ -58,13 +59,10 @@ func drawnFactors(variances []float64, own float64, coins *rand.Rand) *mat.SymDe
 }
 
 // lower returns the sum of the lower half of the eigenvalues.
-func lower(of *mat.SymDense) (sum float64) {
+func lower(of *mat.SymDense) float64 {
 	var e mat.EigenSym
 	e.Factorize(of, false)
-	for _, v := range e.Values(nil)[:of.SymmetricDim()/2] {
-		sum += v
-	}
-	return sum
+	return vector.Total(e.Values(nil)[:of.SymmetricDim()/2])
 }
 
 // own returns the share of the variances that numbers have for themselves. The lower half of the eigenvalues of their released

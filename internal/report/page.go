@@ -223,14 +223,10 @@ func DescriptionPage(table string, d *describe.Description, c *certificate.Certi
 		Foot: "Made from describe.json by " + c.Software() + ". Its certificate is certificate.json.",
 	}
 	for _, t := range d.Tables() {
-		shown := Table{Title: t.Title}
-		for _, name := range t.Head {
-			shown.Columns = append(shown.Columns, Column{Name: name})
-		}
-		for _, row := range t.Rows {
-			shown.Rows = append(shown.Rows, Row{Cells: row})
-		}
-		p.Sections = append(p.Sections, Section{t.Title, []Part{shown}})
+		p.Sections = append(p.Sections, Section{t.Title, []Part{Table{
+			Title: t.Title, Columns: vector.Map(t.Head, func(name string) Column { return Column{Name: name} }),
+			Rows: vector.Map(t.Rows, func(row []string) Row { return Row{Cells: row} }),
+		}}})
 	}
 	return p
 }

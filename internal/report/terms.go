@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -131,9 +132,7 @@ func (f *Fit) coefficientList() (*Coefficients, error) {
 	unit, _ := f.score()
 	c := &Coefficients{Target: f.Model.Schema().Target().Column, Unit: unit, References: map[string]string{},
 		NotInterpretable: e.hashed}
-	for _, k := range e.list {
-		c.Terms = append(c.Terms, k.term(e.how))
-	}
+	c.Terms = vector.Map(e.list, func(k coefficient) Coefficient { return k.term(e.how) })
 	for _, column := range f.Model.Schema().Columns() {
 		if len(column.Categories) > 0 {
 			c.References[column.Name] = column.Categories[0]

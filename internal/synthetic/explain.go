@@ -71,9 +71,7 @@ func (p *Population) byLevel(cell int, c dataset.Column) (b Bins) {
 	if width > mostLevels+1 {
 		b.Names = append(b.Names, "the rest")
 	}
-	for _, v := range p.readings[cell] {
-		b.of = append(b.of, to[int(v)])
-	}
+	b.of = vector.Map(p.readings[cell], func(v float64) int { return to[int(v)] })
 	return b
 }
 

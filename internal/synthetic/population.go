@@ -74,10 +74,7 @@ func New(s *dataset.Schema, moment, weights []float64, seed uint64, n int) (*Pop
 	if p.rows, err = s.BindUnlabelled(names); err != nil {
 		return nil, err
 	}
-	p.readings = make([][]float64, len(names))
-	for i := range p.readings {
-		p.readings[i] = make([]float64, n)
-	}
+	p.readings = vector.Make(len(names), func(int) []float64 { return make([]float64, n) })
 	moment = raised(moment, d, 0)
 	columns := columnsOf(s, moment, weights)
 	p.draw(columns, moment, rand.NewPCG(seed, use))
@@ -181,10 +178,7 @@ func correlations(columns []column, moment []float64) []float64 {
 			var sum float64
 			for _, s := range columns[a].scores {
 				row := moment[s.feature*d:]
-				var along float64
-				for _, t := range columns[b].scores {
-					along += float64(t.score * row[t.feature])
-				}
+				along := vector.Sum(columns[b].scores, func(t part) float64 { return float64(t.score * row[t.feature]) })
 				sum += float64(s.score * along)
 			}
 			c[a*p+b] = sum - float64(means[a]*means[b])/one
@@ -210,10 +204,7 @@ func (p *Population) draw(columns []column, moment []float64, random *rand.PCG) 
 	root := cholesky(correlations(columns, moment), k)
 	normal := make([]float64, n*k)
 	for i := range n {
-		z := make([]float64, k)
-		for a := range z {
-			z[a] = effects.Normal(random)
-		}
+		z := vector.Make(k, func(int) float64 { return effects.Normal(random) })
 		for a := range z {
 			normal[a*n+i] = vector.Dot(z[:a+1], root[a*k:])
 		}

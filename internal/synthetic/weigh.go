@@ -159,9 +159,7 @@ func (s *sparse) moment(mass []float64, d int) []float64 {
 		sums[part] = sum
 	})
 	for _, sum := range sums[1:] {
-		for j, v := range sum {
-			sums[0][j] += v
-		}
+		vector.Add(sums[0], 1, sum)
 	}
 	return sums[0]
 }

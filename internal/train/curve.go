@@ -183,9 +183,8 @@ func (c *Config) ranking(p optimize.Problem, l loss.Loss) (*Ranks, optimize.Prob
 		why = "rows with 65 knots a curve have too many features"
 	case share > 0 && share+c.Train.Measure+max(c.Train.Compare, SmallCompare) >= 1:
 		why = "with the shares of the measurement and the comparison it leaves no budget to train"
-	case share == 0 && DefaultRanks+c.Train.Measure+max(c.Train.Compare, SmallCompare) >= 1:
-		return nil, p, nil
-	case share == 0 && !(sizeOf(p.Budget, p.Records) >= RankedSize*c.rankNoise()):
+	case share == 0 && (DefaultRanks+c.Train.Measure+max(c.Train.Compare, SmallCompare) >= 1 ||
+		!(sizeOf(p.Budget, p.Records) >= RankedSize*c.rankNoise())):
 		return nil, p, nil
 	}
 	if why != "" {
@@ -223,6 +222,12 @@ func (c *Config) rankNoise() float64 {
 // writes to the log.
 func (c *Config) ranked(ctx context.Context, r *recorder, f *Fitted, h Header, l loss.Loss) (*Config, Header, error) {
 	schema, err := f.Ranks.Run(ctx, r, c.Schema, l, r.session.Refine)
+	return c.refined(r, f, h, schema, err)
+}
+
+// refined returns the configuration and the head of a fit with another schema, which it writes to the log. If err is not
+// nil, it returns both as they are, and err.
+func (c *Config) refined(r *recorder, f *Fitted, h Header, schema *dataset.Schema, err error) (*Config, Header, error) {
 	if err == nil {
 		err = r.write(Line{Refined: schema})
 	}

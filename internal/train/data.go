@@ -13,7 +13,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
-	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
 // Files are the files of a table: one name, or a list of names of files that form the table in this order.
@@ -216,13 +215,6 @@ func (c *Config) units(row loss.Loss) (loss.Loss, error) {
 		return nil, fmt.Errorf("model.loss: schema.unit: %w", err)
 	}
 	return l, nil
-}
-
-// rowsOf returns the problem p with Records set to the largest possible number of rows, to estimate
-// the time of passes over the table.
-func rowsOf(p optimize.Problem, s *dataset.Schema) optimize.Problem {
-	p.Records *= float64(max(1, s.Unit().Rows))
-	return p
 }
 
 // unitOf says which rows form one record under the loss l, in the certificate's form. It returns the zero

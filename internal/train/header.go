@@ -259,14 +259,10 @@ func (h Header) Parameters() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	reduce, err := h.reduction()
-	if err != nil {
+	if _, err := h.reduction(); err != nil {
 		return 0, err
 	}
-	if reduce != nil {
-		return loss.Check(l, loss.RecordFeatures(l, reduce.Size()))
-	}
-	return loss.Check(l, loss.RecordFeatures(l, h.Schema.Dim()))
+	return loss.Check(l, loss.RecordFeatures(l, h.features()))
 }
 
 // reduction returns the random projection that shortens rows; nil if rows are not projected.

@@ -209,13 +209,9 @@ func corners(s *dataset.Schema) (list []inference.Corners) {
 		var of inference.Corners
 		switch {
 		case len(r.Columns) > 1 || c.Kind == dataset.Category:
-			for j := range r.Width {
-				of = append(of, one(r.First+j, 1))
-			}
+			of = vector.Make(r.Width, func(j int) []inference.Entry { return one(r.First+j, 1) })
 		case c.Curve > 0: // the number of a curve has no coefficient
-			for j := range r.Width - 2 {
-				of = append(of, one(r.First+2+j, math.Sqrt2)) // a little more than a hat
-			}
+			of = vector.Make(r.Width-2, func(j int) []inference.Entry { return one(r.First+2+j, math.Sqrt2) }) // > a hat
 		default:
 			of = inference.Corners{one(r.First, -1), one(r.First, 1)}
 		}

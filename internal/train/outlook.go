@@ -8,6 +8,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
@@ -79,23 +80,14 @@ func (p Planned) curvature() (ratio float64, assumed string) {
 // steepest returns the largest eigenvalue of diag(p) - p p' for shares p of classes: the largest curvature of the
 // softmax loss at the best constant. It is at most 1/2.
 func steepest(shares []float64) (value float64) {
-	v := make([]float64, len(shares))
-	for i := range v {
-		v[i] = float64(i) - .3 // no eigenvector of equal shares
-	}
-	for range 200 { // the power method
-		var along, square float64
-		for i, p := range shares {
-			along += p * v[i]
-		}
+	v := vector.Make(len(shares), func(i int) float64 { return float64(i) - .3 }) // no eigenvector of equal shares
+	for range 200 {                                                               // the power method
+		along := vector.Dot(shares, v)
 		for i, p := range shares {
 			v[i] = p * (v[i] - along)
-			square += v[i] * v[i]
 		}
-		value = math.Sqrt(square)
-		for i := range v {
-			v[i] /= value
-		}
+		value = math.Sqrt(vector.Dot(v, v))
+		vector.Divide(v, value)
 	}
 	return value
 }

@@ -63,6 +63,8 @@ type Planned struct {
 	// Compare is the planned comparison of the result with the best constant; nil if the fit will not make
 	// this comparison.
 	Compare *optimize.Compare
+	// Calibrates says when the fit is calibrated, too (Config.calibrates); "" if it never is.
+	Calibrates string
 	// NotCompared says why the fit will not make the comparison. It is empty if the fit will make it, and if
 	// the configuration turned it off.
 	NotCompared string
@@ -229,7 +231,8 @@ func (c *Config) costs(p optimize.Problem, work optimize.Workload, features int,
 // costsOf returns the numbers from which the time and the memory of a planned fit are estimated. p is its problem, and
 // first the schema of the rows of its first stage, if it has two.
 func (c *Config) costsOf(planned Planned, first *dataset.Schema, p optimize.Problem, l loss.Loss) (costs, error) {
-	cost, err := c.costs(rowsOf(p, c.Schema), c.workload(planned), planned.Features, l)
+	p.Records *= float64(max(1, c.Schema.Unit().Rows)) // the largest possible number of rows, for passes over the table
+	cost, err := c.costs(p, c.workload(planned), planned.Features, l)
 	if err != nil {
 		return cost, err
 	}
@@ -426,6 +429,9 @@ func (d *draft) describe(ctx context.Context) (err error) {
 	d.Adapted, d.Family = d.c.adapted, d.c.chosen
 	d.chosen, d.unmeasured = d.c.Train.Settings["steps"] != nil, d.c.Train.unmeasured()
 	d.foresees, d.convex = choose.Foreseen(d.problem), d.problem.Convex()
+	if d.Base != nil {
+		d.Calibrates = d.c.calibrates(d.Compare)
+	}
 	if d.costs, err = d.c.costsOf(d.Planned, d.given.Schema, d.problem, d.loss); err != nil {
 		return err
 	}

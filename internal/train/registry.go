@@ -75,40 +75,56 @@ func known(key string) (reflect.StructField, bool) {
 	return reflect.StructField{}, false
 }
 
-// keys returns the YAML keys of a struct type's fields. Fields of inlined structs are included.
-func keys(t reflect.Type) []string {
-	var list []string
+// inline is the option in a YAML tag that marks a struct whose own fields are settings.
+const inline = ",inline"
+
+// keyed is a field of a struct type with a YAML key. owner is the type in which it is declared.
+type keyed struct {
+	reflect.StructField
+	key   string
+	owner reflect.Type
+}
+
+// fieldsOf returns the fields of t with YAML keys, and those of inlined structs, whose index is relative to t as well.
+func fieldsOf(t reflect.Type) (list []keyed) {
 	for i := range t.NumField() {
-		switch tag := t.Field(i).Tag.Get("yaml"); tag {
+		f := t.Field(i)
+		switch key := f.Tag.Get("yaml"); key {
 		case "":
 		case inline:
-			list = append(list, keys(t.Field(i).Type)...)
+			for _, in := range fieldsOf(f.Type) {
+				in.Index = append([]int{i}, in.Index...)
+				list = append(list, in)
+			}
 		default:
-			list = append(list, tag)
+			list = append(list, keyed{f, key, t})
 		}
 	}
 	return list
 }
 
-// inline is the option in a YAML tag that marks a struct whose own fields are settings.
-const inline = ",inline"
+// keys returns the YAML keys of the fields of t.
+func keys(t reflect.Type) []string {
+	return vector.Map(fieldsOf(t), func(f keyed) string { return f.key })
+}
 
-// field returns the field of t with a YAML key. The field may be in an inlined struct; its index is relative
-// to t in any case. field returns false if no field has the key.
+// field returns the field of t with a YAML key. field returns false if no field has the key.
 func field(t reflect.Type, key string) (reflect.StructField, bool) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		switch tag := f.Tag.Get("yaml"); tag {
-		case key:
-			return f, true
-		case inline:
-			if in, ok := field(f.Type, key); ok {
-				in.Index = append([]int{i}, in.Index...)
-				return in, true
-			}
+	for _, f := range fieldsOf(t) {
+		if f.key == key {
+			return f.StructField, true
 		}
 	}
 	return reflect.StructField{}, false
+}
+
+// algorithmNamed returns the algorithm with the given name, or nil.
+func algorithmNamed(name string) *algorithm {
+	i := slices.IndexFunc(algorithms, func(a algorithm) bool { return a.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &algorithms[i]
 }
 
 // selected is the name of the output rule [optimize.Selected]. This rule holds out part of the records,
@@ -144,14 +160,13 @@ func (t Train) auto() (choose.Auto, error) {
 // name, and for a setting that the algorithm does not have or whose value is invalid.
 func (t Train) algorithm() (optimize.Algorithm, error) {
 	t.Algorithm = cmp.Or(t.Algorithm, algorithms[0].name)
-	i := slices.IndexFunc(algorithms, func(a algorithm) bool { return a.name == t.Algorithm })
-	if i < 0 {
+	of := algorithmNamed(t.Algorithm)
+	if of == nil {
 		return nil, fmt.Errorf("train.algorithm = %q: must be one of %v", t.Algorithm, Algorithms())
 	}
-	named := algorithms[i]
-	own := reflect.New(reflect.TypeOf(named.zero)).Elem()
+	own, isAuto := reflect.New(reflect.TypeOf(of.zero)).Elem(), of == &algorithms[0]
 	around := reflect.ValueOf(&optimize.Selected{}).Elem()
-	selects := t.Settings["output"] == selected && i > 0
+	selects := t.Settings["output"] == selected && !isAuto
 	for _, key := range slices.Sorted(maps.Keys(t.Settings)) {
 		value := t.Settings[key]
 		_, takes := field(own.Type(), key)
@@ -161,14 +176,14 @@ func (t Train) algorithm() (optimize.Algorithm, error) {
 		case key == "output" && selects: // selected is no output of the algorithm itself: out below applies it
 		case takes:
 			err = SetField(own, key, value)
-		case i == 0:
+		case isAuto:
 			err = fmt.Errorf("train.%s: auto settles it itself: name an algorithm, one of %v, to set it", key, Algorithms()[1:])
 		case selection && selects:
 			err = SetField(around, key, value)
 		case selection:
 			err = fmt.Errorf("train.%s: is a setting of output: %s", key, selected)
 		default:
-			err = fmt.Errorf("train.%s: is not a setting of %s, which takes %v", key, named.name, keys(own.Type()))
+			err = fmt.Errorf("train.%s: is not a setting of %s, which takes %v", key, of.name, keys(own.Type()))
 		}
 		if err != nil && key == "output" && takes {
 			err = fmt.Errorf("%w, or %q", err, selected)
@@ -200,8 +215,8 @@ func (t Train) algorithm() (optimize.Algorithm, error) {
 // regularizer and without a radius. A network counts as a loss, as network(16,tanh,logistic). For an unknown name both
 // lists are empty.
 func LossesOf(ctx context.Context, name string) (takes, refuses []string, err error) {
-	i := slices.IndexFunc(algorithms, func(a algorithm) bool { return a.name == name })
-	if i < 0 {
+	of := algorithmNamed(name)
+	if of == nil {
 		return nil, nil, nil
 	}
 	budget, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
@@ -219,7 +234,7 @@ func LossesOf(ctx context.Context, name string) (takes, refuses []string, err er
 		if err != nil {
 			return nil, nil, err
 		}
-		if _, err := algorithms[i].zero.Plan(ctx, p); err != nil {
+		if _, err := of.zero.Plan(ctx, p); err != nil {
 			refuses = append(refuses, text)
 			continue
 		}

@@ -208,28 +208,20 @@ func HelpOf(name string) []Setting {
 	if name == selected {
 		return settingsOf(reflect.TypeFor[optimize.Selected]())
 	}
-	i := slices.IndexFunc(algorithms, func(a algorithm) bool { return a.name == name })
-	if i < 0 {
-		return nil
+	if of := algorithmNamed(name); of != nil {
+		return settingsOf(reflect.TypeOf(of.zero))
 	}
-	return settingsOf(reflect.TypeOf(algorithms[i].zero))
+	return nil
 }
 
 // settingsOf returns the descriptions of all fields of t that have a YAML key. Inlined structs are included.
 func settingsOf(t reflect.Type) (list []Setting) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		switch tag := f.Tag.Get("yaml"); tag {
-		case "":
-		case inline:
-			list = append(list, settingsOf(f.Type)...)
-		default:
-			doc := commentOf(nameOf(t, f))
-			if _, itself := f.Tag.Lookup(zeroTag); !itself {
-				doc = leftOut.Replace(doc)
-			}
-			list = append(list, Setting{tag, inWords(f.Type), doc, f.Tag.Get("trial")})
+	for _, f := range fieldsOf(t) {
+		doc := commentOf(nameOf(f.owner, f.StructField))
+		if _, itself := f.Tag.Lookup(zeroTag); !itself {
+			doc = leftOut.Replace(doc)
 		}
+		list = append(list, Setting{f.key, inWords(f.Type), doc, f.Tag.Get("trial")})
 	}
 	return list
 }

@@ -518,9 +518,9 @@ checks <- list(
       stopifnot(identical(error(do.call(dp_means, bad)), want))
     }
     stopifnot(identical(error(dp_tests(1)), "object: must be a fit of dp_fit"))
-    tests <- data.frame(p_holm = c(0.5, NA), p = c(0.25, NA), statistic = c(3.5, NA), terms = 1:2, column = c("age", "sex"), reason = c(NA, "hidden"))
+    tests <- data.frame(p_holm = c(0.5, NA), p = c(0.25, NA), statistic = c(3.5, NA), terms = 1:2, column = c("age", "sex"), reason = c(NA, "hidden"), without = I(list(NULL, c("sex=m", "sex=f"))))
     got <- answered("json_of", tests, dp_tests(with_intervals))
-    stopifnot(identical(got$value, data.frame(column = c("age", "sex"), terms = 1:2, statistic = c(3.5, NA), p.value = c(0.25, NA), p.holm = c(0.5, NA), reason = c("", "hidden"))),
+    stopifnot(identical(got$value, data.frame(column = c("age", "sex"), terms = 1:2, statistic = c(3.5, NA), p.value = c(0.25, NA), p.holm = c(0.5, NA), reason = c("", "hidden"), without = c("", "sex=m, sex=f"))),
       identical(got$asked, c("coefficients", "f", "--tests", "--json")))
   },
   written = function() { # what the command is told of each argument
