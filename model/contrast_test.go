@@ -108,7 +108,7 @@ func TestValuesOfCurves(t *testing.T) {
 		{"a: seen@2020-01-06", "a: seen@2020-01-01", "a: seen@2020-01-16", 1. / 3},
 	} {
 		text := strings.Replace(fmt.Sprintf("a: height + %v %s + %v %s", 1-c.share, c.first, c.share, c.second), "+ 0 a: age@58", "", 1)
-		if got, want := of("a: height + "+c.value), of(text); math.Abs(got-want) > 1e-12 {
+		if got, want := of("a: height + "+c.value), of(text); !(math.Abs(got-want) <= 1e-12) {
 			t.Errorf("%s: %v: must be %v, %s", c.value, got, want, text)
 		}
 	}

@@ -291,7 +291,7 @@ func TestCalibrationOfCountsIsTheirMeanPrediction(t *testing.T) {
 					continue
 				}
 				got, moves := of(c.x, c.s, c.q)
-				if math.Abs(got-c.want) > 1e-4*c.want || math.Abs(moves-.5) > 1e-6 {
+				if !(math.Abs(got-c.want) <= 1e-4*c.want) || !(math.Abs(moves-.5) <= 1e-6) {
 					t.Errorf("%s, %v, %+v: %v, and a record may move it by %v", name, relation, c, got, moves)
 				}
 			}

@@ -188,7 +188,7 @@ func TestPairsThatATestLacks(t *testing.T) {
 	}
 	for i, v := range list {
 		w := want[i]
-		if v.Column != w.Column || v.Terms != w.Terms || math.Abs(v.Statistic-w.Statistic) > 1e-9 || v.Reason != w.Reason ||
+		if v.Column != w.Column || v.Terms != w.Terms || !(math.Abs(v.Statistic-w.Statistic) <= 1e-9) || v.Reason != w.Reason ||
 			!slices.Equal(v.Without, w.Without) || (v.P != nil) != (w.Terms > 0) {
 			t.Errorf("%+v: must be %+v", v, w)
 		}

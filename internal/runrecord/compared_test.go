@@ -217,7 +217,7 @@ func TestCalibrationOfCounts(t *testing.T) {
 	} {
 		got := runrecord.Compared{Margins: []float64{-3}, Counts: true, Residual: c.residual, ResidualSigma: c.noise}
 		got.Calibrate()
-		if math.Abs(got.Shift+c.along*math.Log(c.predicted)) > 1e-12 || math.Abs(got.ShiftSigma-c.along*c.noise/c.predicted) > 1e-12 {
+		if !(math.Abs(got.Shift+c.along*math.Log(c.predicted)) <= 1e-12) || !(math.Abs(got.ShiftSigma-c.along*c.noise/c.predicted) <= 1e-12) {
 			t.Errorf("%+v: shift %v with noise %v", c, got.Shift, got.ShiftSigma)
 		}
 	}
@@ -229,14 +229,14 @@ func TestLiftedModels(t *testing.T) {
 	w, constant := []float64{4, -2, 1}, []float64{0, 0, -6} // of the margin -3, with the intercept 1/2
 	c := runrecord.Compared{Shrunk: .25, Shift: .25, Margins: []float64{-3}}
 	c.Raise(.96)
-	if math.Abs(c.Lift-.1875*.4) > 1e-12 {
+	if !(math.Abs(c.Lift-.1875*.4) <= 1e-12) {
 		t.Errorf("lifted by %v", c.Lift)
 	}
 	model := c.Model(w, constant)
-	if want := .75*1.5 - .25*6 + 2*.075; math.Abs(model[2]-want) > 1e-12 || model[0] != 3 {
+	if want := .75*1.5 - .25*6 + 2*.075; !(math.Abs(model[2]-want) <= 1e-12) || model[0] != 3 {
 		t.Errorf("%v: the last must be %v", model, want)
 	}
-	if back, _ := c.Fit(model, constant); math.Abs(back[2]-1) > 1e-12 || math.Abs(back[0]-4) > 1e-12 {
+	if back, _ := c.Fit(model, constant); !(math.Abs(back[2]-1) <= 1e-12) || !(math.Abs(back[0]-4) <= 1e-12) {
 		t.Errorf("the fit is %v", back)
 	}
 	// Margins of mean -V/2 and variance V are on average those of the constant 0, and so is the mixture with the lift.
@@ -244,7 +244,7 @@ func TestLiftedModels(t *testing.T) {
 		for _, shrunk := range []float64{0, .3, .8, 1} {
 			c := runrecord.Compared{Shrunk: shrunk}
 			c.Raise(V + V*V/4)
-			if mean := (1-shrunk)*(-V/2) + (1-shrunk)*(1-shrunk)*V/2 + c.Lift; math.Abs(mean) > 1e-12 {
+			if mean := (1-shrunk)*(-V/2) + (1-shrunk)*(1-shrunk)*V/2 + c.Lift; !(math.Abs(mean) <= 1e-12) {
 				t.Errorf("variance %v, shrunk by %v: the logarithm of the mean prediction is %v", V, shrunk, mean)
 			}
 		}

@@ -246,7 +246,7 @@ func TestCountsHaveTheirMean(t *testing.T) {
 		return sum / f.Base.Sums[0]
 	}
 	before := mean(-k.Shift) - 1
-	if math.Abs(before-k.Residual) > 6*k.ResidualSigma {
+	if !(math.Abs(before-k.Residual) <= 6*k.ResidualSigma) {
 		t.Errorf("the mean prediction differed by %v: must be about %v", before, k.Residual)
 	}
 	if got := mean(0) - 1; !(math.Abs(got) < math.Abs(before)/4+6*k.ResidualSigma) {
