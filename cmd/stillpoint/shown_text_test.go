@@ -194,6 +194,18 @@ func TestRecoveredToTheLetter(t *testing.T) {
 	lineIs(t, text(), "released", fmt.Sprintf("at least 0.0625 of %.6g (units of mu^2), in 8 noisy answers (releases) of the journal",
 		mu*mu))
 	lineIs(t, text(), "WARNING", "line 12 of the journal is damaged or cut off: the releases after it are not known")
+	lineIs(t, text(), "model", "out/model.json")
+	lineIs(t, text(), "certificate", "out/certificate.json")
+	lineIs(t, text(), "guarantee", b.Guarantee("").Text())
+	lineIs(t, text(), "ledger", "keeps the whole budget of this fit, in out/ledger.jsonl")
+	lineIs(t, text(), "recheck", "stillpoint verify out/certificate.json")
+	r.Unit.Column = "person"
+	lineIs(t, text(), "guarantee", b.Guarantee("person").Text())
+	r.ModelPath, r.Damaged = "", 0
+	lineIs(t, text(), "model", "none: no iterate had been released")
+	if strings.Contains(text(), "WARNING") {
+		t.Error("a whole journal is said to be damaged")
+	}
 	r.Step = 0
 	lineIs(t, text(), "incomplete", "fit 3 of out")
 	r.Complete = true
