@@ -155,10 +155,13 @@ func (l *Ledger) End() {
 }
 
 // hasEnded reports whether [Ledger.End] was called.
-func (l *Ledger) hasEnded() bool {
+func (l *Ledger) hasEnded() bool { return read(l, func() bool { return l.ended }) }
+
+// read returns what f reads of the ledger while no event is charged.
+func read[T any](l *Ledger, f func() T) T {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.ended
+	return f()
 }
 
 // Records returns the records that the ledger charges. ok is false if the ledger was opened without
@@ -169,36 +172,29 @@ func (l *Ledger) Records() (r Records, ok bool) { return l.records, l.records !=
 func (l *Ledger) Budget() Budget { return l.budget }
 
 // Events returns a copy of the events so far.
-func (l *Ledger) Events() []Event {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return append([]Event(nil), l.events...)
+func (l *Ledger) Events() []Event { return l.since(0) }
+
+// since returns a copy of the events with an index of at least n.
+func (l *Ledger) since(n int) []Event {
+	return read(l, func() []Event { return append([]Event(nil), l.events[min(max(n, 0), len(l.events)):]...) })
 }
 
 // Charged returns the largest total charged to any record so far, rounded up, in units of mu^2. The
 // guarantee of a run is its whole budget, even if less has been charged.
-func (l *Ledger) Charged() float64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.filter.largest()
-}
+func (l *Ledger) Charged() float64 { return read(l, l.filter.largest) }
 
 // Schedule returns a copy of the schedule of sampled events, or nil if the ledger follows none.
 func (l *Ledger) Schedule() *Schedule {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.schedule == nil {
-		return nil
+	if s := read(l, func() *fixed { return l.schedule }); s != nil {
+		return &Schedule{fixed: s}
 	}
-	return &Schedule{fixed: l.schedule}
+	return nil
 }
 
 // left returns the charge that a record of the cohort may still be given, rounded down, in units of
 // mu^2. For [Everyone] it is the charge that every record may still be given.
 func (l *Ledger) left(cohort uint64) float64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.filter.left(cohort, l.limit)
+	return read(l, func() float64 { return l.filter.left(cohort, l.limit) })
 }
 
 // filter is the state of the privacy filter. everyone is the sum of the charges of the events on all records. cohorts
@@ -314,19 +310,12 @@ func (v View) Events() []Event { return v.source().Events() }
 
 // Since returns a copy of the events with index n or larger. The copy is empty if there are at most n events. A
 // negative n is read as 0. The time taken is proportional to the number of events returned.
-func (v View) Since(n int) []Event {
-	l := v.source()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return append([]Event(nil), l.events[min(max(n, 0), len(l.events)):]...)
-}
+func (v View) Since(n int) []Event { return v.source().since(n) }
 
 // Len returns the number of events so far.
 func (v View) Len() int {
 	l := v.source()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.events)
+	return read(l, func() int { return len(l.events) })
 }
 
 // Charged returns the largest total charged to any record so far, rounded up, in units of mu^2.

@@ -58,8 +58,8 @@ func (c Column) validateBuckets(field string) error {
 	return nil
 }
 
-// IsOther reports whether a feature stands for the cells of a category that are missing or not listed, or
-// for the missing cells of a number or date with a curve.
+// IsOther reports whether a feature stands for the cells of a category that are missing or not listed, also in an
+// interaction of two categories, or for the missing cells of a number or date with a curve.
 func (s *Schema) IsOther(feature int) bool {
 	for _, h := range s.hats {
 		if h.curve && feature == h.Axes[0].Missing {
@@ -69,6 +69,11 @@ func (s *Schema) IsOther(feature int) bool {
 	for i, c := range s.columns {
 		if c.Kind == Category && feature == s.first[i]+c.width()-1 {
 			return true
+		}
+	}
+	for _, x := range s.crossings() {
+		if k, rows, width := feature-x.at, x.width[0], x.width[1]; x.scale == 1 && k >= 0 && k < rows*width {
+			return k/width == rows-1 || k%width == width-1
 		}
 	}
 	return false

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestOtherFeatures tests which features stand for missing or unlisted cells: the last of each category, and the missing
-// numbers of a curve. Those of a number without a curve are a column's own.
+// TestOtherFeatures tests which features stand for missing or unlisted cells: the last of each category, pairs with it, and
+// the missing numbers of a curve. Those of a number without a curve are a column's own.
 func TestOtherFeatures(t *testing.T) {
 	s := mustLoad(t, `
 schema:
@@ -15,6 +15,7 @@ schema:
     sex: {category: [f, m]}
     height: {number: [0, 2], missing: indicator}
     town: {category: [a, b, c]}
+  interactions: [[age, sex], [sex, town]]
   target: {column: y, classes: ["n", "y"]}
 `)
 	var got []string
@@ -23,7 +24,8 @@ schema:
 			got = append(got, name)
 		}
 	}
-	if want := []string{"age=missing", "sex=other", "town=other"}; !slices.Equal(got, want) {
+	if want := []string{"age=missing", "sex=other", "town=other", "sex=f & town=other", "sex=m & town=other", "sex=other & town=a",
+		"sex=other & town=b", "sex=other & town=c", "sex=other & town=other"}; !slices.Equal(got, want) {
 		t.Errorf("%q: must be %q", got, want)
 	}
 }

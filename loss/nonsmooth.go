@@ -6,10 +6,7 @@ import "fmt"
 // minimiser is the median. Its slope is -1 for r < 0, 0 for r = 0 and 1 for r > 0. The least value is 0,
 // and |r| <= 1 at z = 0, so InitialGap is 1.
 func Absolute() Kinked {
-	return newKinked(kinked{
-		base: "absolute", target: Real, gap: 1,
-		kinks: 1, slope: [4]float64{-1, 1},
-	})
+	return newKinked(kinked{base: "absolute", target: Real, gap: 1, kinks: 1, slope: [4]float64{-1, 1}})
 }
 
 // Pinball is the loss whose minimiser is the tau-quantile (Koenker and Bassett 1978). As a function of

@@ -32,8 +32,8 @@ type ContrastOf struct {
 
 // Contrast returns the estimate and the interval of a linear combination of terms, given as a text such as
 // "region=north - region=south" or "10 age + sex=m - sex=f". A level of a category stands for the difference
-// between its effect and that of the reference level. The name of a number stands for the effect of one more
-// unit. Signs between terms need spaces on both sides. Contrast returns an error if the text is invalid or
+// between its effect and that of the reference level, and a value of a curve, as age@30, for that from the middle knot. The
+// name of a number stands for the effect of one more unit. Signs between terms need spaces on both sides. Contrast returns an error if the text is invalid or
 // the model has no intervals.
 func (m *Model) Contrast(text string) (*ContrastOf, error) {
 	f := m.inference
@@ -250,8 +250,61 @@ func (m *Model) part(weights []float64, terms []dataset.Term, text string, sign 
 		}
 		of = fmt.Sprintf(" of a class (%s), such as %q", strings.Join(classes, ", "), terms[0].Name)
 	}
+	if known, err := m.onCurve(weights, terms, text, factor); known {
+		return err
+	}
 	return fmt.Errorf("contrast: %q: must be a number's column or a level such as column=value%s, joined by \" + \" or "+
 		"\" - \"", text, of)
+}
+
+// onCurve is part for a value of a curve such as age@30, which is linear between its knots. known is false for another text.
+func (m *Model) onCurve(weights []float64, terms []dataset.Term, text string, factor float64) (known bool, err error) {
+	name, value := text, ""
+	if at := strings.LastIndex(text, "@"); at >= 0 {
+		name, value = text[:at], text[at+1:]
+	}
+	for _, h := range m.schema.Hats() {
+		axis, columns := h.Axes[0], m.schema.Columns()
+		class, of := strings.CutSuffix(name, axis.Column)
+		if known = !m.several() && class == ""; m.several() {
+			known = slices.ContainsFunc(m.schema.Target().Classes, func(of string) bool { return class == of+": " })
+		}
+		if !h.Curve() || !of || !known {
+			continue
+		}
+		c := columns[slices.IndexFunc(columns, func(c dataset.Column) bool { return c.Name == axis.Column })]
+		v, err := strconv.ParseFloat(value, 64)
+		low, high := fmt.Sprint(c.Low), fmt.Sprint(c.High)
+		if c.Kind == dataset.Date {
+			v, err = dataset.Day(value)
+			low, high = dataset.ShowDay(c.Low), dataset.ShowDay(c.High)
+		}
+		if err != nil || !(c.Low <= v && v <= c.High) {
+			return true, fmt.Errorf("contrast: %q: must be a value of the curve of %s, from %[2]s@%[3]s to %[2]s@%[4]s", text, axis.Column, low, high)
+		}
+		from, to := c.Transformed()
+		if c.Transform == dataset.Log1p {
+			v = math.Log1p(v)
+		}
+		place := func(i int) float64 {
+			if axis.At != nil {
+				return axis.At[i]
+			}
+			return 2*float64(i)/float64(axis.Knots-1) - 1
+		}
+		i, u := 0, 2*(v-from)/(to-from)-1
+		for i+2 < axis.Knots && place(i+1) <= u {
+			i++
+		}
+		share := (u - place(i)) / (place(i+1) - place(i))
+		for k, part := range []float64{1 - share, share} {
+			if err = m.part(weights, terms, class+m.schema.Features()[h.First+i+k], factor*part); err != nil {
+				return true, err
+			}
+		}
+		return true, nil
+	}
+	return false, nil
 }
 
 // Interval is the confidence interval of a prediction. It is an interval for the mean of the target, or for

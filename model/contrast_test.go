@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -56,6 +57,72 @@ func withIntervals(t testing.TB, change func(*inference.Fit)) *Model {
 		t.Fatal(err)
 	}
 	return m
+}
+
+// TestValuesOfCurves: the contrast of a value of a curve is on the line between the coefficients of its two knots, of log1p of
+// the number, for equal and for listed knots, dates and classes. Other values are refused, with the values that a curve has.
+func TestValuesOfCurves(t *testing.T) {
+	day := func(date string) float64 {
+		v, err := dataset.Day(date)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	schema, err := dataset.New(dataset.Definition{
+		Columns: []dataset.Column{
+			{Name: "age", Kind: dataset.Number, Low: 18, High: 98, Curve: 5},
+			{Name: "pay", Kind: dataset.Number, Low: 0, High: 80, Transform: dataset.Log1p, Curve: 3, Knots: []float64{0, 8, 80}},
+			{Name: "seen", Kind: dataset.Date, Low: day("2020-01-01"), High: day("2020-01-31"), Curve: 3},
+			{Name: "height", Kind: dataset.Number, Low: 1, High: 2},
+		},
+		Target: dataset.Target{Column: "ill", Kind: dataset.Category, Classes: []string{"no", "a", "b"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	softmax, err := loss.Parse("softmax(3)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Model{schema: schema, loss: softmax, weights: make([]float64, 3*schema.Dim())}
+	for i := range m.weights {
+		m.weights[i] = math.Sin(float64(i))
+	}
+	of := func(text string) (sum float64) {
+		weights, err := m.contrast(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, w := range weights {
+			sum += w * m.weights[i]
+		}
+		return sum
+	}
+	for _, c := range []struct {
+		value, first, second string
+		share                float64
+	}{
+		{"a: age@23", "a: age@18", "a: age@38", .25}, {"b: age@53", "b: age@38", "b: age@58", .75}, {"b: age@98.0", "b: age@78", "b: age@98", 1},
+		{"a: age@58", "a: age@58", "a: age@58", 0}, {"b: pay@2", "b: pay@0", "b: pay@8", .5}, {"b: pay@26", "b: pay@8", "b: pay@80", .5},
+		{"a: seen@2020-01-06", "a: seen@2020-01-01", "a: seen@2020-01-16", 1. / 3},
+	} {
+		text := strings.Replace(fmt.Sprintf("a: height + %v %s + %v %s", 1-c.share, c.first, c.share, c.second), "+ 0 a: age@58", "", 1)
+		if got, want := of("a: height + "+c.value), of(text); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%s: %v: must be %v, %s", c.value, got, want, text)
+		}
+	}
+	if _, err := m.contrast("a: height + no: age@23"); err != nil || of("a: height + no: age@23") != of("a: height") {
+		t.Errorf("%v: the first class has the coefficients 0", err)
+	}
+	const age, seen = ": must be a value of the curve of age, from age@18 to age@98", ": must be a value of the curve of seen, from seen@2020-01-01 to seen@2020-01-31"
+	for text, want := range map[string]string{"a: age@17": age, "a: age@98.1": age, "a: age@": age, "10 a: age": age, "b: age@NaN": age, "b: age@ 20": "", "a: seen@5": seen,
+		"b: seen@2020-02-01": seen, "c: age@20": ": must be a number's column or", "a: height@1": ": must be a number's column or", "age@20": ": must be a number's column or"} {
+		_, err := m.contrast(text)
+		if got := fmt.Sprint(err); !strings.HasPrefix(got, "contrast: ") || !strings.Contains(got, want) {
+			t.Errorf("%s: %s: must have %q", text, got, want)
+		}
+	}
 }
 
 // TestContrastsOfTerms tests the estimates of contrasts that are given as texts: with factors, with signs,

@@ -330,7 +330,7 @@ func (m *Model) changes() (list []string) {
 
 // changed says in words how the feature of a weight that was dropped from the fit counts.
 func (m *Model) changed(weight int) string {
-	names, feature := m.schema.Features(), m.feature(weight)
+	names, feature, terms := m.schema.Features(), m.feature(weight), m.terms()
 	for _, h := range m.schema.Hats() {
 		if h.Curve() && (feature == h.Axes[0].Missing || feature >= h.First && feature < h.First+h.Width) {
 			return names[feature] + " counts as " + names[h.Reference()]
@@ -342,7 +342,11 @@ func (m *Model) changed(weight int) string {
 		return fmt.Sprintf("%s is left out with its rows (about %.1f%% of all)", names[feature], 100*g.Share)
 	}
 	text := " is left out"
-	if m.isLevel(weight) {
+	switch at := slices.IndexFunc(terms, func(t dataset.Term) bool { return t.Parts[0].Feature == weight }); {
+	case at < 0 || terms[at].Reference == "" || len(terms[at].Parts) == 1:
+	case terms[at].Column == "(interactions)":
+		text = " counts as no interaction"
+	default:
 		text = " counts as the reference level"
 	}
 	for _, a := range m.inference.Absorbed {
@@ -362,16 +366,6 @@ func (m *Model) gone(weight int) *inference.Gone {
 		}
 	}
 	return nil
-}
-
-// isLevel reports whether a feature is a level of a category that is compared with a reference level.
-func (m *Model) isLevel(feature int) bool {
-	for _, t := range m.terms() {
-		if len(t.Parts) > 0 && t.Parts[0].Feature == feature {
-			return t.Reference != "" && len(t.Parts) > 1
-		}
-	}
-	return false
 }
 
 // references returns the label of each reference level as which dropped levels count: its feature and those levels in the

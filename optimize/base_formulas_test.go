@@ -44,7 +44,7 @@ func lossOf(t *testing.T, name string) loss.Loss {
 // alike fails the test unless two numbers are equal to rounding.
 func alike(t *testing.T, what string, got, want float64) {
 	t.Helper()
-	if !(math.Abs(got-want) <= 1e-9*max(1, math.Abs(want))) {
+	if !(math.Abs(got-want) <= 1e-10*math.Abs(want)+1e-14) {
 		t.Errorf("%s: %v: must be %v", what, got, want)
 	}
 }
@@ -134,6 +134,15 @@ func TestBaseOfRatesByHand(t *testing.T) {
 		return got
 	}
 	rates := lossOf(t, "poisson-rate(3,0.01)")
+	for name, first := range map[string]float64{"poisson(0.3)": .8, "poisson-rate(3,0.01)": .5, "logit-hazard(3,0.01)": .5} {
+		o := &told{answers: []query.Release{{Mean: []float64{s}, Sigma: sigma}}}
+		b := BaseRate{Charge: .01, Loss: lossOf(t, name), Features: 2, Intercept: .5}
+		if _, err := b.Ask(t.Context(), o, Problem{Records: records, Relation: account.ReplaceOne}); err != nil {
+			t.Fatal(err)
+		}
+		alike(t, name+": charge of the mean count", o.asked[0].Charge(), .01*first*usable)
+		alike(t, name+": charge of the mean exposure", o.asked[1].Charge(), .01*(1-first)*usable)
+	}
 	for _, interval := range []float64{0, .4, 3} {
 		got := ask(rates, interval, s, q, sigma, wide, rise)
 		z := got.Margins[0]
@@ -299,7 +308,7 @@ func TestBisectionByHand(t *testing.T) {
 				t.Errorf("%s: question %d goes from %v to %v, the middle is %v", name, i, from, to, middle)
 			}
 			alike(t, "clip", k.Ball().Radius, factor*l.Constants().Lipschitz*width)
-			alike(t, "charge", q.Charge(), .01/12)
+			alike(t, "charge", q.Charge(), .01/12*usable)
 			if middle > best {
 				hi = middle
 			} else {

@@ -421,6 +421,4 @@ func (r *Run) Bound(move float64) { r.trace.bound(move) }
 func Norm(v []float64) float64 { return vector.Norm(v) }
 
 // Descend sets w to w - eta g.
-func Descend(w, g []float64, eta float64) {
-	vector.Add(w, -eta, g)
-}
+func Descend(w, g []float64, eta float64) { vector.Add(w, -eta, g) }

@@ -312,10 +312,7 @@ const (
 	AddOrRemove
 )
 
-var relationNames = map[Relation]string{
-	ReplaceOne:  "replace-one",
-	AddOrRemove: "add-or-remove",
-}
+var relationNames = map[Relation]string{ReplaceOne: "replace-one", AddOrRemove: "add-or-remove"}
 
 // ParseRelation reads "replace-one" or "add-or-remove". Any other text is an error.
 func ParseRelation(s string) (Relation, error) {

@@ -116,10 +116,7 @@ func responseLaw(epsilon float64) exponentialLaw {
 // laplaceLaw returns the law of the privacy loss of the Laplace mechanism with noise of scale
 // 1/epsilon and sensitivity 1.
 func laplaceLaw(epsilon float64) exponentialLaw {
-	return exponentialLaw{
-		edge: epsilon, top: .5, bottom: math.Exp(-epsilon) / 2,
-		c: math.Exp(-epsilon/2) / 2,
-	}
+	return exponentialLaw{edge: epsilon, top: .5, bottom: math.Exp(-epsilon) / 2, c: math.Exp(-epsilon/2) / 2}
 }
 
 // boundedRangeLaw returns a law of the privacy loss that dominates all epsilon-bounded-range

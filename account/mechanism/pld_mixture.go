@@ -1,7 +1,9 @@
 package mechanism
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
@@ -58,17 +60,8 @@ func (l mixtureLaw) span(below, above float64) (lo, hi float64) {
 // largest returns the limit of the privacy loss as the output x increases. The components with the
 // largest means determine it.
 func (l mixtureLaw) largest() float64 {
-	p, q := l.p[0], l.q[0]
-	for _, b := range l.p {
-		if b.mean > p.mean {
-			p = b
-		}
-	}
-	for _, b := range l.q {
-		if b.mean > q.mean {
-			q = b
-		}
-	}
+	byMean := func(a, b component) int { return cmp.Compare(a.mean, b.mean) }
+	p, q := slices.MaxFunc(l.p, byMean), slices.MaxFunc(l.q, byMean)
 	if p.mean > q.mean {
 		return math.Inf(1)
 	}
@@ -78,18 +71,13 @@ func (l mixtureLaw) largest() float64 {
 // apart returns an upper bound on the total variation distance of P and Q. P and Q have the component N(0, 1) in
 // common. The bound is the larger of the masses that P and Q have in other components.
 func (l mixtureLaw) apart() float64 {
-	var p, q float64
-	for _, b := range l.p {
-		if b.mean != 0 {
-			p += b.weight
+	moved := func(b component) float64 {
+		if b.mean == 0 {
+			return 0
 		}
+		return b.weight
 	}
-	for _, b := range l.q {
-		if b.mean != 0 {
-			q += b.weight
-		}
-	}
-	return min(1, max(p, q)*(1+0x1p-48))
+	return min(1, max(vector.Sum(l.p, moved), vector.Sum(l.q, moved))*(1+0x1p-48))
 }
 
 // A mixture's density is computed as phi(x) (1 + r), where phi is the density of N(0, 1). This is done only if the
@@ -187,16 +175,10 @@ func (l mixtureLaw) anchor(width float64) float64 {
 		return middle
 	}
 	c, _, _, _ := l.invert(middle+width/2, 0, hi/2, hi, width/100)
-	var p, q float64
-	for _, b := range l.p {
-		p += b.weight * math.Erfc((b.mean-c)/math.Sqrt2)
-	}
-	for _, b := range l.q {
-		q += b.weight * math.Erfc((b.mean-c)/math.Sqrt2)
-	}
+	below := func(b component) float64 { return b.weight * math.Erfc((b.mean-c)/math.Sqrt2) }
 	// The anchor is set slightly too low. The lower bound on the law may move a mass down to the
 	// anchor but may not move a mass up.
-	if at := math.Log(p / q); math.Abs(at-middle) < width {
+	if at := math.Log(vector.Sum(l.p, below) / vector.Sum(l.q, below)); math.Abs(at-middle) < width {
 		middle = at
 	}
 	return middle - 0x1p-40*width
@@ -209,11 +191,8 @@ func (l mixtureLaw) size() float64 { return float64(len(l.p) + len(l.q)) }
 
 // steepest returns the largest |mean| of a component of P or Q.
 func (l mixtureLaw) steepest() float64 {
-	m := max(0, vector.Most(l.p, func(b component) float64 { return math.Abs(b.mean) }))
-	for _, b := range l.q {
-		m = max(m, math.Abs(b.mean))
-	}
-	return m
+	size := func(b component) float64 { return math.Abs(b.mean) }
+	return max(vector.Most(l.p, size), vector.Most(l.q, size))
 }
 
 // labour estimates the work of the method slabs, which divides the law into its parts between grid points. The work

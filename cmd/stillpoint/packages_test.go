@@ -210,9 +210,9 @@ func rPage(t *testing.T) string {
 			}
 			p.WriteString("\n")
 		}
-		for _, part := range []string{"details", "value"} {
-			for _, text := range rParts(page, part) {
-				p.WriteString(rText(text[0]) + "\n\n")
+		for _, part := range [][2]string{{"details", ""}, {"value", "**Result.** "}} {
+			for _, text := range rParts(page, part[0]) {
+				p.WriteString(part[1] + rText(text[0]) + "\n\n")
 			}
 		}
 		for _, section := range rParts(page, "section") {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -166,7 +167,7 @@ func TestCalibratedSharesAreLargest(t *testing.T) {
 			m, err := mechanism.NewGaussian(x)
 			return []mechanism.Composed{{Mechanism: m, Count: 1}}, err
 		})
-		if err != nil || math.Abs(moved.Value-(1.1+digit)) > 1e-12 {
+		if err != nil || !(math.Abs(moved.Value-(1.1+digit)) <= 1e-12) {
 			t.Errorf("%v, %v: must be %v", moved.Value, err, 1.1+digit)
 		}
 	}
@@ -212,10 +213,10 @@ func TestPlottedCurveInNumbers(t *testing.T) {
 	for k, p := range points {
 		epsilon := last * float64(k) / 60
 		share := math.Log(gaussianDelta(.5, epsilon)/gaussianDelta(.5, 0)) / math.Log(1e-12/gaussianDelta(.5, 0))
-		if x := first[0] + (end[0]-first[0])*float64(k)/60; math.Abs(p[0]-x) > .2 {
+		if x := first[0] + (end[0]-first[0])*float64(k)/60; !(math.Abs(p[0]-x) <= .2) {
 			t.Errorf("point %d is at x %v: must be %v", k, p[0], x)
 		}
-		if y := first[1] + (end[1]-first[1])*share; math.Abs(p[1]-y) > .5 {
+		if y := first[1] + (end[1]-first[1])*share; !(math.Abs(p[1]-y) <= .5) {
 			t.Errorf("point %d is at y %v: must be %v", k, p[1], y)
 		}
 	}
@@ -238,16 +239,29 @@ func TestDryRunsToTheLetter(t *testing.T) {
 	epsilon := bisected(0, 20, func(e float64) bool { return gaussianDelta(mu, e) > 1e-6 })
 	together := printed(t, text, `together +with 2 earlier fits of this table: epsilon (\S+) at delta 1e-06; every fit costs a budget of its own`)
 	nearly(t, "together", together[0], epsilon, 2e-3)
-	var j struct {
-		Dataset      string
-		Charge       float64
-		Earlier      int     `json:"earlier_fits"`
-		Together     float64 `json:"together"`
-		DryRun, None bool
-	}
+	var j map[string]any
 	decode(t, marshalled(t, dryJSON(t.Context(), c, d)), &j)
-	if j.Charge != .0123456789 || j.Earlier != 2 || j.Together != together[0] || j.Together < epsilon {
-		t.Errorf("%+v: together %v", j, epsilon)
+	if plan, ok := j["planned"].(map[string]any); !ok || plan["epsilon"] != 1.5 {
+		t.Errorf("the plan is %v", j["planned"])
+	}
+	delete(j, "planned")
+	if want := (map[string]any{"dry_run": true, "ledger": "out/ledger.jsonl", "model": "out/model.json", "certificate": "out/certificate.json",
+		"dataset": "people", "charge": .0123456789, "earlier_fits": 2., "together": together[0]}); !maps.Equal(j, want) || together[0] < epsilon {
+		t.Errorf("%v: must be %v, together %v", j, want, epsilon)
+	}
+	lineIs(t, text, "would charge", "the whole budget, in out/ledger.jsonl, before the first release")
+	lineIs(t, text, "would write", "out/model.json, out/certificate.json")
+	lineIs(t, text, "dry run", "nothing was released, charged or written")
+	d.Earlier, d.Cost = nil, nil // no fit before, and no store
+	clear(j)
+	decode(t, marshalled(t, dryJSON(t.Context(), c, d)), &j)
+	delete(j, "planned")
+	if want := (map[string]any{"dry_run": true, "ledger": "out/ledger.jsonl", "model": "out/model.json", "certificate": "out/certificate.json",
+		"earlier_fits": 0.}); !maps.Equal(j, want) {
+		t.Errorf("%v: must be %v", j, want)
+	}
+	if text := drySummary(t.Context(), c, d); strings.Contains(text, "together") || strings.Contains(text, "dataset") {
+		t.Error(text)
 	}
 }
 

@@ -98,50 +98,45 @@ func (c chunkInfo) start() int64 {
 }
 
 func (t *thrift) metadata() (m metadata) {
-	t.into(map[int16]any{2: func() { m.elements = append(m.elements, t.element()) }, 3: &m.rows,
-		4: func() { m.groups = append(m.groups, t.group()) }})
+	t.into(map[int16]field{2: t.each(func() { m.elements = append(m.elements, t.element()) }), 3: t.long(&m.rows),
+		4: t.each(func() { m.groups = append(m.groups, t.group()) })})
 	return m
 }
 
 func (t *thrift) element() (e element) {
-	var converted, scale int32 = -1, 0
+	var older, scale int32 = -1, 0
 	named, logical := false, false
-	t.into(map[int16]any{
-		1: func(x int32) { e.typ.Kind, e.leaf = Kind(x), true }, 2: func(x int32) { e.typ.Width = int(x) }, 3: &e.repetition,
-		4: func(b []byte) { e.name, named = string(b), true }, 5: &e.children, 6: &converted, 7: &scale,
-		10: structure(func() { logical = t.logical(&e.typ) }),
+	t.into(map[int16]field{
+		1: {thriftI32, func() { e.typ.Kind, e.leaf = Kind(t.int32()), true }},
+		2: {thriftI32, func() { e.typ.Width = int(t.int32()) }}, 3: t.number(&e.repetition),
+		4: {thriftBinary, func() { e.name, named = string(t.binary()), true }}, 5: t.number(&e.children),
+		6: t.number(&older), 7: t.number(&scale), 10: {thriftStruct, func() { logical = t.logical(&e.typ) }},
 	})
 	// An element without a name is refused: it would take one byte of the file and many bytes of memory.
 	if !named {
 		t.fail()
 	}
-	if !logical {
-		e.typ.convert(converted, scale)
+	if y, is := converted[older]; is && !logical {
+		e.typ.Meaning, e.typ.Second, e.typ.UTC = y.Meaning, y.Second, y.UTC
+		if y.Meaning == Decimal {
+			e.typ.Scale = int(scale)
+		}
 	}
 	return e
 }
 
-// convert sets the meaning from the older converted type.
-func (y *Type) convert(converted, scale int32) {
-	switch converted {
-	case 5:
-		y.Meaning, y.Scale = Decimal, int(scale)
-	case 6:
-		y.Meaning = Date
-	case 7:
-		y.Meaning, y.Second = Time, 1e3
-	case 8:
-		y.Meaning, y.Second = Time, 1e6
-	case 9:
-		y.Meaning, y.Second, y.UTC = Timestamp, 1e3, true
-	case 10:
-		y.Meaning, y.Second, y.UTC = Timestamp, 1e6, true
-	case 11, 12, 13, 14:
-		y.Meaning = Unsigned
-	case 1, 2, 3, 21: // maps, lists and intervals
-		y.Meaning = Unreadable
-	}
+// converted has what the older converted types mean. The unreadable ones are maps, lists and intervals.
+var converted = map[int32]Type{
+	1: {Meaning: Unreadable}, 2: {Meaning: Unreadable}, 3: {Meaning: Unreadable}, 5: {Meaning: Decimal}, 6: {Meaning: Date},
+	7: {Meaning: Time, Second: 1e3}, 8: {Meaning: Time, Second: 1e6}, 9: {Meaning: Timestamp, Second: 1e3, UTC: true},
+	10: {Meaning: Timestamp, Second: 1e6, UTC: true}, 11: {Meaning: Unsigned}, 12: {Meaning: Unsigned},
+	13: {Meaning: Unsigned}, 14: {Meaning: Unsigned}, 21: {Meaning: Unreadable},
 }
+
+// logicals has what the logical types mean: texts, enumerations, JSON and BSON are bytes as stored, and an integer is
+// plain unless its field says that it is unsigned. Other types cannot be read.
+var logicals = map[int16]Meaning{1: Plain, 4: Plain, 5: Decimal, 6: Date, 7: Time, 8: Timestamp, 10: Plain, 11: Nothing,
+	12: Plain, 13: Plain, 14: UUID, 15: Float16}
 
 // logical reads a logical type and sets y's meaning from it. It reports whether the type was present.
 func (t *thrift) logical(y *Type) (is bool) {
@@ -150,29 +145,16 @@ func (t *thrift) logical(y *Type) (is bool) {
 		if kind != thriftStruct {
 			return false
 		}
+		if meaning, known := logicals[id]; !known {
+			y.Meaning = Unreadable
+		} else if meaning != Plain {
+			y.Meaning = meaning
+		}
 		switch id {
-		case 1, 4, 12, 13: // text, enumerations, JSON and BSON: bytes as stored
-			return false
 		case 5:
-			y.Meaning = Decimal
-			t.fields(func(id int16, kind byte) bool {
-				if id != 1 || kind != thriftI32 {
-					return false
-				}
-				y.Scale = int(t.int32())
-				return true
-			})
-			return true
-		case 6:
-			y.Meaning = Date
-		case 7:
-			y.Meaning = Time
+			t.into(map[int16]field{1: {thriftI32, func() { y.Scale = int(t.int32()) }}})
+		case 7, 8:
 			t.ticks(y)
-			return true
-		case 8:
-			y.Meaning = Timestamp
-			t.ticks(y)
-			return true
 		case 10:
 			t.fields(func(id int16, kind byte) bool {
 				if id == 2 && kind == thriftFalse {
@@ -180,17 +162,10 @@ func (t *thrift) logical(y *Type) (is bool) {
 				}
 				return false
 			})
-			return true
-		case 11:
-			y.Meaning = Nothing
-		case 14:
-			y.Meaning = UUID
-		case 15:
-			y.Meaning = Float16
 		default:
-			y.Meaning = Unreadable
+			return false
 		}
-		return false
+		return true
 	})
 	return is
 }
@@ -214,7 +189,7 @@ func (t *thrift) ticks(y *Type) {
 }
 
 func (t *thrift) group() (g groupInfo) {
-	t.into(map[int16]any{1: func() { g.chunks = append(g.chunks, t.chunk()) }, 3: &g.rows})
+	t.into(map[int16]field{1: t.each(func() { g.chunks = append(g.chunks, t.chunk()) }), 3: t.long(&g.rows)})
 	return g
 }
 
@@ -225,7 +200,8 @@ func (t *thrift) chunk() (c chunkInfo) {
 			c.elsewhere = true
 		case id == 3 && kind == thriftStruct:
 			c.described = true
-			t.into(map[int16]any{1: (*int32)(&c.kind), 4: &c.codec, 5: &c.values, 9: &c.data, 11: &c.dictionary})
+			t.into(map[int16]field{1: t.number((*int32)(&c.kind)), 4: t.number(&c.codec), 5: t.long(&c.values),
+				9: t.long(&c.data), 11: t.long(&c.dictionary)})
 			return true
 		case id == 8 || id == 9:
 			c.encrypted = true
@@ -315,46 +291,29 @@ func (t *thrift) binary() []byte {
 // field's value and return true, or read nothing and return false. If read returns false, fields skips the value.
 func (t *thrift) fields(read func(id int16, kind byte) bool) { t.fieldsAt(0, read) }
 
-// structure reads a field that is a struct.
-type structure func()
+// field reads a field of a kind.
+type field struct {
+	kind byte
+	read func()
+}
 
-// into reads the fields of a struct. An entry of fields is the variable for a number, takes a number or bytes, reads a
-// structure, or reads an element of a list of structs. Other fields, and those of another type, are skipped.
-func (t *thrift) into(fields map[int16]any) {
+func (t *thrift) number(v *int32) field { return field{thriftI32, func() { *v = t.int32() }} }
+func (t *thrift) long(v *int64) field   { return field{thriftI64, func() { *v = t.int() }} }
+
+// each reads a field that is a list of structs.
+func (t *thrift) each(read func()) field {
+	return field{thriftList, func() { t.list(thriftStruct, read) }}
+}
+
+// into reads the fields of a struct. Other fields, and those of another kind, are skipped.
+func (t *thrift) into(fields map[int16]field) {
 	t.fields(func(id int16, kind byte) bool {
-		switch v := fields[id].(type) {
-		case *int32:
-			if kind == thriftI32 {
-				*v = t.int32()
-				return true
-			}
-		case *int64:
-			if kind == thriftI64 {
-				*v = t.int()
-				return true
-			}
-		case func(int32):
-			if kind == thriftI32 {
-				v(t.int32())
-				return true
-			}
-		case func([]byte):
-			if kind == thriftBinary {
-				v(t.binary())
-				return true
-			}
-		case structure:
-			if kind == thriftStruct {
-				v()
-				return true
-			}
-		case func():
-			if kind == thriftList {
-				t.list(thriftStruct, v)
-				return true
-			}
+		f := fields[id]
+		if f.read == nil || f.kind != kind {
+			return false
 		}
-		return false
+		f.read()
+		return true
 	})
 }
 

@@ -50,13 +50,14 @@ type header struct {
 
 func (t *thrift) header() (h header) {
 	h.kind = -1
-	t.into(map[int16]any{
-		1: &h.kind, 2: &h.whole, 3: &h.compressed, 4: func(x int32) { h.checksum, h.checked = uint32(x), true },
-		5: structure(func() { t.numbers(h.is(dataPage), &h.values, &h.encoding, &h.levels) }),
-		7: structure(func() { t.numbers(h.is(dictionaryPage), &h.values, &h.encoding) }),
-		8: structure(func() {
+	t.into(map[int16]field{
+		1: t.number(&h.kind), 2: t.number(&h.whole), 3: t.number(&h.compressed),
+		4: {thriftI32, func() { h.checksum, h.checked = uint32(t.int32()), true }},
+		5: {thriftStruct, func() { t.numbers(h.is(dataPage), &h.values, &h.encoding, &h.levels) }},
+		7: {thriftStruct, func() { t.numbers(h.is(dictionaryPage), &h.values, &h.encoding) }},
+		8: {thriftStruct, func() {
 			h.bare = t.numbers(h.is(dataPage2), &h.values, nil, nil, &h.encoding, &h.missing, &h.repeated)
-		}),
+		}},
 	})
 	return h
 }

@@ -19,6 +19,11 @@ import (
 // staged is a fit of numbers from 0 to 10 with features of effects of two columns, and its laws: with the steps of the
 // first stage in a metric of the ridge .2, and those of the second of the ridge .05.
 func staged(t *testing.T, first, second runrecord.Trace) (*Fit, *dataset.Schema) {
+	return stagedOf(t, 8, first, second)
+}
+
+// stagedOf is staged with a number of features of effects.
+func stagedOf(t *testing.T, features int, first, second runrecord.Trace) (*Fit, *dataset.Schema) {
 	base, err := dataset.New(dataset.Definition{Columns: []dataset.Column{
 		{Name: "a", Kind: dataset.Category, Categories: []string{"u", "v"}},
 		{Name: "b", Kind: dataset.Category, Categories: []string{"s", "t"}}},
@@ -37,7 +42,7 @@ func staged(t *testing.T, first, second runrecord.Trace) (*Fit, *dataset.Schema)
 		}
 	}
 	weights := []float64{.3, -.2, .1, .4, -.3, .2, .05}
-	with, err := base.WithEffects(dataset.Effects{Seed: 3, Features: 8, Weight: 2, Scale: .2, Centres: []float64{0, 0}, Weights: weights})
+	with, err := base.WithEffects(dataset.Effects{Seed: 3, Features: features, Weight: 2, Scale: .2, Centres: []float64{0, 0}, Weights: weights})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,6 +202,47 @@ func TestScoresAreRedrawn(t *testing.T) {
 		change(f)
 		if _, p, draws := squareOf(t, f, 1, 2); draws != nil || f.predictionNoise(draws, p.Mass) != "" {
 			t.Errorf("%s: %d draws", name, len(draws))
+		}
+	}
+}
+
+// TestRedrawsHaveAtMostAllWaves: draws for a fit of more than 200 features of effects are those for one of 200, and draws for
+// fewer features are others.
+func TestRedrawsHaveAtMostAllWaves(t *testing.T) {
+	steps := runrecord.Trace{Noise: []float64{.02}, StepSizes: []float64{.8}}
+	f, _ := stagedOf(t, 200, steps, steps)
+	_, p, most := squareOf(t, f, 1, 1)
+	for features, same := range map[int]bool{198: false, 202: true} {
+		f, _ := stagedOf(t, features, steps, steps)
+		score, err := scoresOf(p, f.Model.Schema(), f.Model.Weights())
+		if err != nil {
+			t.Fatal(err)
+		}
+		differ := 0.
+		for i, v := range f.redrawn(p, score, 1, 1)[0] {
+			differ = max(differ, math.Abs(v-most[0][i]))
+		}
+		if (differ < 1e-12) != same {
+			t.Errorf("draws for %d features differ by %v from those for 200", features, differ)
+		}
+	}
+}
+
+// TestRedrawsOfOneRow: if all synthetic rows are alike, most directions of the features have no rows, so that their second
+// moment is exactly 0. Draws are finite numbers then, too.
+func TestRedrawsOfOneRow(t *testing.T) {
+	steps := runrecord.Trace{Noise: []float64{.02}, StepSizes: []float64{.8}}
+	f, _ := staged(t, steps, steps)
+	p, ok := f.population()
+	score, err := scoresOf(p, f.Model.Schema(), f.Model.Weights())
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	clear(p.Mass)
+	p.Mass[0] = 1
+	for i, v := range f.redrawn(p, score, 1, 1)[0] {
+		if !(math.Abs(v-score[i]) < 5) {
+			t.Fatalf("row %d has the score %v, and another draw %v", i, score[i], v)
 		}
 	}
 }

@@ -292,14 +292,16 @@ func AtLevel(m *model.Model, asked *float64, together int) (*model.Model, error)
 }
 
 // Test is the joint Wald test of a column: of the hypothesis that all its coefficients in the fit's formula are 0, all
-// levels of a category or the line and all knots of a curve.
+// levels of a category, all pairs of levels of an interaction, or the line and all knots of a curve.
 type Test struct {
 	Column string `json:"column"`
-	// Terms is the number of coefficients, the degrees of freedom of the statistic's chi-squared distribution.
-	Terms     int     `json:"terms"`
-	Statistic float64 `json:"statistic,omitempty"`
+	// Terms is the number of coefficients, the degrees of freedom of the statistic's chi-squared distribution. Without are the
+	// coefficients that the formula and so the test lacks.
+	Terms     int      `json:"terms"`
+	Without   []string `json:"without,omitempty"`
+	Statistic float64  `json:"statistic,omitempty"`
 	// P is the p-value, and Holm the p-value with Holm's adjustment for all tests of the list. They are nil if no test
-	// is stated, and Reason says why. Beside a p-value Reason names the coefficients that the test lacks, and says why.
+	// is stated, and Reason says why. Beside a p-value Reason says why coefficients lack, and of which others also carry.
 	P      *float64 `json:"p,omitempty"`
 	Holm   *float64 `json:"p_holm,omitempty"`
 	Reason string   `json:"reason,omitempty"`
@@ -313,33 +315,55 @@ func Tests(m *model.Model) ([]Test, error) {
 		return nil, err
 	}
 	var list []Test
-	others := map[string]bool{} // levels of cells that are missing or not listed: many tables have none
-	for j, name := range m.Schema().Features() {
-		others[name] = m.Schema().IsOther(j)
-	}
-	terms, lacking, why := map[string][]string{}, map[string][]string{}, map[string]string{}
-	for _, c := range all.List {
+	schema := m.Schema()
+	parts := schema.Terms(false)
+	terms, why, carried := map[string][]string{}, map[string][]model.Reason{}, map[string][]string{}
+	for i, c := range all.List {
 		if c.Intercept {
 			continue
 		}
-		if _, known := terms[c.Column]; !known {
-			list = append(list, Test{Column: c.Column})
-			terms[c.Column] = nil
+		feature, column := parts[i*len(parts)/len(all.List)].Parts[0].Feature, c.Column // a term has a coefficient of each class
+		for _, p := range schema.Interactions() {
+			if name := schema.Features()[feature]; c.Column == "(interactions)" && strings.HasPrefix(name, p[0]+"=") &&
+				strings.Contains(name, " & "+p[1]+"=") {
+				column = p[0] + " & " + p[1]
+			}
 		}
-		if c.State != inference.Absent { // the formula has no such coefficient
-			terms[c.Column] = append(terms[c.Column], c.Term)
-		} else if at := cmp.Or(why[c.Column], c.Reason); !others[c.Term[strings.LastIndex(c.Term, ": ")+1:]] {
-			lacking[c.Column], why[c.Column] = append(lacking[c.Column], c.Term), at
+		if _, known := terms[column]; !known {
+			list = append(list, Test{Column: column})
+			terms[column] = nil
+		}
+		switch at := slices.IndexFunc(why[column], func(r model.Reason) bool { return r.Text == c.Reason }); {
+		case c.State != inference.Absent:
+			if terms[column] = append(terms[column], c.Term); strings.HasPrefix(c.Reason, "also carries ") {
+				carried[column] = append(carried[column], c.Term+" "+c.Reason)
+			}
+		case schema.IsOther(feature): // cells that are missing or not listed: many tables have none
+		case at < 0:
+			why[column] = append(why[column], model.Reason{Text: c.Reason, Terms: []string{c.Term}})
+		default:
+			why[column][at].Terms = append(why[column][at].Terms, c.Term)
 		}
 	}
 	for i := range list {
 		t := &list[i]
-		if t.Terms = len(terms[t.Column]); t.Terms == 0 {
-			t.Reason = string(inference.Absent) + ": " + why[t.Column]
-			continue
+		lacking, of, split := why[t.Column], string(inference.Absent)+": ", ". "
+		if t.Terms = len(terms[t.Column]); t.Terms > 0 {
+			of, split = "tested without ", ". Tested without "
 		}
-		if list := lacking[t.Column]; len(list) > 0 {
-			t.Reason = "tested without " + safetext.Few(list) + ": " + why[t.Column]
+		var reasons []string
+		for _, r := range lacking {
+			t.Without = append(t.Without, r.Terms...)
+			if t.Terms > 0 || len(lacking) > 1 {
+				r.Text = safetext.Few(r.Terms) + ": " + r.Text
+			}
+			reasons = append(reasons, r.Text)
+		}
+		if len(reasons) > 0 {
+			reasons = []string{of + strings.Join(reasons, split)}
+		}
+		if t.Reason = strings.Join(append(reasons, carried[t.Column]...), ". "); t.Terms == 0 {
+			continue
 		}
 		joint, err := m.Joint(terms[t.Column])
 		if err != nil {
@@ -413,7 +437,8 @@ func TestText(list []Test) string {
 		b.WriteString(safetext.Lines(oneLine(strings.Join(columns[why], ", ")+": "+why+"."), "", 100))
 	}
 	b.WriteString(safetext.Lines("Each test is of the hypothesis that all coefficients of the column in the formula are 0, by the "+
-		"covariance of sampling and privacy noise together. Adjusted p-values hold for all columns at once.", "", 100))
+		"covariance of sampling and privacy noise together. A column that interacts with another is tested at the reference level "+
+		"of the other. Adjusted p-values hold for all columns at once.", "", 100))
 	return b.String()
 }
 

@@ -53,7 +53,11 @@ func (f *Fit) quality() (s Section, ok bool) {
 			facts.released("Loss of the constant", c.Constant, fmt.Sprintf("released with noise of %s", Number(c.ConstantSigma)))
 		}
 		if text := c.Calibration(); text != "" {
-			facts.released("Mean prediction minus mean outcome", c.Residual, text)
+			name := "Mean prediction minus mean outcome"
+			if c.Counts {
+				name += ", as a share of this mean"
+			}
+			facts.released(name, c.Residual, text)
 		}
 		s.draw(f.losses())
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,11 +33,18 @@ func waldModel(t *testing.T, method inference.Method) *model.Model {
 // fitted returns a model whose formula has three features and the intercept, with numbers of its own.
 func fitted(t *testing.T, schema *dataset.Schema, method inference.Method, dropped []int, features ...int) *model.Model {
 	t.Helper()
+	return absorbing(t, schema, method, dropped, nil, features...)
+}
+
+// absorbing is fitted for a formula in which columns carry dropped ones.
+func absorbing(t *testing.T, schema *dataset.Schema, method inference.Method, dropped []int, absorbed []inference.Absorbed, features ...int) *model.Model {
+	t.Helper()
 	d := schema.Dim()
 	fit := &inference.Fit{
 		Level: .9, Method: method, Records: 1000, Reach: 2, LeastCurvature: 5,
 		Columns:        []inference.Column{{Feature: features[0]}, {Feature: features[1]}, {Feature: features[2]}, {Feature: d - 1, Kept: true}},
 		Dropped:        dropped,
+		Absorbed:       absorbed,
 		Beta:           []float64{.5, -.6, .5, .25},
 		Covariance:     []float64{.04, .03, -.01, 0, .09, .02, .01, .05, 0, .03},
 		Sampling:       []float64{.02, .01, 0, 0, .03, .01, 0, .04, 0, .02},
@@ -135,6 +143,69 @@ func TestOtherCellsAreNoLackingLevels(t *testing.T) {
 	}
 	if list[1].P != nil || !strings.HasPrefix(list[1].Reason, "not in the formula: a column") {
 		t.Errorf("%+v: must have no test, and a reason", list[1])
+	}
+}
+
+// TestPairsThatATestLacks: each interaction has a test of its own, over the pairs of levels in the formula. The test names the
+// pairs that the formula lacks, with the reason for each, and columns that also carry one. Pairs of unlisted cells are not named.
+func TestPairsThatATestLacks(t *testing.T) {
+	category := func(name string, levels ...string) dataset.Column {
+		return dataset.Column{Name: name, Kind: dataset.Category, Categories: levels}
+	}
+	schema, err := dataset.New(dataset.Definition{
+		Columns:      []dataset.Column{category("sex", "f", "m"), category("ward", "a", "b", "c: d", "e"), category("day", "x", "y")},
+		Interactions: []dataset.Interaction{{"sex", "ward"}, {"ward", "day"}},
+		Target:       dataset.Target{Column: "ill", Kind: dataset.Category, Classes: []string{"no", "yes"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := schema.Features()
+	feature := func(name string) int { return slices.Index(names, name) }
+	kept := []int{feature("sex=m"), feature("sex=m & ward=b"), feature("day=y")}
+	var dropped []int
+	for j, name := range names[:len(names)-1] {
+		if reference := strings.Contains(name, "=f") || strings.Contains(name, "=a") || strings.Contains(name, "=x"); !reference && !slices.Contains(kept, j) {
+			dropped = append(dropped, j)
+		}
+	}
+	const pair = "sex=m & ward=c: d"
+	m := absorbing(t, schema, inference.Wald, dropped, []inference.Absorbed{{Feature: feature(pair), By: kept[0], Correlation: .65, Noise: .2}}, kept...)
+	const hides = "a column or a level of it is not in the formula. The noise of the second moment or of the curvature hides its rows, so " +
+		"that it was left out before the fit, with its rows or without, or counts as the reference level. Nothing is known of its coefficient"
+	want := []Test{
+		{Column: "sex", Terms: 1, Statistic: 6.25, Reason: "sex=m also carries " + pair + " (correlation 0.65, noise 0.2)"},
+		{Column: "ward", Without: []string{"ward=b", "ward=c: d", "ward=e"}, Reason: "not in the formula: " + hides},
+		{Column: "day", Terms: 1, Statistic: 5},
+		{Column: "sex & ward", Terms: 1, Statistic: 4, Without: []string{pair, "sex=m & ward=e"}, Reason: "tested without " + pair + ": " + pair +
+			" and sex=m are correlated (correlation 0.65, noise 0.2), and noise hides which of them has the effect. " + pair +
+			" was left out of the formula, and nothing is known of its coefficient apart from that of sex=m. " +
+			"Tested without sex=m & ward=e: " + hides},
+		{Column: "ward & day", Without: []string{"ward=b & day=y", "ward=c: d & day=y", "ward=e & day=y"}, Reason: "not in the formula: " + hides},
+	}
+	list, err := Tests(m)
+	if err != nil || len(list) != len(want) {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	for i, v := range list {
+		w := want[i]
+		if v.Column != w.Column || v.Terms != w.Terms || math.Abs(v.Statistic-w.Statistic) > 1e-9 || v.Reason != w.Reason ||
+			!slices.Equal(v.Without, w.Without) || (v.P != nil) != (w.Terms > 0) {
+			t.Errorf("%+v: must be %+v", v, w)
+		}
+	}
+	// Pairs that lack for two reasons are named with each.
+	m = absorbing(t, schema, inference.Wald, dropped, []inference.Absorbed{{Feature: feature("ward=b & day=y"), By: kept[2], Correlation: .5, Noise: .1}}, kept...)
+	if list, err = Tests(m); err != nil || list[4].Reason != "not in the formula: ward=b & day=y: ward=b & day=y and day=y are correlated (correlation "+
+		"0.50, noise 0.1), and noise hides which of them has the effect. ward=b & day=y was left out of the formula, and nothing is "+
+		"known of its coefficient apart from that of day=y. ward=c: d & day=y, ward=e & day=y: "+hides {
+		t.Errorf("%+v, %v", list[4], err)
+	}
+	of, err := m.Coefficients()
+	if err != nil || !slices.Contains(of.Changes, "ward=b counts as the reference level") || !slices.Contains(of.Changes, pair+" counts as no interaction") {
+		t.Errorf("%q, %v", of.Changes, err)
+	}
+	if want := "ill ~ sex + day + (interactions) (1 of 6 differences)"; of.Formula != want || !of.Short {
+		t.Errorf("%q, %v: must be %q", of.Formula, of.Short, want)
 	}
 }
 

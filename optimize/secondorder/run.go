@@ -353,9 +353,7 @@ func (w *walk) due() bool {
 
 // fresh resets the state at the beginning of a prefix sum, whose first item is a fresh gradient
 // estimate (Liu and Talwar 2025, Algorithm 3, line 7).
-func (w *walk) fresh() {
-	w.drift, w.escapes, w.taken, w.begun, w.stop = 0, 0, 1, true, false
-}
+func (w *walk) fresh() { w.drift, w.escapes, w.taken, w.begun, w.stop = 0, 0, 1, true, false }
 
 // extended counts one more item of the current prefix sum. The caller has just added a gradient
 // difference to the sum (Liu and Talwar 2025, Algorithm 3, line 9).

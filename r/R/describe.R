@@ -105,8 +105,9 @@ dp_means <- function(object, over, of = NULL) {
 dp_tests <- function(object) {
   if (!inherits(object, "dp_fit")) refuse("object: must be a fit of dp_fit", field = "object")
   interval_terms(object, "dp_tests")
-  said <- json_of(c("coefficients", object$folder, "--tests", "--json"))
+  said <- json_of(c("coefficients", object$folder, "--tests", "--json"), simplifyMatrix = FALSE)
   number <- function(name) optional(said[[name]], nrow(said))
   data.frame(column = one_name(said$column), terms = said$terms, statistic = number("statistic"), p.value = number("p"),
-    p.holm = number("p_holm"), reason = if (is.null(said$reason)) "" else ifelse(is.na(said$reason), "", said$reason))
+    p.holm = number("p_holm"), reason = if (is.null(said$reason)) "" else ifelse(is.na(said$reason), "", said$reason),
+    without = if (is.null(said$without)) "" else vapply(said$without, paste, "", collapse = ", "))
 }

@@ -518,9 +518,9 @@ checks <- list(
       stopifnot(identical(error(do.call(dp_means, bad)), want))
     }
     stopifnot(identical(error(dp_tests(1)), "object: must be a fit of dp_fit"))
-    tests <- data.frame(p_holm = c(0.5, NA), p = c(0.25, NA), statistic = c(3.5, NA), terms = 1:2, column = c("age", "sex"), reason = c(NA, "hidden"))
+    tests <- data.frame(p_holm = c(0.5, NA), p = c(0.25, NA), statistic = c(3.5, NA), terms = 1:2, column = c("age", "sex"), reason = c(NA, "hidden"), without = I(list(NULL, c("sex=m", "sex=f"))))
     got <- answered("json_of", tests, dp_tests(with_intervals))
-    stopifnot(identical(got$value, data.frame(column = c("age", "sex"), terms = 1:2, statistic = c(3.5, NA), p.value = c(0.25, NA), p.holm = c(0.5, NA), reason = c("", "hidden"))),
+    stopifnot(identical(got$value, data.frame(column = c("age", "sex"), terms = 1:2, statistic = c(3.5, NA), p.value = c(0.25, NA), p.holm = c(0.5, NA), reason = c("", "hidden"), without = c("", "sex=m, sex=f"))),
       identical(got$asked, c("coefficients", "f", "--tests", "--json")))
   },
   written = function() { # what the command is told of each argument
@@ -574,6 +574,67 @@ checks <- list(
       stopifnot(identical(of$loss_of(family), want))
     }
     stopifnot(grepl("binomial, probit: must be one of binomial, logit; poisson, log;", error(of$loss_of(stats::binomial("probit"))), fixed = TRUE))
+  },
+  families = function() { # the family of a loss, its link and the error of another loss
+    for (of_loss in list(c("logistic", "binomial", "logit"), c("poisson(1.5)", "poisson", "log"), c("poisson-rate(1,0.5)", "poisson", "log"), c("gamma(5)", "Gamma", "log"),
+      c("gamma(5,0.5)", "Gamma", "log"), c("squared(0.5)", "gaussian", "identity"))) {
+      f <- family(structure(list(loss = of_loss[1L]), class = "dp_fit"))
+      stopifnot(inherits(f, "family"), identical(c(f$family, f$link), of_loss[2:3]))
+    }
+    for (loss in c("logit-hazard(1,0.5)", "negbinomial(2,3,4)", "tweedie(1.5,5,10)", "hazard", "softmax(3)", "ordered(3)", "huber(0.1)", "cloglog(1,0.5)", "sigmoid", "not poisson, gamma or squared")) {
+      e <- tryCatch(family(structure(list(loss = loss), class = "dp_fit")), error = identity)
+      stopifnot(identical(e[c("message", "code", "field", "charged")], list(message = paste0("family: loss ", loss,
+        " is that of no exponential family: fit with logistic, poisson(clip), gamma(clip) or squared(clip)"), code = "not_stated", field = "", charged = FALSE)))
+    }
+  },
+  failures = function() { # the error of the command's last event, with each of its fields
+    is <- function(lines, status, ...) {
+      e <- tryCatch(of$failure(lines, status), error = identity)
+      want <- list(...)
+      if (!identical(unclass(e)[names(e)][order(names(e))], want[order(names(want))])) stop(paste(deparse(unclass(e)), collapse = " "))
+      stopifnot(identical(class(e), c(of$condition_class(e$code), "stillpoint_error", "error", "condition")))
+    }
+    none <- function(lines, status, charged) {
+      is(lines, status, message = paste("the command ended with exit code", status), call = NULL, code = "fault", field = "", charged = charged, exit = status)
+    }
+    none(character(), 137L, FALSE)
+    none(c("panic: {", "", "words {\"event\":\"plan\"}", " {\"event\":\"step\"}"), 2L, FALSE)
+    none(c("{", "{\"event\":\"read\",\"charged\":true}", "{\"event\":null}", "{\"step\":1}"), 3L, FALSE)
+    for (event in c("plan", "step")) {
+      line <- sprintf("{\"event\":\"%s\"}", event)
+      for (lines in list(line, c(line, "{\"event\":\"read\"}"), c("{\"event\":\"read\"}", line, "{"))) none(lines, 9L, TRUE)
+    }
+    line <- function(...) as.character(jsonlite::toJSON(list(event = "error", ...), auto_unbox = TRUE))
+    whole <- line(message = "first: must be 1", code = "bad-budget", field = "privacy.epsilon", rule = "must be 1", exit = 4L, charged = TRUE)
+    bare <- line(message = "last", code = "system")
+    is(c("words", whole), 1L, message = "first: must be 1 (what was reserved of the budget stays reserved)", call = NULL, code = "bad-budget", field = "privacy.epsilon", charged = TRUE,
+      rule = "must be 1", exit = 4L)
+    # Nothing of an earlier error, a plan or the exit code is said.
+    is(c("{\"event\":\"plan\"}", whole, bare, "{\"event\":\"step\",\"message\":\"later\"}", "{"), 1L, message = "last", call = NULL, code = "system", field = "", charged = FALSE, rule = NULL, exit = NULL)
+    is(line(message = "m", code = "budget", field = "f", rule = "r", exit = 5L, charged = FALSE), 1L, message = "m", call = NULL, code = "budget", field = "f", charged = FALSE, rule = "r", exit = 5L)
+    stopifnot(identical(of$condition_class("bad-budget 2"), "stillpoint_bad_budget_2"))
+  },
+  bounded = function() { # bounds that a fit found stand in the places of "auto", and nothing else is changed
+    out <- tempfile("fit")
+    dir.create(out)
+    on.exit(unlink(out, recursive = TRUE))
+    model <- function(...) jsonlite::write_json(list(schema = list(columns = list(...))), file.path(out, "model.json"), auto_unbox = TRUE, digits = NA)
+    known <- list(age = list(number = I(c(18, 90)), missing = "indicator"), sex = list(category = I(c("f", "m"))), born = list(date = I(c("1950-01-01", "1990-01-01"))))
+    stopifnot(identical(of$with_bounds(known, out), known)) # without "auto" no file is read
+    model(list(name = "age", number = c(1, 2)), list(name = "pay", number = c(0.5, 1000), missing = "other"), list(name = "sex", category = c("x", "y")),
+      list(name = "seen", date = c("2020-02-03", "2021-04-05")), list(name = "born", date = c("1", "2")), list(name = "cost", number = c(-3, 7)), list(name = "extra", number = c(8, 9)))
+    asked <- c(list(seen = list(date = "auto", missing = "indicator"), cost = list(number = "auto")), known, list(pay = list(number = "auto", transform = "log1p", curve = "auto")))
+    want <- asked
+    want$seen$date <- list("2020-02-03", "2021-04-05")
+    want$cost$number <- list(-3L, 7L)
+    want$pay$number <- list(0.5, 1000L)
+    got <- of$with_bounds(asked, out)
+    plain <- function(columns) lapply(columns, function(c) lapply(c, function(v) if (is.list(v)) unlist(v) else v))
+    if (!identical(plain(got), plain(want))) stop(paste(deparse(got), collapse = " "))
+    for (auto in c("seen", "pay")) { # one column alone
+      got <- plain(of$with_bounds(asked[c(auto, "age")], out))
+      if (!identical(got, plain(want)[c(auto, "age")])) stop(paste(deparse(got), collapse = " "))
+    }
   },
   described = function() { # the columns that are described, each once and by its name
     data <- data.frame(age = 1)

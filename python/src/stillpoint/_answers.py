@@ -44,7 +44,8 @@ def means(model: Fit | str | os.PathLike, population: Any, of: Sequence[str] = (
 def tests(model: Fit | str | os.PathLike) -> list[dict[str, Any]]:
     """The joint Wald test of each column of a saved model with intervals, without a cost of privacy.
 
-    A column's hypothesis is that all its coefficients are 0: all levels of a category, or the line and all knots of a curve.
+    A column's hypothesis is that all its coefficients are 0: all levels of a category, all pairs of levels of an
+    interaction, or the line and all knots of a curve.
 
     Args:
         model: a :class:`Fit`, the folder of a fit, or a file ``model.json``.
@@ -52,7 +53,8 @@ def tests(model: Fit | str | os.PathLike) -> list[dict[str, Any]]:
     Returns:
         the output of ``stillpoint coefficients --tests --json``: for each column ``column``, ``terms`` (the number of
         coefficients), ``statistic``, ``p``, ``p_holm`` (``p`` adjusted for all columns). Without a test of
-        the column, ``reason`` says why. Beside a test, ``reason`` names the levels that the test leaves out.
+        the column, ``reason`` says why. Beside a test, ``without`` lists the coefficients that the test leaves out, and
+        ``reason`` says why.
     """
     return json.loads(run(["coefficients", _place(model), "--tests", "--json"]))
 
