@@ -206,15 +206,11 @@ func (b BaseRate) Ask(ctx context.Context, o Oracle, p Problem) (Base, error) {
 // mass releases the mean over records of a contribution in [0, most], which is the change of the loss from one
 // constant to another. The release costs the given share of the charge. Under add-or-remove contributions are clipped
 // around 0 (see BaseRate).
-func (b BaseRate) mass(ctx context.Context, o Oracle, r account.Relation, from, to []float64, most, share float64) (query.Release,
+func (b BaseRate) mass(ctx context.Context, o Oracle, p Problem, from, to []float64, most, share float64) (query.Release,
 	error) {
 	before, _ := b.weights(from)
 	after, _ := b.weights(to)
-	centre := most / 2
-	radius := centre
-	if r == account.AddOrRemove {
-		centre, radius = 0, most
-	}
+	centre, radius := p.LossBall(0, most)
 	return ask(ctx, o, b.Charge*share*usable, query.ValueChangeWithin(o.All(), after, before, centre, radius))
 }
 
@@ -227,7 +223,7 @@ func (b BaseRate) shares(ctx context.Context, o Oracle, p Problem) (Base, error)
 	for i := range k {
 		j := k - 1 - i // the second of two classes first
 		from, to := classPoints(plain, j)
-		m, err := b.mass(ctx, o, p.Relation, from, to, a[j], 1/float64(k))
+		m, err := b.mass(ctx, o, p, from, to, a[j], 1/float64(k))
 		if err != nil {
 			return Base{}, err
 		}
@@ -300,7 +296,7 @@ func mostSpread(P []float64) float64 {
 // rate releases the mean count and the mean exposure.
 func (b BaseRate) rate(ctx context.Context, o Oracle, p Problem) (Base, error) {
 	const high, higher = 29., 30.
-	count, err := b.mass(ctx, o, p.Relation, []float64{-steep}, []float64{-steeper}, 1, .5)
+	count, err := b.mass(ctx, o, p, []float64{-steep}, []float64{-steeper}, 1, .5)
 	if err != nil {
 		return Base{}, err
 	}
@@ -308,7 +304,7 @@ func (b BaseRate) rate(ctx context.Context, o Oracle, p Problem) (Base, error) {
 	if odds != nil {
 		rise, unit = float64(len(odds)), 1 // the number of intervals at risk without the event
 	}
-	exposure, err := b.mass(ctx, o, p.Relation, []float64{high}, []float64{higher}, rise, .5)
+	exposure, err := b.mass(ctx, o, p, []float64{high}, []float64{higher}, rise, .5)
 	if err != nil {
 		return Base{}, err
 	}

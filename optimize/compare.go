@@ -182,10 +182,7 @@ func (c Compare) value(ctx context.Context, o Oracle, p Problem, base Base, cons
 		}
 		return nil
 	}
-	centre, radius := most/2, most/2
-	if p.Relation == account.AddOrRemove {
-		centre, radius = 0, most
-	}
+	centre, radius := p.LossBall(0, most)
 	value, err := ask(ctx, o, c.Charge*valueShare*usable, query.ValueAt(o.All(), constant, centre, radius))
 	if err != nil {
 		return stepError("compare", 0, err)
@@ -201,10 +198,7 @@ func (c Compare) calibrate(ctx context.Context, o Oracle, p Problem, w, constant
 	if out.Margins[0] > 0 {
 		least, most = -calibrateMost, 1.
 	}
-	centre, radius := (least+most)/2, (most-least)/2
-	if p.Relation == account.AddOrRemove {
-		centre, radius = 0, 1
-	}
+	centre, radius := p.LossBall(least, most)
 	up, down := Compared{Margins: out.Margins, Shift: calibrateStep}, Compared{Margins: out.Margins, Shift: -calibrateStep}
 	r, err := ask(ctx, o, c.Calibrate*usable, query.ValueChangeWithin(o.All(), up.Calibrated(w, constant),
 		down.Calibrated(w, constant), wide*centre, wide*radius))
