@@ -83,16 +83,16 @@ func TestIntervalsOfClasses(t *testing.T) {
 		if c.State != inference.Reported {
 			continue
 		}
-		if *term.Value != c.Estimate && math.Abs(*term.Value/c.Estimate-1) > 1e-9 ||
-			math.Abs(math.Sqrt(*said.Covariance[i][i])/c.Error-1) > 1e-9 {
+		if *term.Value != c.Estimate && !(math.Abs(*term.Value/c.Estimate-1) <= 1e-9) ||
+			!(math.Abs(math.Sqrt(*said.Covariance[i][i])/c.Error-1) <= 1e-9) {
 			t.Errorf("%s: %v with the variance %v: %+v", c.Term, *term.Value, *said.Covariance[i][i], c.Interval)
 		}
 	}
-	if v := at["bus: far=yes"]; v.State != inference.Reported || !(v.Low < 1 && 1 < v.High) && math.Abs(v.Estimate-1) > 6*v.Error {
+	if v := at["bus: far=yes"]; v.State != inference.Reported || !(v.Low < 1 && 1 < v.High) && !(math.Abs(v.Estimate-1) <= 6*v.Error) {
 		t.Errorf("of the bus: %+v", v)
 	}
 	apart, err := res.Model.Contrast("car: far=yes - bus: far=yes")
-	if err != nil || math.Abs(apart.Estimate-at["car: far=yes"].Estimate+at["bus: far=yes"].Estimate) > 1e-9 || apart.State != inference.Reported {
+	if err != nil || !(math.Abs(apart.Estimate-at["car: far=yes"].Estimate+at["bus: far=yes"].Estimate) <= 1e-9) || apart.State != inference.Reported {
 		t.Errorf("of two classes: %v %+v", err, apart)
 	}
 	if len(said.Curves) != 2 {
@@ -104,7 +104,7 @@ func TestIntervalsOfClasses(t *testing.T) {
 		}
 		for _, p := range curve.Points {
 			want, knot := at[curve.Class+": age@"+map[float64]string{0: "0", 100: "100"}[p.X]], p.X == 0 || p.X == 100
-			if knot && (math.Abs(p.Effect-want.Estimate) > 1e-9 || *p.Low != want.Low || *p.High != want.High) || p.X == 50 && p.Effect != 0 {
+			if knot && (!(math.Abs(p.Effect-want.Estimate) <= 1e-9) || *p.Low != want.Low || *p.High != want.High) || p.X == 50 && p.Effect != 0 {
 				t.Errorf("%s at %v: %v: want %+v", curve.Class, p.X, p.Effect, want)
 			}
 		}

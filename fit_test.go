@@ -250,7 +250,7 @@ func TestCancelLosesNothing(t *testing.T) {
 	}
 	list := runs(t, book)
 	if len(list) != 1 || !list[0].Settled || !(r.Ledger.Charged() < whole(t).Charge()) ||
-		math.Abs(list[0].Charged.Charge/r.Ledger.Charged()-1) > 1e-9 {
+		!(math.Abs(list[0].Charged.Charge/r.Ledger.Charged()-1) <= 1e-9) {
 		t.Errorf("charged %v of %v: %+v", r.Ledger.Charged(), whole(t).Charge(), list)
 	}
 	dir := filepath.Join(t.TempDir(), "part")

@@ -95,7 +95,7 @@ func TestPredictionsHaveIntervals(t *testing.T) {
 			t.Errorf("row %d: %v: want %+v", at, cells, *p.Interval)
 		}
 		low, high, z := odds(p.Interval.Low), odds(p.Interval.High), p.Margins[0]
-		if !(low < z && z < high) || math.Abs(low+high-2*z) > 1e-6*(1+math.Abs(z)) {
+		if !(low < z && z < high) || !(math.Abs(low+high-2*z) <= 1e-6*(1+math.Abs(z))) {
 			t.Errorf("row %d: log-odds %v to %v: must lie around %v", at, low, high, z)
 		}
 	}
@@ -179,7 +179,7 @@ func TestCurvesHaveIntervals(t *testing.T) {
 		}
 		between, err := r.Model.Contrast("age@20 - age@0")
 		if want := at["age@20"].Estimate - at["age@0"].Estimate; err != nil || (between.State == inference.Reported) != whole ||
-			whole && math.Abs(between.Estimate-want) > 1e-9 {
+			whole && !(math.Abs(between.Estimate-want) <= 1e-9) {
 			t.Errorf("age@20 - age@0: %v, %+v: want %v", err, between, want)
 		}
 		if c, err := r.Model.Contrast("age=missing"); err != nil || c.State != inference.Absent {

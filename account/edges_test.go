@@ -100,13 +100,13 @@ func TestEventsAreNumbered(t *testing.T) {
 		for _, i := range c.indices {
 			list = append(list, event(i))
 		}
-		if total, err := Total(list); (err == nil) != c.want || err == nil && math.Abs(total-.03) > 1e-12 {
+		if total, err := Total(list); (err == nil) != c.want || err == nil && !(math.Abs(total-.03) <= 1e-12) {
 			t.Errorf("events %v: %v, %v", c.indices, total, err)
 		}
 	}
 	f := filter{everyone: .3, most: .2, cohorts: map[uint64]float64{1: .2, 2: .1}}
 	for cohort, want := range map[uint64]float64{Everyone: 0, 1: 0, 2: .05, 3: .15} {
-		if got := f.left(cohort, .45); math.Abs(got-want) > 1e-12 || got < 0 {
+		if got := f.left(cohort, .45); !(math.Abs(got-want) <= 1e-12) || got < 0 {
 			t.Errorf("cohort %d has %v left: must be %v", cohort, got, want)
 		}
 	}

@@ -92,7 +92,7 @@ func TestScheduleIsWithinItsBudget(t *testing.T) {
 				t.Errorf("%v mu %v: epsilon %v, want just below 1", relation, mu, s.Epsilon())
 			}
 			steps := s.Steps()
-			if r := steps[1].NoiseMultiplier / steps[0].NoiseMultiplier; math.Abs(r-2) > 1e-12 {
+			if r := steps[1].NoiseMultiplier / steps[0].NoiseMultiplier; !(math.Abs(r-2) <= 1e-12) {
 				t.Errorf("multipliers in the proportion %v, want 2", r)
 			}
 			for i := range steps {
@@ -112,7 +112,7 @@ func TestScheduleIsWithinItsBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if z, _ := s.Step(0); math.Abs(z*b.Mu()/2/math.Sqrt(4)-1) > 2e-3 {
+	if z, _ := s.Step(0); !(math.Abs(z*b.Mu()/2/math.Sqrt(4)-1) <= 2e-3) {
 		t.Errorf("multiplier %v for full batches, want 2 sqrt(4)/mu = %v", z, 2*2/b.Mu())
 	}
 	for _, bad := range []SampledSteps{{}, sampledSteps(1, 0, 1), sampledSteps(1, 2, 1), sampledSteps(math.NaN(), .1, 1),

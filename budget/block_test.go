@@ -24,7 +24,7 @@ func TestBlocksAreAtMostWhatWasCharged(t *testing.T) {
 	}{{.5, .01, 250 * time.Millisecond, .08}, {.05, .01, 250 * time.Millisecond, .05}, {.05, 0, time.Second, 0},
 		{0, 3, time.Second, 0}} {
 		m := &marks{charge: x.charge, rate: x.rate, latency: x.latency}
-		if got := m.block(); math.Abs(got-x.want) > 1e-12 || got > x.charge {
+		if got := m.block(); !(math.Abs(got-x.want) <= 1e-12) || got > x.charge {
 			t.Errorf("%+v: %v", x, got)
 		}
 	}

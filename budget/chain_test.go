@@ -63,7 +63,7 @@ func TestCosts(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || math.Abs(cost.Charge/c.charge-1) > 1e-12 || math.Abs(cost.Delta-c.delta) > 1e-12*c.delta {
+		if err != nil || !(math.Abs(cost.Charge/c.charge-1) <= 1e-12) || !(math.Abs(cost.Delta-c.delta) <= 1e-12*c.delta) {
 			t.Errorf("%s: costs %+v, %v: must be %v and %v", name, cost, err, c.charge, c.delta)
 		}
 		if err := c.limit.checkCost(ctx, c.cap, cost, true); err != nil {
@@ -292,7 +292,7 @@ func TestCertificateIsRechecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(d.Runs) != 2 || d.Head != c.head || math.Abs(d.Spent/(cost.Charge+other.Charge)-1) > 1e-15 {
+	if len(d.Runs) != 2 || d.Head != c.head || !(math.Abs(d.Spent/(cost.Charge+other.Charge)-1) <= 1e-15) {
 		t.Errorf("verified %+v", d)
 	}
 	for name, change := range map[string][2]string{

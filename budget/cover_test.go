@@ -98,7 +98,7 @@ func TestRateOfChargesByHand(t *testing.T) {
 			m := &marks{begun: c.begun, since: time.Now(), sum: .2, charge: c.charge, rate: .07, wait: 5 * time.Second, waited: time.Second}
 			time.Sleep(c.took)
 			m.measure()
-			if math.Abs(m.rate-c.want) > 1e-12 || m.sum != c.charge || m.waited != m.wait || !m.since.Equal(time.Now()) {
+			if !(math.Abs(m.rate-c.want) <= 1e-12) || m.sum != c.charge || m.waited != m.wait || !m.since.Equal(time.Now()) {
 				t.Errorf("%s: rate %v: must be %v: %+v", name, m.rate, c.want, m)
 			}
 		})
@@ -144,7 +144,7 @@ func TestStateOfADataset(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if d.Spent != c.spent || d.Open != c.open || d.Left != c.left || d.Over != c.over || d.Charge != 1 || math.Abs(d.Epsilon-c.want) > 1e-6*c.want {
+		if d.Spent != c.spent || d.Open != c.open || d.Left != c.left || d.Over != c.over || d.Charge != 1 || !(math.Abs(d.Epsilon-c.want) <= 1e-6*c.want) {
 			t.Errorf("%s: %+v: must have epsilon %v", name, d, c.want)
 		}
 		if d.Name != "people" || d.Began != "then" || d.Head != "h3" || d.Rows != 3 || d.Sampled != 4 || !d.Closed || fmt.Sprint(d.heads) != "[h1 h2 h3]" {

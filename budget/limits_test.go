@@ -53,7 +53,7 @@ func TestPartsOfDelta(t *testing.T) {
 		if runs > 0 {
 			gaussian, each = 1e-6*.9*(1-0x1p-50), 1e-6*.1/float64(runs)*(1-0x1p-50)
 		}
-		if math.Abs(c.gaussianDelta()/gaussian-1) > 0x1p-52 || c.sampledDelta() != each || each > 0 && c.gaussianDelta()+float64(runs)*each > 1e-6 {
+		if !(math.Abs(c.gaussianDelta()/gaussian-1) <= 0x1p-52) || c.sampledDelta() != each || each > 0 && c.gaussianDelta()+float64(runs)*each > 1e-6 {
 			t.Errorf("%d runs that may sample: %v and %v: must be %v and %v", runs, c.gaussianDelta(), c.sampledDelta(), gaussian, each)
 		}
 	}

@@ -315,7 +315,7 @@ func TestSettledByACertificate(t *testing.T) {
 		t.Error(err)
 	}
 	want := s.Ledger().Charged() + other.Ledger().Budget().Charge()
-	if d := spent(t, book); !d.Runs[0].Settled || d.Runs[1].Settled || math.Abs(d.Spent/want-1) > 1e-15 {
+	if d := spent(t, book); !d.Runs[0].Settled || d.Runs[1].Settled || !(math.Abs(d.Spent/want-1) <= 1e-15) {
 		t.Errorf("spent %v: must be %v", d.Spent, want)
 	}
 	head := spent(t, book).Head

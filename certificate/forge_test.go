@@ -235,7 +235,7 @@ func recount(t *testing.T, name string, data []byte, r *Report) {
 	for _, x := range own {
 		total = max(total, everyone+x)
 	}
-	if math.Abs(total-file.Charged) > 1e-12*total || !(total <= file.Claim.Mu*file.Claim.Mu*(1+1e-12)) {
+	if !(math.Abs(total-file.Charged) <= 1e-12*total) || !(total <= file.Claim.Mu*file.Claim.Mu*(1+1e-12)) {
 		fail("charged %v, mu %v: the events come to %v", file.Charged, file.Claim.Mu, total)
 	}
 	if file.Coins != "secret" || !(file.Records >= 1) || (r.Basis == BasisSchedule) != (file.Schedule != nil) {

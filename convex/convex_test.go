@@ -123,7 +123,7 @@ func TestProjectIsNearest(t *testing.T) {
 			if c == nil {
 				c = make([]float64, d)
 			}
-			if r := norm(minus(p, c)); math.Abs(r-b.radius) > slack(s, w) {
+			if r := norm(minus(p, c)); !(math.Abs(r-b.radius) <= slack(s, w)) {
 				t.Fatalf("projection of an outer point is at distance %v, radius %v", r, b.radius)
 			}
 		}

@@ -319,7 +319,7 @@ func loudened(t *testing.T) *curator.Session {
 		t.Errorf("charge %v and deviation %v, were %v and %v", after.Charge, after.Sigma, before.Charge, before.Sigma)
 	}
 	for _, v := range after.Mean {
-		if math.Abs(v) > .25+8*after.Sigma {
+		if !(math.Abs(v) <= .25+8*after.Sigma) {
 			t.Errorf("a clip of .25 let %v through, noise %v", v, after.Sigma)
 		}
 	}
@@ -354,7 +354,7 @@ func rescheduled(t *testing.T, overwrite func(held, shown *account.Schedule, oth
 		}
 		q := must[query.Question](t)(query.New(1e6, query.GradientAt(sample, make([]float64, 5), 1)))
 		a := must[query.Release](t)(s.Ask(context.Background(), q))
-		if got := a.Sigma * sample.Size(); math.Abs(sample.Size()-.3) > 1e-12 || math.Abs(got/20-1) > 1e-4 {
+		if got := a.Sigma * sample.Size(); !(math.Abs(sample.Size()-.3) <= 1e-12) || !(math.Abs(got/20-1) <= 1e-4) {
 			t.Errorf("sample %d of expected size %v with noise multiplier %v", i, sample.Size(), got)
 		}
 	}

@@ -356,7 +356,7 @@ func TestEveryBlockOfASchedule(t *testing.T) {
 			}
 			mean(t, s, query.GradientAt(on, w, 3))
 			n, multiplier := float64(len(d.x)), last.Event.Sigma/last.Event.Sensitivity
-			if last.Event.Sampling != b.Sampling || math.Abs(multiplier/b.NoiseMultiplier-1) > 1e-5 ||
+			if last.Event.Sampling != b.Sampling || !(math.Abs(multiplier/b.NoiseMultiplier-1) <= 1e-5) ||
 				on.Size() != b.Sampling*n {
 				t.Errorf("block %d, step %d: sampling %v of %v records, noise multiplier %v: must be %+v", i, k,
 					last.Event.Sampling, on.Size(), multiplier, b)

@@ -67,7 +67,7 @@ func TestRescaledRowsHaveRoom(t *testing.T) {
 			}
 		}
 	}
-	if mean := off / n; math.Abs(mean-0x1p-22) > 0x1p-26 { // the mean of rounding errors of 2^-25 is far below
+	if mean := off / n; !(math.Abs(mean-0x1p-22) <= 0x1p-26) { // the mean of rounding errors of 2^-25 is far below
 		t.Errorf("features are smaller by a part of %v: must be %v", mean, 0x1p-22)
 	}
 }

@@ -205,8 +205,7 @@ func referenceFirst(field string, values []string, reference string) ([]string, 
 	if at < 0 {
 		return nil, &fieldError{field, strconv.Quote(reference), "must be one of the category's values"}
 	}
-	first := []string{reference}
-	return append(append(first, values[:at]...), values[at+1:]...), nil
+	return slices.Concat([]string{reference}, values[:at], values[at+1:]), nil
 }
 
 // days makes c a date column: it sets the kind, the layout and the bounds, in days since 1970-01-01, from r.

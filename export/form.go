@@ -71,10 +71,8 @@ func newForm(m *model.Model) (*form, error) {
 		f.odds = slices.DeleteFunc(targetpair.Times{Cuts: t.Cuts, Increments: t.Hazards}.Shares(),
 			func(h float64) bool { return !(h > 0) })
 	}
-	if o, ok := m.Loss().(interface {
-		Thresholds([]float64, int) []float64
-	}); ok {
-		f.thresholds, f.sums = o.Thresholds(f.weights, f.dim), 1
+	if f.thresholds = targetpair.Thresholds(m.Loss(), f.weights, f.dim); f.thresholds != nil {
+		f.sums = 1
 	} else if network, ok := m.Loss().(loss.Composed); ok {
 		f.hidden, f.activation = network.Layers()
 		f.sums = f.hidden[0]

@@ -152,13 +152,7 @@ func (s *query) step(name string, items ...item) {
 
 // pick writes a SELECT of the kept columns and the items from the query's last step.
 func (s *query) pick(items []item) {
-	s.text.WriteString("  SELECT ")
-	for i, k := range s.keep {
-		if i > 0 {
-			s.text.WriteString(", ")
-		}
-		s.text.WriteString(k)
-	}
+	s.text.WriteString("  SELECT " + strings.Join(s.keep, ", "))
 	for i, it := range items {
 		if i > 0 || len(s.keep) > 0 {
 			s.text.WriteString(",\n    ")
@@ -341,14 +335,13 @@ func (s *query) sum() {
 	var items []item
 	for k := range s.sums {
 		var terms []string
-		for i, c := range s.numbers {
-			if s.within(k, c.at) {
-				terms = append(terms, s.own("x", i)+" * "+s.literal(s.weight(k, c.at)))
-			}
-		}
 		constants := []string{s.literal(s.weight(k, s.intercept()))}
 		for i, c := range s.numbers {
-			if c.Indicator && s.within(k, c.at) {
+			if !s.within(k, c.at) {
+				continue
+			}
+			terms = append(terms, s.own("x", i)+" * "+s.literal(s.weight(k, c.at)))
+			if c.Indicator {
 				constants = append(constants, s.own("m", i)+" * "+s.literal(s.weight(k, c.at+1)))
 			}
 		}
@@ -506,15 +499,11 @@ func (s *query) class(k int) string { return s.quote(s.target.Classes[k]) }
 // the probabilities of the classes, e^(z_k - max z) divided by the sum of this number over all classes. The last column
 // is the predicted class, the first class with the largest margin. names are the names of the columns.
 func (s *query) probabilities(names []string) (items []item) {
-	var margins, powers []string
-	var carried, raised []item
-	for k := range s.margins {
-		z := s.own("z", k)
-		margins, carried = append(margins, z), append(carried, item{z, z})
-		powers = append(powers, s.own("p", k))
-	}
+	margins := vector.Make(s.margins, func(k int) string { return s.own("z", k) })
+	powers := vector.Make(s.margins, func(k int) string { return s.own("p", k) })
+	var raised []item
 	top := s.identifier(s.prefix + "top")
-	s.step("top", append(carried, item{s.greatest + "(" + strings.Join(margins, ", ") + ")", top})...)
+	s.step("top", append(s.carried("z", s.margins), item{s.greatest + "(" + strings.Join(margins, ", ") + ")", top})...)
 	var class strings.Builder
 	class.WriteString("CASE")
 	for k, z := range margins {

@@ -282,9 +282,7 @@ func (t *tally) metrics() (Metrics, error) {
 			m.Calibration = t.calibrated.result(n)
 		}
 		if len(t.confusion) > 2 {
-			if _, ordered := loss.RowLoss(t.model.loss).(interface {
-				Thresholds([]float64, int) []float64
-			}); ordered {
+			if targetpair.Thresholds(loss.RowLoss(t.model.loss), t.model.weights, t.model.schema.Dim()) != nil {
 				m.ClassError = new(classError(t.confusion) / n)
 			}
 			m.MacroF1, m.Confusion = new(macroF1(t.confusion)), &Confusion{t.model.schema.Target().Classes, t.confusion}

@@ -47,13 +47,7 @@ func (m *Model) checkInference() error {
 
 // thresholds returns those between ordered classes, of which the first is 0, or nil for another model.
 func (m *Model) thresholds() []float64 {
-	of, ok := m.loss.(interface {
-		Thresholds([]float64, int) []float64
-	})
-	if !ok {
-		return nil
-	}
-	return of.Thresholds(m.weights, m.schema.Dim())
+	return targetpair.Thresholds(m.loss, m.weights, m.schema.Dim())
 }
 
 // Inference returns the released numbers from which confidence intervals are computed, as the member inference of

@@ -50,9 +50,10 @@ import (
 // (replace-one) or 1 (add-or-remove), but a query of the kind answers with one number, so K queries are charged one by
 // one, which is an upper bound.
 //
-// Counts and exposures are in [0, 1] and are asked for like classes, with half of the charge each. For a target y in
-// [-1, 1], the numbers 1/2 - y and 1/2 + y are in [-1/2, 3/2]. The change between margins at distance a is at most L0 a
-// for the Lipschitz constant L0 of the loss.
+// Counts and exposures are in [0, 1] and are asked for like classes, with half of the charge each. Counts without
+// exposures have four fifths of the charge, since they are mostly far below 1, which is the exposure of all readable
+// records. For a target y in [-1, 1], the numbers 1/2 - y and 1/2 + y are in [-1/2, 3/2]. The change between margins at
+// distance a is at most L0 a for the Lipschitz constant L0 of the loss.
 type BaseRate struct {
 	// Charge is the total charge of all releases, a part of the budget mu^2.
 	Charge float64
@@ -84,6 +85,9 @@ const (
 // steep and steeper are two margins at which the loss of a record of the class, or of a record with a count, is
 // linear in the margin, and that of any other record is constant, to less than e^-31.
 const steep, steeper = 32., 33.
+
+// far and farther are margins between which the loss of a record rises by its exposure alone, to less than 1e-12.
+const far, farther = 29., 30.
 
 // kind returns the way in which the base rate is released, or noBase if no model of the loss gives every row the
 // same margins, or if no such way is known.
@@ -299,16 +303,19 @@ func mostSpread(P []float64) float64 {
 
 // rate releases the mean count and the mean exposure.
 func (b BaseRate) rate(ctx context.Context, o Oracle, p Problem) (Base, error) {
-	const high, higher = 29., 30.
-	count, err := b.mass(ctx, o, p.Relation, []float64{-steep}, []float64{-steeper}, 1, .5)
+	share := .5
+	if loss.LeastExposure(b.Loss) == 0 {
+		share = .8
+	}
+	count, err := b.mass(ctx, o, p.Relation, []float64{-steep}, []float64{-steeper}, 1, share)
 	if err != nil {
 		return Base{}, err
 	}
-	rise, unit, odds := math.Exp(higher)-math.Exp(high), math.Exp(higher)-math.Exp(high), oddsOf(b.Loss)
+	rise, unit, odds := math.Exp(farther)-math.Exp(far), math.Exp(farther)-math.Exp(far), oddsOf(b.Loss)
 	if odds != nil {
 		rise, unit = float64(len(odds)), 1 // the number of intervals at risk without the event
 	}
-	exposure, err := b.mass(ctx, o, p.Relation, []float64{high}, []float64{higher}, rise, .5)
+	exposure, err := b.mass(ctx, o, p.Relation, []float64{far}, []float64{farther}, rise, 1-share)
 	if err != nil {
 		return Base{}, err
 	}

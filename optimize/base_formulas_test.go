@@ -134,6 +134,15 @@ func TestBaseOfRatesByHand(t *testing.T) {
 		return got
 	}
 	rates := lossOf(t, "poisson-rate(3,0.01)")
+	for name, first := range map[string]float64{"poisson(0.3)": .8, "poisson-rate(3,0.01)": .5, "logit-hazard(3,0.01)": .5} {
+		o := &told{answers: []query.Release{{Mean: []float64{s}, Sigma: sigma}}}
+		b := BaseRate{Charge: .01, Loss: lossOf(t, name), Features: 2, Intercept: .5}
+		if _, err := b.Ask(t.Context(), o, Problem{Records: records, Relation: account.ReplaceOne}); err != nil {
+			t.Fatal(err)
+		}
+		alike(t, name+": charge of the mean count", o.asked[0].Charge(), .01*first*usable)
+		alike(t, name+": charge of the mean exposure", o.asked[1].Charge(), .01*(1-first)*usable)
+	}
 	for _, interval := range []float64{0, .4, 3} {
 		got := ask(rates, interval, s, q, sigma, wide, rise)
 		z := got.Margins[0]

@@ -243,6 +243,62 @@ func TestBaseRateSensitivities(t *testing.T) {
 	}
 }
 
+// TestCalibrationOfCountsIsTheirMeanPrediction: the first question of a calibrated comparison adds up each record's expected
+// count, as a share of the largest count, up to the cap and whatever its count is. A record moves the sum by at most the
+// sensitivity that is charged for, and one above the cap in place of one far below it by all of that.
+func TestCalibrationOfCountsIsTheirMeanPrediction(t *testing.T) {
+	carry := func(s, q float64) float64 { return loss.Carry(loss.Real, 2*s-1, q) }
+	w := []float64{8, math.Log(.2) / comparingIntercept} // margins log .2 and two more or less
+	for _, name := range []string{"poisson(0.3)", "poisson-rate(3,0.01)"} {
+		l, err := loss.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
+			b, err := account.NewBudget(1, 1e-6, relation)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// of returns the sum for a table of one record, in units of the prediction, and what a record may move it by.
+			of := func(x float32, s, q float64) (sum, moves float64) {
+				y := 2*s - 1
+				if q != 1 {
+					y = carry(s, q)
+				} else if loss.LeastExposure(l) > 0 {
+					y = carry(s, 1)
+				}
+				o := optimizetest.New(optimizetest.Config{Loss: l, Budget: b, Noiseless: true, Declared: 1,
+					Rows: [][]float32{{x, comparingIntercept}}, Targets: []float64{y}})
+				p, err := optimize.NewProblem(l, b, optimize.Stated(2, 1))
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.Base = &optimize.Base{Margins: []float64{math.Log(.1)}, Resolved: true, Sums: []float64{.1, 1}, Sigma: 1e-6}
+				compare := optimize.Compare{Charge: .02, Calibrate: .01, Loss: l, Features: 2, Intercept: comparingIntercept}
+				if _, err := compare.Ask(t.Context(), o, p, w, optimize.Found{}); err != nil {
+					t.Fatal(err)
+				}
+				unit := math.Exp(30.) - math.Exp(29.)
+				a := o.Asked[0]
+				return a.Exact[0] / unit, a.Question.Facts().Moves(relation) * a.Question.Clip() / unit
+			}
+			high, low := .2*math.Exp(2), .2*math.Exp(-2)
+			for _, c := range []struct {
+				x          float32
+				s, q, want float64
+			}{{-.25, 0, 1, low}, {-.25, 1, 1, low}, {0, .3, 1, .2}, {.25, 0, 1, .5}, {.25, 1, 1, .5}, {.25, .5, .25, high / 4}, {-.25, 1, .015625, low / 64}} {
+				if c.q != 1 && loss.LeastExposure(l) == 0 {
+					continue
+				}
+				got, moves := of(c.x, c.s, c.q)
+				if math.Abs(got-c.want) > 1e-4*c.want || math.Abs(moves-.5) > 1e-6 {
+					t.Errorf("%s, %v, %+v: %v, and a record may move it by %v", name, relation, c, got, moves)
+				}
+			}
+		}
+	}
+}
+
 // TestBisectionIsNearTheBestConstant: near the best constant, noise hides the sign of the released slopes by which
 // the bisection turns. The line through all slopes averages their noise. The excess of a constant is its loss minus the
 // loss of the best constant. The test fails if the mean excess of 200 searches with fixed seeds is above excessLimit.

@@ -68,6 +68,82 @@ func TestCalibrationByHand(t *testing.T) {
 	}
 }
 
+// TestCalibrationOfCountsByHand works out a calibration of counts from a released answer: the two points of its question,
+// the cap of an expected count, the interval of a contribution under both relations, the charge, and the shift with its noise.
+func TestCalibrationOfCountsByHand(t *testing.T) {
+	const charge, extra, intercept, records = .03, .01, .5, 5000.
+	unit := math.Exp(30.) - math.Exp(29.)
+	w := []float64{.6, -.2, .1}
+	for name, c := range map[string]struct {
+		relation            account.Relation
+		loss                string
+		count, sigma        float64
+		cap, centre, radius float64
+	}{
+		"five means":          {account.ReplaceOne, "poisson(0.3)", .05, .0001, .25, .125, .125},
+		"more, at half noise": {account.ReplaceOne, "poisson(0.3)", .05, .0016, .4, .2, .2},
+		"above the largest":   {account.ReplaceOne, "poisson-rate(3,0.01)", .3, .0001, 1.5, .75, .75},
+		"added or removed":    {account.AddOrRemove, "poisson(0.3)", .05, .0001, .25, 0, .25},
+		"exposures":           {account.ReplaceOne, "poisson-rate(3,0.01)", .05, .0001, .25, .125, .125},
+	} {
+		l := lossOf(t, c.loss)
+		c.sigma /= math.Sqrt(usable)
+		base := Base{Margins: []float64{-3}, Resolved: true, Sums: []float64{c.count, 1}, Sigma: c.sigma, Loss: .2, LossSigma: .01}
+		p := Problem{Relation: c.relation, Records: records, Mu: 1, Constants: l.Constants(), Base: &base, RankOne: true,
+			Shape: Shape{Features: 3, Margins: 1}, Start: make([]float64, 3)}
+		predicted, noise := .9*c.count, .02*c.count
+		o := &told{answers: []query.Release{{Mean: []float64{predicted * unit}, Sigma: noise * unit}, {Mean: []float64{-.05}, Sigma: .01}}}
+		if most := c.sigma / 2 * records * math.Sqrt(extra*usable); name == "more, at half noise" && math.Abs(most-c.cap) > 1e-9 {
+			t.Fatalf("the cap for half of the noise is %v", most)
+		}
+		compare := Compare{Charge: charge + extra, Calibrate: extra, Loss: l, Features: 3, Intercept: intercept}
+		out, err := compare.Ask(t.Context(), o, p, w, Found{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		alike(t, name+": charge of the prediction", o.asked[0].Charge(), extra*usable)
+		alike(t, name+": charge of the difference", o.asked[1].Charge(), charge*usable)
+		term := o.asked[0].Terms()[0]
+		alike(t, name+": centre", term.Ball().Centre/unit, c.centre)
+		alike(t, name+": radius", term.Ball().Radius/unit, c.radius)
+		if term.Kind() != query.ValueChange || !near(term.Point(), []float64{.6, -.2, 60.1}) || !near(term.Previous(), []float64{.6, -.2, 58.1}) {
+			t.Errorf("%s: %v at %v and %v", name, term.Kind(), term.Point(), term.Previous())
+		}
+		sigma := math.Hypot(.02, c.sigma/c.count)
+		wide := max(.08*.08, math.Pow(math.Log(.9), 2)-9*sigma*sigma)
+		along := wide / (wide + sigma*sigma)
+		alike(t, name+": residual", out.Residual, -.1)
+		alike(t, name+": noise of the residual", out.ResidualSigma, sigma)
+		alike(t, name+": shift", out.Shift, -along*math.Log(.9))
+		alike(t, name+": noise of the shift", out.ShiftSigma, along*sigma/.9)
+		if got := o.asked[1].Terms()[0].Point(); !near(got, []float64{.6, -.2, .1 + out.Shift/intercept}) {
+			t.Errorf("%s: compares %v", name, got)
+		}
+	}
+}
+
+// TestShrunkCountsAreLifted: a model of counts between its fit and the constant is lifted by what it would predict too low,
+// where the mean square of the margins is known. Other losses are not lifted.
+func TestShrunkCountsAreLifted(t *testing.T) {
+	for _, name := range []string{"poisson(0.3)", "logistic"} {
+		l := lossOf(t, name)
+		base := Base{Margins: []float64{-3}, Resolved: true, Sums: []float64{.05, 1}, Sigma: .001, Curvature: .05, Loss: .2, LossSigma: .01}
+		p := Problem{Relation: account.ReplaceOne, Records: 5000, Mu: 1, Constants: l.Constants(), Base: &base, RankOne: true,
+			Shape: Shape{Features: 3, Margins: 1}, Start: make([]float64, 3)}
+		found := Found{Square: func([]float64) float64 { return .96 }, Excess: .01}
+		o := &told{answers: []query.Release{{Mean: []float64{-.001}, Sigma: .01}}}
+		out, err := Compare{Charge: .03, Loss: l, Features: 3, Intercept: .5}.Ask(t.Context(), o, p, []float64{.6, -.2, -4}, found)
+		if err != nil || !(out.Shrunk > 0 && out.Shrunk < 1) {
+			t.Fatalf("%s: %+v, %v", name, out, err)
+		}
+		want := out.Shrunk * (1 - out.Shrunk) * .4
+		if name == "logistic" {
+			want = 0
+		}
+		alike(t, name, out.Lift, want)
+	}
+}
+
 // TestQuestionsLeaveAPart: the questions of each release are charged together 1 - 2^-30 of its charge, which leaves room for
 // rounding in a sum of charges.
 func TestQuestionsLeaveAPart(t *testing.T) {

@@ -55,12 +55,20 @@ import (
 // It lies in [p-1, p] for the prediction p, and counts as at most calibrateMost, or with the other class rare as at least
 // -calibrateMost: predictions above calibrateMost of a rare class that a row does not have count as that.
 //
+// # The mean prediction of counts
+//
+// The clip shortens the gradients of large counts most, too. With the mean count S released, only the mean prediction P is
+// needed, which no single count changes. From margin z+29 to z+30 the loss of a record rises by (e^30 - e^29) q e^z minus
+// its count, a share of the largest count and less than 1e-12 of the first factor. Divided by this factor the rise is the
+// expected count q e^z, as a share of the largest. It counts as at most a cap: calibrateCap times S, or more if the noise of P is
+// then still half of that of S. The sum over records therefore changes by at most the cap.
+//
 // The comparison decides, at no further charge, where the published model lies between the fit and the constant (see
 // runrecord.Compared.Decide).
 type Compare struct {
 	// Charge is the total charge of all releases, a part of the budget mu^2.
 	Charge float64
-	// Calibrate is the part of Charge that releases the mean residual of a fit of two classes. 0 means no calibration.
+	// Calibrate is the part of Charge that releases the mean residual of two classes, or mean prediction of counts; 0 for none.
 	Calibrate float64
 	// Loss is the loss of a record, for which both models are scored.
 	Loss loss.Loss
@@ -145,7 +153,8 @@ func (c Compare) Ask(ctx context.Context, o Oracle, p Problem, w []float64, f Fo
 		base = *p.Base
 	}
 	constant := c.Constant(base.Margins, len(w))
-	out := Compared{Margins: base.Margins, Unresolved: !base.Resolved, Clamped: loss.LeastExposure(c.Loss) > 0 && oddsOf(c.Loss) == nil}
+	out := Compared{Margins: base.Margins, Unresolved: !base.Resolved, Counts: loss.Counts(c.Loss),
+		Clamped: loss.LeastExposure(c.Loss) > 0 && oddsOf(c.Loss) == nil}
 	if _, other := c.weights(base.Margins); other && (p.Base == nil || base.Public) {
 		out.LowerBound = true // another constant may be better
 	}
@@ -153,7 +162,7 @@ func (c Compare) Ask(ctx context.Context, o Oracle, p Problem, w []float64, f Fo
 		return Compared{}, err
 	}
 	if c.Calibrate > 0 {
-		if err := c.calibrate(ctx, o, p, w, constant, &out); err != nil {
+		if err := c.calibrate(ctx, o, p, base, w, constant, &out); err != nil {
 			return Compared{}, err
 		}
 		w = out.Calibrated(w, constant)
@@ -164,6 +173,9 @@ func (c Compare) Ask(ctx context.Context, o Oracle, p Problem, w []float64, f Fo
 	if !c.Keep {
 		curvature, rise := c.line(p, base, w, constant, f)
 		out.Decide(p.Convex(), curvature, rise)
+		if out.Counts && curvature > 0 {
+			out.Raise(curvature / base.Curvature)
+		}
 	}
 	return out, nil
 }
@@ -194,24 +206,34 @@ func (c Compare) value(ctx context.Context, o Oracle, p Problem, base Base, cons
 	return nil
 }
 
-// calibrate releases the mean residual of the model w, and sets the shift of its margins (see [Compare]).
-func (c Compare) calibrate(ctx context.Context, o Oracle, p Problem, w, constant []float64, out *Compared) error {
-	const wide = 2 * calibrateStep
+// calibrate releases the mean residual, or the mean prediction, of the model w, and sets the shift of its margins (see
+// [Compare]).
+func (c Compare) calibrate(ctx context.Context, o Oracle, p Problem, base Base, w, constant []float64, out *Compared) error {
+	low, high, unit := -calibrateStep, calibrateStep, 2*calibrateStep
 	least, most := -1., calibrateMost
-	if out.Margins[0] > 0 {
+	switch {
+	case out.Counts:
+		low, high, unit = far, farther, math.Exp(farther)-math.Exp(far)
+		alike := base.Sigma / 2 * p.Records * math.Sqrt(c.Calibrate*usable)
+		least, most = 0, max(calibrateCap*base.Sums[0], alike)
+	case out.Margins[0] > 0:
 		least, most = -calibrateMost, 1.
 	}
 	centre, radius := (least+most)/2, (most-least)/2
 	if p.Relation == account.AddOrRemove {
-		centre, radius = 0, 1
+		centre, radius = 0, max(-least, most)
 	}
-	up, down := Compared{Margins: out.Margins, Shift: calibrateStep}, Compared{Margins: out.Margins, Shift: -calibrateStep}
+	up, down := Compared{Margins: out.Margins, Shift: high}, Compared{Margins: out.Margins, Shift: low}
 	r, err := ask(ctx, o, c.Calibrate*usable, query.ValueChangeWithin(o.All(), up.Calibrated(w, constant),
-		down.Calibrated(w, constant), wide*centre, wide*radius))
+		down.Calibrated(w, constant), unit*centre, unit*radius))
 	if err != nil {
 		return stepError("calibrate", 0, err)
 	}
-	out.Residual, out.ResidualSigma = r.Mean[0]/wide, r.Sigma/wide
+	out.Residual, out.ResidualSigma = r.Mean[0]/unit, r.Sigma/unit
+	if out.Counts {
+		S := base.Sums[0]
+		out.Residual, out.ResidualSigma = out.Residual/S-1, math.Hypot(out.ResidualSigma, base.Sigma)/S
+	}
 	out.Calibrate()
 	return nil
 }
@@ -220,6 +242,8 @@ const (
 	// calibrateStep is h: a smaller step is more exact, and more of its change of losses is rounding.
 	calibrateStep = .1
 	calibrateMost = .5
+	// calibrateCap is the least cap of an expected count, in units of the mean count.
+	calibrateCap = 5
 )
 
 // difference releases the mean difference between the losses of the model w and of the constant.

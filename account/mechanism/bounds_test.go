@@ -88,7 +88,7 @@ func TestRareDistancesCountAsTheLargest(t *testing.T) {
 		for i := range c.batch {
 			none *= 1 - float64(c.group)/float64(c.records-i)
 		}
-		if last := m.parts[len(m.parts)-1].mean; math.Abs(sum-1) > 1e-9 || last != float64(most) || math.Abs(m.sampling/(1-none)-1) > 1e-3 || m.sampling < 1-none-1e-12 {
+		if last := m.parts[len(m.parts)-1].mean; !(math.Abs(sum-1) <= 1e-9) || last != float64(most) || !(math.Abs(m.sampling/(1-none)-1) <= 1e-3) || m.sampling < 1-none-1e-12 {
 			t.Errorf("%+v: weights sum to %v, the largest distance is %v, sampling %v: must be 1, %v and %v", c, sum, last, m.sampling, most, 1-none)
 		}
 	}

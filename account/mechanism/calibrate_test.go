@@ -32,7 +32,7 @@ func TestCalibrateGoldens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if math.Abs(z/c.want-1) > 2e-4 {
+		if !(math.Abs(z/c.want-1) <= 2e-4) {
 			t.Errorf("epsilon %v: multiplier %v, want %v", c.epsilon, z, c.want)
 		}
 		private, _ := events(z)
@@ -88,7 +88,7 @@ func TestCalibrateCountAndSampling(t *testing.T) {
 	q, err := CalibrateSampling(t.Context(), epsilon, delta, func(q float64) ([]Composed, error) {
 		return []Composed{{sampled(t, 1.2, q, AddOrRemove), n}}, nil
 	})
-	if err != nil || math.Abs(q/.02-1) > 5e-3 {
+	if err != nil || !(math.Abs(q/.02-1) <= 5e-3) {
 		t.Errorf("sampling %v, %v; want .02", q, err)
 	}
 }

@@ -127,7 +127,7 @@ func TestDiscreteGaussianTwoUses(t *testing.T) {
 // and zCDP bounds are not below the true values.
 func TestDiscreteGaussianLarge(t *testing.T) {
 	b := epsilonOf(t, discrete(t, 200, 10), 100, 1e-5)
-	if want := mustGaussian(t, GaussianEpsilon, .5, 1e-5); math.Abs(b.Upper/want-1) > 2e-3 {
+	if want := mustGaussian(t, GaussianEpsilon, .5, 1e-5); !(math.Abs(b.Upper/want-1) <= 2e-3) {
 		t.Errorf("100 of sigma 200, sensitivity 10: %v, want about %v", b, want)
 	}
 	g, err := Group(discrete(t, 6, 2), 3)
@@ -175,7 +175,7 @@ func TestDiscreteGaussianLimits(t *testing.T) {
 		for y := 1.0; y < 40*sigma+3; y++ {
 			sum += 2 * math.Exp(-y*y/(2*sigma*sigma))
 		}
-		if z := discreteNormaliser(sigma); math.Abs(z/sum-1) > 1e-14 {
+		if z := discreteNormaliser(sigma); !(math.Abs(z/sum-1) <= 1e-14) {
 			t.Errorf("sigma %v: normaliser %v, want %v", sigma, z, sum)
 		}
 	}

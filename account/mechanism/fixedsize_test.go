@@ -289,7 +289,7 @@ func TestFoldedLawIsComplete(t *testing.T) {
 			p += x
 			q += x * math.Exp(-g.upper.on(i))
 		}
-		if math.Abs(p-1) > 1e-9 || math.Abs(q-1) > 1e-9 {
+		if !(math.Abs(p-1) <= 1e-9) || !(math.Abs(q-1) <= 1e-9) {
 			t.Errorf("%v: P %v, Q %v", m, p, q)
 		}
 	}
@@ -353,7 +353,7 @@ func TestFixedSizeLimits(t *testing.T) {
 	for j := range 8 {
 		sum += hypergeometric(1000, 30, 7, j)
 	}
-	if math.Abs(sum-1) > 1e-13 {
+	if !(math.Abs(sum-1) <= 1e-13) {
 		t.Errorf("hypergeometric probabilities sum to %v", sum)
 	}
 	for _, c := range []struct {
@@ -392,12 +392,12 @@ func TestGroupInAFixedSample(t *testing.T) {
 			ways := new(big.Int).Mul(choose(c.k, j), choose(c.n-c.k, c.m-j))
 			p, _ := new(big.Rat).SetFrac(ways, choose(c.n, c.m)).Float64()
 			any += p
-			if got := f.parts[j-1]; math.Abs(got.weight*f.sampling-p) > 1e-9*p || math.Abs(got.mean-2*float64(j)/z) > 1e-12 {
+			if got := f.parts[j-1]; !(math.Abs(got.weight*f.sampling-p) <= 1e-9*p) || !(math.Abs(got.mean-2*float64(j)/z) <= 1e-12) {
 				t.Errorf("%+v: %d of the group: %v, of a sampling %v: want the probability %v and the distance %v", c, j, got,
 					f.sampling, p, 2*float64(j)/z)
 			}
 		}
-		if math.Abs(f.sampling-any) > 1e-9 || len(f.parts) != c.k {
+		if !(math.Abs(f.sampling-any) <= 1e-9) || len(f.parts) != c.k {
 			t.Errorf("%+v: any of the group with probability %v, in %d parts: want %v, %d", c, f.sampling, len(f.parts), any,
 				c.k)
 		}

@@ -55,7 +55,7 @@ func TestGaussianGoldens(t *testing.T) {
 		{GaussianEpsilon, 1 / 4.530877117, 1e-6, 0.927392338, 1e-9},
 		{GaussianMu, 0.927392338, 1e-6, 1 / 4.530877117, 1e-9},
 	} {
-		if got := mustGaussian(t, c.f, c.x, c.y); math.Abs(got-c.want) > c.digit {
+		if got := mustGaussian(t, c.f, c.x, c.y); !(math.Abs(got-c.want) <= c.digit) {
 			t.Errorf("f(%v, %v) = %v, want %v", c.x, c.y, got, c.want)
 		}
 	}
@@ -155,7 +155,7 @@ func TestGaussianDeltaTextbook(t *testing.T) {
 		first := tail(epsilon/mu - mu/2)
 		want := first - math.Exp(epsilon)*tail(epsilon/mu+mu/2)
 		if got := mustGaussian(t, GaussianDelta, mu,
-			epsilon); math.Abs(got-want) > 1e-13*(1+epsilon/mu*epsilon/mu)*first+1e-300 {
+			epsilon); !(math.Abs(got-want) <= 1e-13*(1+epsilon/mu*epsilon/mu)*first+1e-300) {
 			t.Fatalf("GaussianDelta(%v, %v) = %v, textbook %v", mu, epsilon, got, want)
 		}
 	}

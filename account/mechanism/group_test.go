@@ -32,7 +32,7 @@ func TestGroupOfGaussian(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := epsilonOf(t, g, 1, 1e-6); math.Abs(got.Upper/want-1) > 1e-9 {
+	if got := epsilonOf(t, g, 1, 1e-6); !(math.Abs(got.Upper/want-1) <= 1e-9) {
 		t.Errorf("epsilon %v, want %v", got, want)
 	}
 }
@@ -93,7 +93,7 @@ func TestGroupRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := epsilonOf(t, g, 1, 1e-12); math.Abs(got.Upper-1) > 1e-3 {
+	if got := epsilonOf(t, g, 1, 1e-12); !(math.Abs(got.Upper-1) <= 1e-3) {
 		t.Errorf("four records under 1/4-DP: epsilon %v, want 1", got)
 	}
 	mixture, err := newGaussianMixture(2, []float64{.5, .5}, []float64{0, 1})

@@ -101,7 +101,7 @@ func TestPrefixSumsAgainstEveryPattern(t *testing.T) {
 			for k := range rows {
 				sum += rows[i][k] * rows[k][j]
 			}
-			if math.Abs(sum-1) > 1e-14 {
+			if !(math.Abs(sum-1) <= 1e-14) {
 				t.Errorf("square of the matrix at %d, %d: %v", i, j, sum)
 			}
 		}
@@ -144,7 +144,7 @@ func TestPrefixSumsAreGaussian(t *testing.T) {
 		want += e * e
 		e *= float64(2*k+1) / float64(2*k+2)
 	}
-	if got := s.toeplitzSquare(); math.Abs(got/want-1) > 1e-9 {
+	if got := s.toeplitzSquare(); !(math.Abs(got/want-1) <= 1e-9) {
 		t.Errorf("toeplitz %+v: %v, want %v", s, got, want)
 	}
 }

@@ -34,7 +34,7 @@ func TestRememberedAreWhatIsComputed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := math.Sqrt(math.Pi/8) * x; math.Abs(mu/want-1) > .1 {
+			if want := math.Sqrt(math.Pi/8) * x; !(math.Abs(mu/want-1) <= .1) {
 				t.Errorf("SelectionMu(%v) = %v: want about %v", x, mu, want)
 			}
 		}

@@ -35,7 +35,7 @@ func TestRenyiGoldens(t *testing.T) {
 		{Composed{sampled(t, 1, .01, AddOrRemove), 1}, 10, 0.03827041889494864, 2e-11, "autodp"},
 		{Composed{br, 1}, 1 + 1e-6, 0.123301561, 3e-6, "dp_accounting, order 1"},
 	} {
-		if got := renyiAt(t, c.order, c.event); math.Abs(got/c.want-1) > c.tolerance {
+		if got := renyiAt(t, c.order, c.event); !(math.Abs(got/c.want-1) <= c.tolerance) {
 			t.Errorf("%v, order %v: %v, want %v (%s)", c.event, c.order, got, c.want, c.origin)
 		}
 	}
@@ -75,7 +75,7 @@ func TestSampledRenyi(t *testing.T) {
 		got := renyiAt(t, order, Composed{m, 1})
 		laws := refSampled(z, q, AddOrRemove)
 		want := refRenyi(laws[0].p, laws[0].q, order)
-		if math.Abs(got-want) > 1e-9*want+1e-14/(order-1) {
+		if !(math.Abs(got-want) <= 1e-9*want+1e-14/(order-1)) {
 			t.Errorf("z %v, q %v, order %v: %v, want %v", z, q, order, got, want)
 		}
 		if other := refRenyi(laws[1].p, laws[1].q, order); other > got*(1+1e-9) {
@@ -106,7 +106,7 @@ func TestBoundedRenyi(t *testing.T) {
 		e, order := logUniform(r, .05, 5), 1+logUniform(r, .05, 30)
 		p := 1 / (1 + math.Exp(-e))
 		if got, want := responseRenyi(order, e),
-			sum(order, [2]float64{p, e}, [2]float64{1 - p, -e}); math.Abs(got/want-1) > 1e-8 {
+			sum(order, [2]float64{p, e}, [2]float64{1 - p, -e}); !(math.Abs(got/want-1) <= 1e-8) {
 			t.Errorf("response(%v, %v) = %v, want %v", order, e, got, want)
 		}
 		want := 0.0
@@ -124,7 +124,7 @@ func TestBoundedRenyi(t *testing.T) {
 			x := (float64(k) + .5) / n
 			atoms = append(atoms, [2]float64{e / 2 * math.Exp(-e*x) / n, e * (1 - 2*x)})
 		}
-		if got, want := laplaceRenyi(order, e), min(e, sum(order, atoms...)); math.Abs(got/want-1) > 1e-3 {
+		if got, want := laplaceRenyi(order, e), min(e, sum(order, atoms...)); !(math.Abs(got/want-1) <= 1e-3) {
 			t.Errorf("laplace(%v, %v) = %v, want %v", order, e, got, want)
 		}
 	}
@@ -133,7 +133,7 @@ func TestBoundedRenyi(t *testing.T) {
 		for name, f := range map[string]func(order,
 			e float64) float64{"response": responseRenyi, "laplace": laplaceRenyi, "bounded range": boundedRangeRenyi} {
 			for _, at := range []float64{1e-2 / order, 300 / (order - 1), 600 / order} {
-				if a, b := f(order, at*(1-1e-9)), f(order, at*(1+1e-9)); math.Abs(a/b-1) > 1e-4 {
+				if a, b := f(order, at*(1-1e-9)), f(order, at*(1+1e-9)); !(math.Abs(a/b-1) <= 1e-4) {
 					t.Errorf("%s(%v, %v): %v and %v", name, order, at, a, b)
 				}
 			}
@@ -228,7 +228,7 @@ func TestZCDPOfEvents(t *testing.T) {
 	p, _ := newPure(.5)
 	b, _ := newBoundedRange(.5)
 	rho, err := ZCDP(t.Context(), []Composed{{g, 4}, {p, 2}, {b, 8}, {sampled(t, 4, 1, ReplaceOne), 2}})
-	if want := 4./8 + 2*.125 + 8*.03125 + 2./8; err != nil || math.Abs(rho-want) > 1e-14 || rho < want {
+	if want := 4./8 + 2*.125 + 8*.03125 + 2./8; err != nil || !(math.Abs(rho-want) <= 1e-14) || rho < want {
 		t.Errorf("rho = %v, %v; want %v", rho, err, want)
 	}
 }

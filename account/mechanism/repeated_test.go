@@ -135,7 +135,7 @@ func TestRepeatAndSelectPure(t *testing.T) {
 					t.Errorf("%v, epsilon %v: loss %v, bound %v", times, epsilon, loss, pure)
 				}
 			}
-			if !times.Poisson && math.Abs(pure-(2+times.Shape)*epsilon) > 1e-12*pure {
+			if !times.Poisson && !(math.Abs(pure-(2+times.Shape)*epsilon) <= 1e-12*pure) {
 				t.Errorf("%v, epsilon %v: %v, want (2+shape) epsilon", times, epsilon, pure)
 			}
 			// delta of randomized response at 0 is tanh(pure/2).
@@ -161,7 +161,7 @@ func TestRepeatAndSelectGoldens(t *testing.T) {
 			mean = (1 - c.gamma) / (c.gamma * -math.Log(c.gamma))
 		}
 		times := Repetitions{Mean: mean, Shape: c.shape}
-		if y := times.logGamma(); math.Abs(math.Exp(-y)/c.gamma-1) > 1e-9 || math.Exp(-y) > c.gamma {
+		if y := times.logGamma(); !(math.Abs(math.Exp(-y)/c.gamma-1) <= 1e-9) || math.Exp(-y) > c.gamma {
 			t.Errorf("%+v: gamma %v", c, math.Exp(-y))
 		}
 		gaussian, err := NewGaussian(math.Sqrt(.5 / c.rho))
@@ -258,7 +258,7 @@ func TestRepeatAndSelectLimits(t *testing.T) {
 	g = mustMechanism(t, g, err)
 	half, err := NewGaussian(1)
 	want, _ := repeat(t, Repetitions{Mean: 3}, Composed{mustMechanism(t, half, err), 1}).renyi(3)
-	if got, err := g.renyi(3); err != nil || math.Abs(got/want-1) > 1e-12 {
+	if got, err := g.renyi(3); err != nil || !(math.Abs(got/want-1) <= 1e-12) {
 		t.Errorf("group of 2: %v, %v; want %v", got, err, want)
 	}
 	if m.relation() != AddOrRemove {

@@ -18,7 +18,7 @@ func TestSelectionMuIsTheLeast(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := 2 * quantile(1/(1+math.Exp(-epsilon/2))); math.Abs(mu/want-1) > 1e-9 {
+		if want := 2 * quantile(1/(1+math.Exp(-epsilon/2))); !(math.Abs(mu/want-1) <= 1e-9) {
 			t.Errorf("epsilon %v: mu = %v, want %v", epsilon, mu, want)
 		}
 		below := func(mu, s float64) bool { // of the range [s - epsilon, s]

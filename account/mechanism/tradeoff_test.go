@@ -12,7 +12,7 @@ import (
 // at most 1 - 0 - .1 is left.
 func TestTradeOffOfBrackets(t *testing.T) {
 	got := tradeOff([]float64{1, 2}, []Bracket{{.1, .5}, {0, .4}}, .1)
-	if math.Abs(got.Lower-.4) > 1e-12 || math.Abs(got.Upper-.9) > 1e-12 {
+	if !(math.Abs(got.Lower-.4) <= 1e-12) || !(math.Abs(got.Upper-.9) <= 1e-12) {
 		t.Errorf("%v: want [.4, .9]", got)
 	}
 }

@@ -18,7 +18,7 @@ func TestZCDPGoldens(t *testing.T) {
 		{ZCDPDelta, 1. / 32, 0, 0.1508457845622862},
 		{ZCDPEpsilon, 1. / 32, 1e-3, 0.6880024554878085},
 	} {
-		if got := mustGaussian(t, c.f, c.x, c.y); math.Abs(got/c.want-1) > 1e-13 {
+		if got := mustGaussian(t, c.f, c.x, c.y); !(math.Abs(got/c.want-1) <= 1e-13) {
 			t.Errorf("f(%v, %v) = %v, want %v", c.x, c.y, got, c.want)
 		}
 	}

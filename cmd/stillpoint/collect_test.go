@@ -17,7 +17,7 @@ func TestHeapKeepsToTheStatedMemory(t *testing.T) {
 	for gigabytes, want := range map[float64]int64{
 		0: math.MaxInt64, 1: 1_100_000_000 + 8<<20, .1: 110_000_000 + 8<<20, 9e9: math.MaxInt64,
 	} {
-		if got := heapLimit(train.Memory{Gigabytes: train.Positive(gigabytes)}); math.Abs(float64(got-want)) > 1 {
+		if got := heapLimit(train.Memory{Gigabytes: train.Positive(gigabytes)}); !(math.Abs(float64(got-want)) <= 1) {
 			t.Errorf("%v gigabytes: a limit of %d bytes, want %d", gigabytes, got, want)
 		}
 	}

@@ -119,8 +119,8 @@ func TestProfilesArePredictions(t *testing.T) {
 			t.Fatal(err)
 		}
 		want, err := strconv.ParseFloat(table[1][0], 64)
-		if err != nil || len(got.Profiles) != 1 || math.Abs(got.Profiles[0].Prediction-want) > 1e-6 ||
-			math.Abs(*got.Mean.Estimate-want) > 1e-6 {
+		if err != nil || len(got.Profiles) != 1 || !(math.Abs(got.Profiles[0].Prediction-want) <= 1e-6) ||
+			!(math.Abs(*got.Mean.Estimate-want) <= 1e-6) {
 			t.Errorf("%s: %v: %+v: must be %v", c.loss, err, got, want)
 		}
 	}

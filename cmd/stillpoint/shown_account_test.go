@@ -167,7 +167,7 @@ func TestCalibratedSharesAreLargest(t *testing.T) {
 			m, err := mechanism.NewGaussian(x)
 			return []mechanism.Composed{{Mechanism: m, Count: 1}}, err
 		})
-		if err != nil || math.Abs(moved.Value-(1.1+digit)) > 1e-12 {
+		if err != nil || !(math.Abs(moved.Value-(1.1+digit)) <= 1e-12) {
 			t.Errorf("%v, %v: must be %v", moved.Value, err, 1.1+digit)
 		}
 	}
@@ -213,10 +213,10 @@ func TestPlottedCurveInNumbers(t *testing.T) {
 	for k, p := range points {
 		epsilon := last * float64(k) / 60
 		share := math.Log(gaussianDelta(.5, epsilon)/gaussianDelta(.5, 0)) / math.Log(1e-12/gaussianDelta(.5, 0))
-		if x := first[0] + (end[0]-first[0])*float64(k)/60; math.Abs(p[0]-x) > .2 {
+		if x := first[0] + (end[0]-first[0])*float64(k)/60; !(math.Abs(p[0]-x) <= .2) {
 			t.Errorf("point %d is at x %v: must be %v", k, p[0], x)
 		}
-		if y := first[1] + (end[1]-first[1])*share; math.Abs(p[1]-y) > .5 {
+		if y := first[1] + (end[1]-first[1])*share; !(math.Abs(p[1]-y) <= .5) {
 			t.Errorf("point %d is at y %v: must be %v", k, p[1], y)
 		}
 	}

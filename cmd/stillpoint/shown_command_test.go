@@ -56,7 +56,7 @@ func TestPlotsEndAtTheirCurve(t *testing.T) {
 		t.Fatalf("no frame, or no curve, in\n%s", text)
 	}
 	left, top := frame[len(frame)-1], frame[len(frame)-1][2] // the last line of the grid is upright
-	if left[1] != left[3] || math.Abs(parsed(t, curve[2])-parsed(t, top)) > .1 {
+	if left[1] != left[3] || !(math.Abs(parsed(t, curve[2])-parsed(t, top)) <= .1) {
 		t.Errorf("the curve begins at the height %s: must be %s, the upper end of the frame", curve[2], top)
 	}
 }

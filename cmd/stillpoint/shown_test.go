@@ -119,7 +119,7 @@ func TestAccountShowsBothEnds(t *testing.T) {
 				between("a point of the curve", p.DeltaLower, p.DeltaUpper, truth)
 			}
 			for k, v := range []float64{p.Epsilon, p.DeltaLower, p.DeltaUpper} {
-				if x := parsed(t, shown[i][k+1]); math.Abs(x-v) > 1e-4*v {
+				if x := parsed(t, shown[i][k+1]); !(math.Abs(x-v) <= 1e-4*v) {
 					t.Errorf("point %d of the curve: %v as text, %v as JSON", i, x, v)
 				}
 			}

@@ -157,6 +157,16 @@ func TestFamiliesToTheLetter(t *testing.T) {
 	}
 }
 
+// TestCalibrationOfAPlanToTheLetter tests the line of a plan about the calibration, which has half of the comparison's share.
+func TestCalibrationOfAPlanToTheLetter(t *testing.T) {
+	p := planned(t, 20_000)
+	lineIs(t, outline(p, false), "calibrate", fmt.Sprintf("at most %.2g%% of the budget corrects the fit's mean prediction, if a class has at most "+
+		"20%% of the rows", 50*p.Compare.Charge/p.Budget.Charge()))
+	if text := outline(planned(t, 20_000, "loss: logistic", "loss: logistic\n  radius: 3"), false); strings.Contains(text, "\ncalibrate") {
+		t.Errorf("a fit within a radius is calibrated:\n%s", text)
+	}
+}
+
 // TestStagesToTheLetter tests the lines about the two stages of a fit with features of effects. Steps of the second are
 // those of the whole fit less those of the first.
 func TestStagesToTheLetter(t *testing.T) {
@@ -184,6 +194,18 @@ func TestRecoveredToTheLetter(t *testing.T) {
 	lineIs(t, text(), "released", fmt.Sprintf("at least 0.0625 of %.6g (units of mu^2), in 8 noisy answers (releases) of the journal",
 		mu*mu))
 	lineIs(t, text(), "WARNING", "line 12 of the journal is damaged or cut off: the releases after it are not known")
+	lineIs(t, text(), "model", "out/model.json")
+	lineIs(t, text(), "certificate", "out/certificate.json")
+	lineIs(t, text(), "guarantee", b.Guarantee("").Text())
+	lineIs(t, text(), "ledger", "keeps the whole budget of this fit, in out/ledger.jsonl")
+	lineIs(t, text(), "recheck", "stillpoint verify out/certificate.json")
+	r.Unit.Column = "person"
+	lineIs(t, text(), "guarantee", b.Guarantee("person").Text())
+	r.ModelPath, r.Damaged = "", 0
+	lineIs(t, text(), "model", "none: no iterate had been released")
+	if strings.Contains(text(), "WARNING") {
+		t.Error("a whole journal is said to be damaged")
+	}
 	r.Step = 0
 	lineIs(t, text(), "incomplete", "fit 3 of out")
 	r.Complete = true

@@ -201,12 +201,12 @@ func TestAgreesWithPlainArithmetic(t *testing.T) {
 				got, want := ask(t, session, charge, terms(session.All())), ask(t, plain, charge, terms(plain.All()))
 				clip := question(t, charge, terms(session.All())).Clip()
 				for j := range want.Mean {
-					if math.Abs(got.Mean[j]-want.Mean[j]) > 1e-6*clip {
+					if !(math.Abs(got.Mean[j]-want.Mean[j]) <= 1e-6*clip) {
 						t.Errorf("%v, %s, %s: coordinate %d: %v: want %v", relation, name, kind, j, got.Mean[j], want.Mean[j])
 						break
 					}
 				}
-				if math.Abs(got.Sigma/want.Sigma-1) > 1e-5 || got.Charge > charge || got.Charge < charge*(1-1e-9) {
+				if !(math.Abs(got.Sigma/want.Sigma-1) <= 1e-5) || got.Charge > charge || got.Charge < charge*(1-1e-9) {
 					t.Errorf("%v, %s, %s: sigma %v, charge %v: want %v, %v", relation, name, kind, got.Sigma, got.Charge, want.Sigma,
 						charge)
 				}
@@ -354,7 +354,7 @@ func TestOptimizersRunTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		for j := range x.W {
-			if math.Abs(x.W[j]-y.W[j]) > 1e-4 {
+			if !(math.Abs(x.W[j]-y.W[j]) <= 1e-4) {
 				t.Errorf("%s: %v and %v", p.Name, x.W, y.W)
 				break
 			}

@@ -127,16 +127,14 @@ func (d *describing) number(c dataset.Column, total estimate) Column {
 	out := Column{Name: c.Name, Kind: c.Kind.String()}
 	absent, variance := pooled(d.stages, func(s *stage) int { return s.at[c.Name] + 1 }, 1)
 	missing := estimate{absent[0], variance}
-	share := d.value(missing.over(total), 0, 1)
-	out.Missing = &share
+	out.Missing = new(d.value(missing.over(total), 0, 1))
 	in := d.found[c.Name]
 	if !in.seen {
 		return out
 	}
 	out.Within = []float64{in.low, in.high}
 	if in.beyond.variance > 0 {
-		beyond := d.value(in.beyond.over(total), 0, 1)
-		out.Beyond = &beyond
+		out.Beyond = new(d.value(in.beyond.over(total), 0, 1))
 	}
 	last := d.stages[len(d.stages)-1]
 	masses, variance := last.hatted(c.Name, false)
@@ -186,8 +184,7 @@ func (d *describing) mean(knots []float64, in span, masses []float64, variance f
 		off := min(max(knots[i], in.low), in.high) - mean
 		square += off * off
 	}
-	v := d.value(estimate{mean, variance * square / (size * size)}, in.low, in.high)
-	return &v
+	return new(d.value(estimate{mean, variance * square / (size * size)}, in.low, in.high))
 }
 
 // spread returns the standard deviation of numbers clamped to a range, from the masses of a histogram's hats. The sum

@@ -129,15 +129,15 @@ func (s *seenCells) drafted(from string) (d Drafted, ok bool) {
 		return text
 	}
 	c := dataset.Column{Name: s.name, Indicator: s.missing > 0}
-	layout, others := s.layout()
+	fitting := slices.DeleteFunc(slices.Clone(layouts), func(l string) bool { return s.days[l] == nil })
 	switch {
-	case len(s.days) > 0 && (s.numbers == 0 || plausible(s.days[layout])):
-		c.Kind, c.Layout = dataset.Date, layout
-		c.Low, c.High = years(s.days[layout])
-		text := note("%s to %s, rounded to years", dataset.ShowDay(math.Floor(s.days[layout].low)),
-			dataset.ShowDay(math.Floor(s.days[layout].high)))
-		if len(others) > 0 {
-			text += "; the cells also fit the layout " + strings.Join(others, " or ")
+	case len(fitting) > 0 && (s.numbers == 0 || plausible(s.days[fitting[0]])):
+		days := s.days[fitting[0]]
+		c.Kind, c.Layout = dataset.Date, fitting[0]
+		c.Low, c.High = years(days)
+		text := note("%s to %s, rounded to years", dataset.ShowDay(math.Floor(days.low)), dataset.ShowDay(math.Floor(days.high)))
+		if len(fitting) > 1 {
+			text += "; the cells also fit the layout " + strings.Join(fitting[1:], " or ")
 		}
 		return Drafted{Column: c, Note: text}, true
 	case s.numbers == known:
@@ -160,22 +160,6 @@ func (s *seenCells) drafted(from string) (d Drafted, ok bool) {
 	}
 	c.Kind, c.Categories = dataset.Category, values
 	return Drafted{Column: c, Note: note("of %d values", len(values))}, true
-}
-
-// layout returns the first date layout in the list layouts that fits all cells of the column, and the other
-// layouts that also fit all cells.
-func (s *seenCells) layout() (first string, others []string) {
-	found := false
-	for _, l := range layouts {
-		switch {
-		case s.days[l] == nil:
-		case !found:
-			first, found = l, true
-		default:
-			others = append(others, l)
-		}
-	}
-	return first, others
 }
 
 // plausible reports whether a range of days lies between 1900 and 2099. If the range does not, cells of

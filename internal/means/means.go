@@ -132,17 +132,13 @@ func newAsker(m *model.Model, people Population) (*asker, error) {
 	if err != nil {
 		return nil, err
 	}
-	of, ordered := m.Loss().(interface {
-		Thresholds(w []float64, features int) []float64
-	})
+	thresholds := targetpair.Thresholds(m.Loss(), m.Weights(), m.Schema().Dim())
+	ordered := thresholds != nil
 	if !m.Linear() && !ordered || !ordered && (output == model.Score || output == model.Probabilities) {
 		return nil, fmt.Errorf("means: loss %s: must be that of a linear model of a number, a count, the probability of two "+
 			"classes, ordered classes or the time to an event", m.Loss().Name())
 	}
-	a := &asker{m: m, output: output, people: people, at: map[string]int{}, weights: m.Weights()}
-	if ordered {
-		a.thresholds = of.Thresholds(a.weights, m.Schema().Dim())
-	}
+	a := &asker{m: m, output: output, people: people, at: map[string]int{}, weights: m.Weights(), thresholds: thresholds}
 	if a.of, err = m.Schema().BindUnlabelled(people.Header); err != nil {
 		return nil, err
 	}

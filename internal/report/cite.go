@@ -30,8 +30,7 @@ func (f *Fit) recheck() Section {
 			{Name: "Random bits", Value: string(f.Certificate.Coins()), Note: "the source of the noise"},
 			{Name: "Software", Value: f.Certificate.Software()},
 		},
-		Text("The certificate was verified when this page was made. Its checksum finds accidents and careless edits; it " +
-			"is not a signature. Publish the digests where they cannot be altered, or sign the files."),
+		Text(passage("verified certificate")),
 	}}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -42,13 +43,7 @@ func (f *Fit) score() (unit string, odds bool) {
 
 // thresholds returns the thresholds between ordered classes; nil for a model of another loss.
 func (f *Fit) thresholds() []float64 {
-	o, ok := f.Model.Loss().(interface {
-		Thresholds(w []float64, features int) []float64
-	})
-	if !ok {
-		return nil
-	}
-	return o.Thresholds(f.Model.Weights(), f.Model.Schema().Dim())
+	return targetpair.Thresholds(f.Model.Loss(), f.Model.Weights(), f.Model.Schema().Dim())
 }
 
 // ordering says how classes follow from the score of a model of ordered classes; "" for another model.
@@ -134,39 +129,28 @@ func (f *Fit) certainty(e explanation) Part {
 // meaning explains to readers how the standard deviations of the coefficients' noise were computed, and
 // which errors the standard deviations do not include.
 func (f *Fit) meaning(e explanation) string {
-	how := "Deviations are computed, to first order, from the noise of the releases and from the " +
-		"released second moment of the rows. On tables that had no part in the choice of the rule, 86% or more of the " +
-		"coefficients of classes and counts were within two deviations of a fit with little noise, and 83% or more with " +
-		"the Huber loss. For two columns of correlation .95 with opposite effects at epsilon .3 it was 79%, and the " +
-		"stated share of the way was up to .49 too large."
+	how := passage("estimated deviations")
 	how += f.clipped()
 	if e.how == bounded {
-		how = "Deviations are upper bounds, to first order. They ignore that the gradient of the " +
-			"rows moves the weights back to the minimum."
+		how = passage("bounded deviations")
 		if e.why != "" {
 			how += " They may be much too large: " + e.why + "."
 		}
 		if f.overshoots() {
-			how += " They hold if no step ends farther from the minimum than it began. " +
-				"The step sizes do not ensure this."
+			how += " " + passage("long steps")
 		}
-		how += " They leave out the distance from the end of the steps to the coefficient without privacy, which may " +
-			"be larger than the deviation. "
+		how += " " + passage("distance left out") + " "
 		if f.thresholds() != nil || f.Model.Schema().Unit().Column != "" {
-			how += "Estimates of both would need the second moment of the rows, which fits by person or of ordered classes " +
-				"do not release."
+			how += passage("no second moment")
 		} else {
-			how += "Both are estimated after fits with train: {algorithm: preconditioned}, which release the second moment of " +
-				"the rows."
+			how += passage("preconditioned fits")
 		}
 	}
 	if e.list[0].share != nil {
 		how += " The deviations include the expected distance from the end of the steps to the coefficient without privacy."
 	}
 	if slices.ContainsFunc(e.list, coefficient.part) {
-		how += " If this distance or the move by the clip is not small compared with the noise, the noise alone and the share " +
-			"of the way that the steps covered are stated, too. At a share above 100% the steps ended beyond the coefficient without privacy. " +
-			"Columns that vary together, small budgets and few rows cause large distances."
+		how += " " + passage("part of the way")
 	}
 	var names, clipped []string
 	for _, c := range e.list {
@@ -187,11 +171,9 @@ func (f *Fit) meaning(e explanation) string {
 		how += " The deviations leave out the randomness of the samples of rows."
 	}
 	if c := f.plan.Compared; c != nil && c.Shrunk > 0 {
-		how += " The model is a weighted mean of the fit and the best constant, and has the weighted noise of the fit and, in " +
-			"the intercept, of the constant."
+		how += " " + passage("weighted mean")
 	}
-	return how + " Deviations show the privacy noise alone and leave out the sampling error, so they give no confidence " +
-		"interval."
+	return how + " " + passage("no intervals")
 }
 
 // clipped says what the clip of gradients may move in this fit, of which the stated deviations know nothing.
@@ -206,17 +188,12 @@ func (f *Fit) clipped() string {
 			"(noise %s). %s.",
 			Number(l.Clipped), Number(l.ClippedSigma), told)
 	case strings.HasPrefix(f.Model.Loss().Name(), "huber"):
-		return " The deviations leave out the effect of the clip of gradients, which is not released here. With a " +
-			"larger clip_scale this effect is smaller and the noise larger."
+		return " " + passage("huber clip")
 	case len(f.Model.Schema().Target().Classes) > 1, strings.HasPrefix(f.Model.Loss().Name(), "poisson"):
 		if f.holding() == nil {
-			return " The deviations leave out the bias of clipped gradients. How large it is does not follow from the releases of " +
-				"this fit."
+			return " " + passage("clip unknown")
 		}
-		return " The deviations count how far the clip of gradients may move a coefficient, which follows from the released " +
-			"second moment, the model and the last clip norm. If this is more than 1.5 deviations, no deviation is stated. In tests " +
-			"with uncommon outcomes at uncommon levels, 90% or more of the stated coefficients, and 84% or more of those of levels, " +
-			"were within two deviations of the fit of the same rows without privacy."
+		return " " + passage("clip counted")
 	}
 	return ""
 }
@@ -251,10 +228,9 @@ const mostCoefficients = 20
 
 func (f *Fit) bars(e explanation, unit string) Bars {
 	b := Bars{
-		Title: "The largest coefficients",
-		Caption: "The bar of a number or date is the difference between its upper and its lower bound. That of a level is " +
-			"the difference from the reference level.",
-		X: Axis{Label: "effect (" + unit + ")"},
+		Title:   "The largest coefficients",
+		Caption: passage("bars of coefficients"),
+		X:       Axis{Label: "effect (" + unit + ")"},
 	}
 	switch e.how {
 	case bounded:

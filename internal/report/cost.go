@@ -47,8 +47,7 @@ func (f *Fit) cost(ctx context.Context, a attack) Section {
 	} else {
 		facts = append(facts,
 			Fact{Name: "Budget (privacy filter)", Value: "μ = " + Above(c.Mu, 5),
-				Note: "in Gaussian differential privacy: recognising a person’s row is as hard as telling N(0, 1) from N(μ, 1). " +
-					"Fixed before the first release: this is the guarantee"},
+				Note: passage("budget of a filter")},
 			Fact{Name: "Spent (running total)", Value: Above(v.Charged, 5),
 				Note: fmt.Sprintf("of μ² = %s, the largest total of a row; this is no guarantee", digits(c.Mu*c.Mu, 5))})
 	}
@@ -56,8 +55,7 @@ func (f *Fit) cost(ctx context.Context, a attack) Section {
 	for _, t := range v.Trusted {
 		s.Parts = append(s.Parts, Note("Trusted, not enforced by the program: "+t))
 	}
-	s.Parts = append(s.Parts, Text("The meaning for one person: no attack on the releases does better than the curve, "+
-		"at any rate of false alarms. An attack that learns nothing does as well as a coin."),
+	s.Parts = append(s.Parts, Text(passage("meaning for a person")),
 		a.plot(c.Epsilon, c.Delta), a.table())
 	if sampled {
 		s.Parts = append(s.Parts, f.scheduleTable())
@@ -107,8 +105,7 @@ func (f *Fit) scheduleTable() Table {
 	t := Table{
 		Title:   "The schedule",
 		Columns: []Column{{"Releases", true}, {"Noise multiplier", true}, {"Share of rows sampled", true}},
-		Caption: "Each release is a sum over a new Poisson sample of the rows, plus Gaussian noise. The noise's standard " +
-			"deviation is the multiplier times the clip norm.",
+		Caption: passage("schedule"),
 	}
 	for _, r := range f.schedule[:min(len(f.schedule), mostRows)] {
 		t.Rows = append(t.Rows, Row{Cells: []string{Number(float64(r.Count)), digits(r.NoiseMultiplier, 5),
@@ -123,8 +120,7 @@ func (f *Fit) scheduleTable() Table {
 func (f *Fit) ledger(ctx context.Context) []Part {
 	own, ok := f.own()
 	if !ok {
-		return []Part{Note("The folder’s ledger does not hold this fit’s reservation: the cost of " +
-			"other fits of the same table is not known here. Every fit costs a budget of its own.")}
+		return []Part{Note(passage("no reservation"))}
 	}
 	var same []Reservation
 	others := 0
@@ -139,8 +135,7 @@ func (f *Fit) ledger(ctx context.Context) []Part {
 		Title: "Budgets reserved on this table",
 		Columns: []Column{{"Reserved (UTC)", false}, {"Algorithm", false}, {"Relation", false}, {"ε", true}, {"δ", true},
 			{"Outcome", false}},
-		Caption: "From this folder’s ledger, which does not have fits in other folders. A reservation counts in full, also " +
-			"if its run failed.",
+		Caption: passage("reserved budgets"),
 	}
 	for _, r := range same[max(0, len(same)-mostRows):] {
 		outcome := cmp.Or(r.Outcome, "not ended")
@@ -337,12 +332,10 @@ func (a attack) at(alarm float64) float64 {
 func (a attack) plot(epsilon, delta float64) Plot {
 	pair := vector.Map(a.alarms, func(x float64) float64 { return pairPower(epsilon, delta, x) })
 	return Plot{
-		Title: "The best attack on one person's row",
-		Caption: "How often an attack recognises a row that was in the table, against how often it raises a false alarm " +
-			"for one that was not. No attack on these releases lies above the solid curve, whatever it knows besides. The " +
-			"nearer to the diagonal, the less there is to learn about anybody.",
-		X: Axis{Label: "false alarms (share of rows that were not in the table)", Min: 0, Max: 1},
-		Y: Axis{Label: "recognised (share of rows that were)", Min: 0, Max: 1},
+		Title:   "The best attack on one person's row",
+		Caption: passage("attack"),
+		X:       Axis{Label: "false alarms (share of rows that were not in the table)", Min: 0, Max: 1},
+		Y:       Axis{Label: "recognised (share of rows that were)", Min: 0, Max: 1},
 		Series: []Series{
 			{Name: "this guarantee", X: a.alarms, Y: a.detected, Style: Line},
 			{Name: "(ε, δ) alone", X: a.alarms, Y: pair, Style: Line},

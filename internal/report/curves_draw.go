@@ -65,11 +65,9 @@ func (f *Fit) aboutCurves(e explanation, overBounds bool) string {
 			"miss the truth. Bands are for curves with these knots. A curve is not drawn if noise hides one of its knots: "+
 			"state fewer knots, or narrower public bounds. Grey stretches hold few rows. Curves describe the model, not causes.", 100*fit.Level)
 	}
-	text := "Each curve is the part of the prediction that depends on one column alone, minus its mean over the rows, " +
-		"as computed from the released means of the columns. "
+	text := passage("curves over rows") + " "
 	if overBounds {
-		text = "Each curve is the part of the prediction that depends on one column alone, minus its mean between the " +
-			"bounds, since no means over the rows were released. "
+		text = passage("curves over bounds") + " "
 	} else {
 		text += "Grey stretches hold few rows, or a number of rows that noise hides. "
 	}
@@ -88,11 +86,9 @@ func (f *Fit) aboutCurves(e explanation, overBounds bool) string {
 	case bounded:
 		text += "Bands are at most two standard deviations of the privacy noise either way."
 	case estimated:
-		text += "Bands are two standard deviations of the privacy noise either way. They may be " +
-			"many times too wide if most rows lie in a few steps of a curve."
+		text += passage("estimated bands")
 	}
-	return text + " The sampling error, and the error of too few steps or knots, are left out, so bands are no confidence " +
-		"bands. Curves describe the model, not causes."
+	return text + " " + passage("errors beside bands")
 }
 
 // axisOf returns what the plots of curves need for their vertical axis: its label, the function
@@ -362,8 +358,7 @@ func (f *Fit) interactions() (s Section, ok bool) {
 		"contain the noise of the model.%s",
 		Number(synthetic.Rows), recheck, ofVariance(e.Sum), f.predictionNoise(redrawn, p.Mass)))}}
 	bars := Bars{Title: "The share of the score that each column alone explains", X: Axis{Label: "share of the score's variance"},
-		Caption: "Each bar is the share of the variance that the best function of this column alone explains. Shares of " +
-			"columns that depend on each other overlap."}
+		Caption: passage("shares of columns")}
 	for j, b := range bins[:min(len(bins), mostBars)] {
 		bars.Items = append(bars.Items, Bar{Name: b.Column, Value: e.Alone[j]})
 	}

@@ -276,7 +276,11 @@ func (f *Fit) carried(n runNoise) carried {
 				break
 			}
 			for j := range above {
-				above[j] = math.Hypot(c.Shrunk*sigma, k.kept*c.ShiftSigma) * (above[j] - constant[j])
+				moved := math.Hypot(c.Shrunk*sigma, k.kept*c.ShiftSigma)
+				if c.Counts { // both have the noise of the mean count
+					moved = c.Shrunk*sigma + k.kept*c.ShiftSigma
+				}
+				above[j] = moved * (above[j] - constant[j])
 			}
 			k.away = append(k.away, above)
 		}

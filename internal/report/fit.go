@@ -290,8 +290,7 @@ func (f *Fit) columns(schema *dataset.Schema) Table {
 	t := Table{
 		Title:   "Public facts about each column",
 		Columns: []Column{{Name: "Column"}, {Name: "Read as"}, {Name: "Bounds or values"}},
-		Caption: "Bounds, values and scaling were stated beforehand, not read from the table. A number beyond a bound " +
-			"counts as the bound. A value that is not listed counts as “other”.",
+		Caption: passage("public facts"),
 	}
 	ignored := 0
 	for _, c := range schema.Columns() {

@@ -173,6 +173,12 @@ func TestNoiseOfTheConstantIsCarried(t *testing.T) {
 	if got, want := k.away[1][1], at(1)*math.Hypot(shrunk*.2, (1-shrunk)*.3); math.Abs(got-want) > 1e-12 {
 		t.Errorf("the shift moves the intercept by %v: must be %v", got, want)
 	}
+	f.plan.Compared.Counts = true // the mean count has a part of both noises
+	k = f.carried(runNoise{noise: noise{weight: 1}, convex: true})
+	if got, want := k.away[1][1], at(1)*(shrunk*.2+(1-shrunk)*.3); math.Abs(got-want) > 1e-12 {
+		t.Errorf("the shift of counts moves the intercept by %v: must be %v", got, want)
+	}
+	f.plan.Compared.Counts = false
 	if got := k.away[0][1]; math.Abs(got-want[0][1]) > 1e-12 {
 		t.Errorf("the position moves the intercept by %v: must be %v", got, want[0][1])
 	}

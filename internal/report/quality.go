@@ -53,7 +53,11 @@ func (f *Fit) quality() (s Section, ok bool) {
 			facts.released("Loss of the constant", c.Constant, fmt.Sprintf("released with noise of %s", Number(c.ConstantSigma)))
 		}
 		if text := c.Calibration(); text != "" {
-			facts.released("Mean prediction minus mean outcome", c.Residual, text)
+			name := "Mean prediction minus mean outcome"
+			if c.Counts {
+				name += ", as a share of this mean"
+			}
+			facts.released(name, c.Residual, text)
 		}
 		s.draw(f.losses())
 	}
@@ -64,8 +68,7 @@ func (f *Fit) quality() (s Section, ok bool) {
 		return s, false
 	}
 	s.Parts = append(s.Parts, facts,
-		Text("These numbers were released with noise, on the rows of the fit. stillpoint evaluate measures "+
-			"predictions on rows that the fit did not use. Its output is not private."))
+		Text(passage("released quality")))
 	return s, true
 }
 
@@ -78,10 +81,9 @@ func (f *Fit) losses() Bars {
 	}
 	around := func(x, sigma float64) Interval { return Interval{x - 1.96*sigma, x + 1.96*sigma} }
 	return Bars{
-		Title: "The model beside the best constant",
-		Caption: "Mean loss over the rows of the fit: shorter is better. The constant predicts the same for every row. Lines " +
-			"are 95 % intervals of the privacy noise. The model’s line treats the constant’s loss as known.",
-		X: Axis{Label: "mean loss, " + f.Model.Loss().Name()},
+		Title:   "The model beside the best constant",
+		Caption: passage("losses"),
+		X:       Axis{Label: "mean loss, " + f.Model.Loss().Name()},
 		Items: []Bar{
 			{Name: "best constant", Value: c.Constant, Interval: around(c.Constant, c.ConstantSigma), Faint: true},
 			{Name: "this model", Value: c.Constant + c.Difference, Interval: around(c.Constant+c.Difference, c.Sigma)},
@@ -96,8 +98,7 @@ const publicTitle = "Measured on a public table"
 func (f *Fit) public() Section {
 	m := f.Public
 	s := Section{Title: publicTitle, Parts: []Part{
-		Note("NOT private: these figures are exact facts about the rows of a table. Publish them only if its rows are " +
-			"public, or if a budget pays for them."),
+		Note(passage("not private")),
 	}}
 	facts := Facts{{Name: "Rows", Value: Number(float64(m.N)),
 		Note: count(int(m.Skipped), "row was", "rows were") + " not scored"}}

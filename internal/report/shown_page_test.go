@@ -55,6 +55,11 @@ func TestSignalToTheLetter(t *testing.T) {
 	calibrated, _ := f.quality()
 	factIs(t, calibrated, "Mean prediction minus mean outcome", "−0.0123", "the fit's mean prediction was 0.012 (noise 0.0046) below the "+
 		"mean outcome, which is about 0.1, so its intercept was raised by 0.14 log-odds")
+	f.plan.Compared.Counts = true
+	calibrated, _ = f.quality()
+	factIs(t, calibrated, "Mean prediction minus mean outcome, as a share of this mean", "−0.0123", "the fit's mean prediction was 1.2% (noise 0.46%) "+
+		"below the mean outcome, so its predictions were raised by 16%")
+	f.plan.Compared.Counts = false
 	factIs(t, s, "Gradient norm measured", "0.0789", "at the result, released with noise of 0.00891")
 	factIs(t, q, "Mean loss measured", "0.678", "at the result, released with noise of 0.0123")
 	factIs(t, s, "Curvature released", "−0.00912", fit+", the least of 7 directions, each released with noise of 0.0234: none is "+

@@ -24,9 +24,7 @@ type runNoise struct {
 func (f *Fit) noise() runNoise {
 	n, err := derive(f.plan.Trace)
 	if f.plan.Effects != nil {
-		err = errors.New("the fit has two stages, and the noise of the first is in the features and in the start of " +
-			"the second. Each stage spends a part of the budget. A fit with family: curves, with a budget of its own, " +
-			"states the noise of such terms")
+		err = errors.New(passage("two stages"))
 	}
 	r := runNoise{noise: n, why: err}
 	if f.Model != nil {
@@ -111,11 +109,10 @@ func (f *Fit) signal(n runNoise) Section {
 // square root of the number of weights. If the lengths of the noisy estimates were released, it also draws them.
 func (f *Fit) noisePlot(n runNoise, root float64) Plot {
 	p := Plot{
-		Title: "Length of the noise in the gradient estimate, step by step",
-		Caption: "Root mean square, computed from the certificate. A step whose true gradient is shorter than its noise " +
-			"moves mostly at random. Averaging and small steps reduce this noise.",
-		X: Axis{Label: "step"},
-		Y: Axis{Label: "length after scaling", Log: true},
+		Title:   "Length of the noise in the gradient estimate, step by step",
+		Caption: passage("noise of steps"),
+		X:       Axis{Label: "step"},
+		Y:       Axis{Label: "length after scaling", Log: true},
 	}
 	p.Series = []Series{logarithmic("noise", vector.Map(n.estimate, func(v float64) float64 { return root * v }))}
 	if len(f.GradientNorms) == len(n.estimate) {

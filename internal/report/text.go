@@ -1,11 +1,24 @@
 package report
 
 import (
+	_ "embed" // words.txt
 	"math"
 	"strconv"
 	"strings"
 	"unicode"
 )
+
+// words has the fixed texts of a report's page, each below a line with its name.
+//
+//go:embed words.txt
+var words string
+
+// passage returns the text of the given name as one line.
+func passage(name string) string {
+	_, after, _ := strings.Cut(words, "\n# "+name+"\n")
+	text, _, _ := strings.Cut(after, "\n\n")
+	return strings.ReplaceAll(strings.TrimSpace(text), "\n", " ")
+}
 
 // clean replaces each character that a page must not contain by U+FFFD, the replacement character: invalid UTF-8,
 // control characters except line feed and tab, U+FFFE, U+FFFF, and characters that change the direction of text.

@@ -227,11 +227,11 @@ func DryRun(ctx context.Context, c *train.Config, to Out, o train.Options) (*Dry
 		return nil, err
 	}
 	f := &Fitted{Fitted: d.Fitted}
-	if f.Earlier, err = out.earlier(d.Entry.Data); err != nil {
-		return nil, fmt.Errorf("output: %w", err)
+	if f.Earlier, err = out.earlier(d.Entry.Data); err == nil {
+		err = out.would()
 	}
-	if err := out.would(); err != nil {
-		return nil, fmt.Errorf("output: %w", err)
+	if err != nil {
+		return nil, inOutput(err)
 	}
 	f.Folder, f.ModelPath, f.CertificatePath = out.path, out.file(ModelFile), out.file(CertificateFile)
 	return &Dry{Fitted: f, Cost: d.Cost, Ledger: out.ledger()}, nil

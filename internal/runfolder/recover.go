@@ -275,12 +275,10 @@ func (f *folder) save(ctx context.Context, t *journalContent, r *Recovered) (rea
 
 // holds reports whether the folder has a model or a certificate under its final name.
 func (f *folder) holds() bool {
-	for _, name := range []string{ModelFile, DescriptionFile, CertificateFile} {
-		if _, err := f.disk.Lstat(f.file(name)); err == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{ModelFile, DescriptionFile, CertificateFile}, func(name string) bool {
+		_, err := f.disk.Lstat(f.file(name))
+		return err == nil
+	})
 }
 
 // has reports whether the folder has the model and the certificate with the hashes in r, each under its final

@@ -51,7 +51,8 @@ type Compared struct {
 	// Residual is the mean difference between the prediction of the fit and the outcome, as released, and ResidualSigma the
 	// standard deviation of the noise in it. Shift was then added to all margins of the fit, so that its mean prediction is
 	// about the base rate. Difference is that of the fit with Shift. ShiftSigma is the part of the noise in Shift that
-	// comes from Residual. All four are 0 if the fit was not calibrated.
+	// comes from Residual. All four are 0 if the fit was not calibrated. For counts Residual is a share of the mean count,
+	// and its noise includes that of the mean count.
 	Residual      float64 `json:"residual,omitempty"`
 	ResidualSigma float64 `json:"residual_sigma,omitempty"`
 	Shift         float64 `json:"shift,omitempty"`
@@ -62,6 +63,9 @@ type Compared struct {
 	// ShrunkSigma is the standard deviation of the part of the noise in Difference that is in Shrunk; 0 if Shrunk is
 	// 0 or 1, or a rule that does not use Difference set it.
 	ShrunkSigma float64 `json:"shrunk_sigma,omitempty"`
+	// Lift is added to all margins of the published model of counts: a model between the fit and the constant would have a
+	// mean prediction below theirs.
+	Lift float64 `json:"lift,omitempty"`
 }
 
 const (
@@ -74,8 +78,10 @@ const (
 	// tooNoisy is the share of the constant's loss that two deviations of the noise may have in a comparison that could
 	// show what a good fit saves.
 	tooNoisy = .05
-	// mostResidual is the largest residual that is made good, as a share of the rare class.
+	// mostResidual is the largest residual that is made good, as a share of the rare class or of the mean count.
 	mostResidual = .75
+	// usualResidual is the standard deviation that Calibrate assumes for the error of the mean prediction of counts.
+	usualResidual = .08
 	// doubtShare and doubtLeast are the standard deviation that Decide assumes for the shift that follows from the
 	// forecast: doubtShare times the shift, plus doubtLeast.
 	doubtShare, doubtLeast = .5, .1
@@ -116,10 +122,21 @@ func (c *Compared) Decide(convex bool, curvature, rise float64) {
 	}
 }
 
-// Calibrate sets Shift for a fit of two classes. Residual and ResidualSigma must be set. The share of the second class by
+// Calibrate sets Shift for a fit of two classes or of counts. Residual and ResidualSigma must be set. The share of the second class by
 // the constant is p, and the fit's mean prediction is p + Residual. Shift is the difference of their log odds. It is exact
 // if all predictions are equal; otherwise the mean curvature is lower, and Shift does not go all the way.
+// For counts the mean prediction is 1 + Residual of the mean count, and any shift multiplies it. Shift is the posterior mean
+// for a normal error with the noise ResidualSigma. The error has the deviation usualResidual, or what the shift shows beyond
+// three deviations of the noise.
 func (c *Compared) Calibrate() {
+	if c.Counts {
+		predicted, noise := 1+min(max(c.Residual, -mostResidual), mostResidual), c.ResidualSigma*c.ResidualSigma
+		shift := -math.Log(predicted)
+		wide := max(usualResidual*usualResidual, shift*shift-9*noise)
+		along := wide / (wide + noise)
+		c.Shift, c.ShiftSigma = along*shift, along*c.ResidualSigma/predicted
+		return
+	}
 	p := 1 / (1 + math.Exp(-c.Margins[0]))
 	rare := min(p, 1-p)
 	predicted := p + min(max(c.Residual, -mostResidual*rare), mostResidual*rare)
@@ -132,17 +149,25 @@ func (c *Compared) Calibrate() {
 func (c *Compared) Calibrated(w, constant []float64) []float64 {
 	out := append([]float64(nil), w...)
 	for j, v := range constant {
-		out[j] += float64(c.along() * v)
+		out[j] += float64(c.along(c.Shift) * v)
 	}
 	return out
 }
 
-// along returns the multiple of the constant's weights that Shift adds. It is 0 if the constant has not one margin, or 0.
-func (c *Compared) along() float64 {
+// along returns the multiple of the constant's weights that adds shift to all margins. It is 0 if the constant has not one
+// margin, or 0.
+func (c *Compared) along(shift float64) float64 {
 	if len(c.Margins) != 1 || c.Margins[0] == 0 {
 		return 0
 	}
-	return c.Shift / c.Margins[0]
+	return shift / c.Margins[0]
+}
+
+// Raise sets Lift. square is the mean square of the margins of the fit minus the constant's margin. With the same mean
+// prediction and normal margins of variance V it is V + V^2/4, and the logarithm of the mean prediction falls by t(1-t)V/2
+// at the share t of the way to the constant.
+func (c *Compared) Raise(square float64) {
+	c.Lift = c.Shrunk * (1 - c.Shrunk) * (math.Sqrt(1+square) - 1)
 }
 
 // Model returns the weights of the published model, between the calibrated fit and the constant. w are the weights of
@@ -154,7 +179,7 @@ func (c *Compared) Model(w, constant []float64) []float64 {
 		return out
 	}
 	for j, v := range constant {
-		out[j] = float64((1-c.Shrunk)*w[j]) + float64(c.Shrunk*v)
+		out[j] = float64((1-c.Shrunk)*w[j]) + float64((c.Shrunk+c.along(c.Lift))*v)
 	}
 	return out
 }
@@ -167,7 +192,7 @@ func (c *Compared) Fit(model, constant []float64) ([]float64, bool) {
 	}
 	out := append([]float64(nil), model...)
 	for j, v := range constant {
-		out[j] = (model[j]-c.Shrunk*v)/(1-c.Shrunk) - c.along()*v
+		out[j] = (model[j]-(c.Shrunk+c.along(c.Lift))*v)/(1-c.Shrunk) - c.along(c.Shift)*v
 	}
 	return out, true
 }
@@ -287,6 +312,10 @@ func (c Compared) Calibration() string {
 	where, way := "below", "raised"
 	if c.Residual > 0 {
 		where, way = "above", "lowered"
+	}
+	if c.Counts {
+		return fmt.Sprintf("the fit's mean prediction was %.2g%% (noise %.2g%%) %s the mean outcome, so its predictions were %s by "+
+			"%.2g%%", 100*math.Abs(c.Residual), 100*c.ResidualSigma, where, way, 100*math.Abs(math.Expm1(c.Shift)))
 	}
 	return fmt.Sprintf("the fit's mean prediction was %.2g (noise %.2g) %s the mean outcome, which is about %.3g, so its intercept "+
 		"was %s by %.2g log-odds", math.Abs(c.Residual), c.ResidualSigma, where, 1/(1+math.Exp(-c.Margins[0])), way, math.Abs(c.Shift))

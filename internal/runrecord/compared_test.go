@@ -206,3 +206,47 @@ func TestCalibrationOfShares(t *testing.T) {
 		}
 	}
 }
+
+// TestCalibrationOfCounts works out shifts by hand: the mean prediction is known up to a factor, of which the noise takes a
+// part, unless the error is clear of it. An error of three quarters of the mean is the largest that is made good.
+func TestCalibrationOfCounts(t *testing.T) {
+	shown, raised := math.Pow(math.Log(.25), 2), math.Pow(math.Log(1.75), 2)
+	for _, c := range []struct{ residual, noise, along, predicted float64 }{
+		{-.05, 0, 1, .95}, {.05, .08, .5, 1.05}, {-.1, .16, .2, .9},
+		{-.9, .06, (shown - .0324) / (shown - .0324 + .0036), .25}, {-.9, .5, .0064 / .2564, .25}, {.9, .06, (raised - .0324) / (raised - .0324 + .0036), 1.75},
+	} {
+		got := runrecord.Compared{Margins: []float64{-3}, Counts: true, Residual: c.residual, ResidualSigma: c.noise}
+		got.Calibrate()
+		if math.Abs(got.Shift+c.along*math.Log(c.predicted)) > 1e-12 || math.Abs(got.ShiftSigma-c.along*c.noise/c.predicted) > 1e-12 {
+			t.Errorf("%+v: shift %v with noise %v", c, got.Shift, got.ShiftSigma)
+		}
+	}
+}
+
+// TestLiftedModels: the published model of counts lies above the line from the calibrated fit to the constant, and the fit
+// follows from it again. With normal margins its mean prediction is that of both.
+func TestLiftedModels(t *testing.T) {
+	w, constant := []float64{4, -2, 1}, []float64{0, 0, -6} // of the margin -3, with the intercept 1/2
+	c := runrecord.Compared{Shrunk: .25, Shift: .25, Margins: []float64{-3}}
+	c.Raise(.96)
+	if math.Abs(c.Lift-.1875*.4) > 1e-12 {
+		t.Errorf("lifted by %v", c.Lift)
+	}
+	model := c.Model(w, constant)
+	if want := .75*1.5 - .25*6 + 2*.075; math.Abs(model[2]-want) > 1e-12 || model[0] != 3 {
+		t.Errorf("%v: the last must be %v", model, want)
+	}
+	if back, _ := c.Fit(model, constant); math.Abs(back[2]-1) > 1e-12 || math.Abs(back[0]-4) > 1e-12 {
+		t.Errorf("the fit is %v", back)
+	}
+	// Margins of mean -V/2 and variance V are on average those of the constant 0, and so is the mixture with the lift.
+	for _, V := range []float64{.1, .5, 2} {
+		for _, shrunk := range []float64{0, .3, .8, 1} {
+			c := runrecord.Compared{Shrunk: shrunk}
+			c.Raise(V + V*V/4)
+			if mean := (1-shrunk)*(-V/2) + (1-shrunk)*(1-shrunk)*V/2 + c.Lift; math.Abs(mean) > 1e-12 {
+				t.Errorf("variance %v, shrunk by %v: the logarithm of the mean prediction is %v", V, shrunk, mean)
+			}
+		}
+	}
+}

@@ -131,7 +131,7 @@ type Base struct {
 	// weights of each class (the shares, if records have weight 1), in the order of class numbers. For counts they
 	// are the mean count as a share of the largest count and, with exposures, the mean exposure as a share of the
 	// largest exposure. For numbers they are empty, or the mean target. Sigma is the standard deviation of the noise
-	// in each sum.
+	// in each sum, or for counts in their mean.
 	Sums  []float64 `json:"sums,omitempty"`
 	Sigma float64   `json:"sigma,omitempty"`
 	// Loss is the mean loss of the best constant, and LossSigma the standard deviation of its noise. Loss counts half

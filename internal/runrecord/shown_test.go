@@ -78,7 +78,11 @@ func TestCalibrationToTheLetter(t *testing.T) {
 	for c, want := range map[*Compared]string{
 		&low:  "the fit's mean prediction was 0.032 (noise 0.0041) below the mean outcome, which is about 0.2, so its intercept was raised by 0.23 log-odds",
 		&high: "the fit's mean prediction was 0.032 (noise 0.0041) above the mean outcome, which is about 0.8, so its intercept was lowered by 0.23 log-odds",
-		{}:    "",
+		{Counts: true, Margins: []float64{-3}, Residual: -.0536, ResidualSigma: .0214, Shift: .0421}: "the fit's mean prediction was 5.4% (noise " +
+			"2.1%) below the mean outcome, so its predictions were raised by 4.3%",
+		{Counts: true, Margins: []float64{-3}, Residual: .536, ResidualSigma: .0214, Shift: -.421}: "the fit's mean prediction was 54% (noise " +
+			"2.1%) above the mean outcome, so its predictions were lowered by 34%",
+		{}: "",
 	} {
 		if got := c.Calibration(); got != want {
 			t.Errorf("%s: must be %s", got, want)

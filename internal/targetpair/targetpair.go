@@ -147,3 +147,15 @@ func Split(joined float64, wide bool) (y, share float64) {
 	}
 	return joined - steps*r, 1 - steps/levels
 }
+
+// Thresholds returns the thresholds between ordered classes by the weights w of a loss, for rows of the given number of
+// features. It returns nil for a loss of other targets (loss.Loss, which this package does not import).
+func Thresholds(loss any, w []float64, features int) []float64 {
+	of, ordered := loss.(interface {
+		Thresholds(w []float64, features int) []float64
+	})
+	if !ordered {
+		return nil
+	}
+	return of.Thresholds(w, features)
+}

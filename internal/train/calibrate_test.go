@@ -29,7 +29,18 @@ func TestWhatIsCalibrated(t *testing.T) {
 		}
 		return l
 	}
+	of := func(name string) loss.Loss {
+		l, err := loss.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	counted := func(sigma float64) func(*optimize.Compare, *Base) {
+		return func(_ *optimize.Compare, b *Base) { b.Sums, b.Sigma = []float64{.1, 1}, sigma }
+	}
 	const mu, charge = .2, .0016
+	few := 5 / (.2 * math.Sqrt(charge/2)) // for counts without noise of the mean count
 	// Under replace-one the sum of numbers in [-1, 1] moves by 2: 2 / (n sqrt(.0008)) is half of the share .1 for this n.
 	least := 2 / (.05 * math.Sqrt(charge/2))
 	for name, c := range map[string]struct {
@@ -55,6 +66,19 @@ func TestWhatIsCalibrated(t *testing.T) {
 		"no intercept":                {loss.Logistic(), .1, 1e6, account.ReplaceOne, func(c *optimize.Compare, _ *Base) { c.Intercept = 0 }, false},
 		"the base rate is noise":      {loss.Logistic(), .1, 1e6, account.ReplaceOne, func(_ *optimize.Compare, b *Base) { b.Resolved = false }, false},
 		"half of a share":             {loss.Logistic(), .1, 1e6, account.ReplaceOne, func(c *optimize.Compare, _ *Base) { c.Charge = .199 * mu * mu }, true},
+		"counts":                      {of("poisson(0.3)"), .1, few * 1.001, account.ReplaceOne, counted(0), true},
+		"too few counts":              {of("poisson(0.3)"), .1, few * .999, account.ReplaceOne, counted(0), false},
+		"rates":                       {of("poisson-rate(0.3,0.01)"), .1, few * 1.001, account.AddOrRemove, counted(0), true},
+		"a certain mean count":        {of("poisson(0.3)"), .1, 1e6, account.ReplaceOne, counted(.0199), true},
+		"an uncertain mean count":     {of("poisson(0.3)"), .1, 1e6, account.ReplaceOne, counted(.0201), false},
+		"a stated mean count":         {of("poisson(0.3)"), .1, 1e6, account.ReplaceOne, nil, false},
+		"mean over a person's counts": {units(of("poisson(0.3)"), false), .1, 1e6, account.ReplaceOne, counted(0), true},
+		"sum over a person's counts":  {units(of("poisson(0.3)"), true), .1, 1e6, account.ReplaceOne, counted(0), false},
+		"weighted counts":             {of("weighted(poisson(3),row)"), .1, 1e6, account.ReplaceOne, counted(0), false},
+		"events of intervals":         {of("cloglog(3,0.01)"), .1, 1e6, account.ReplaceOne, counted(0), false},
+		"odds of intervals":           {of("logit-hazard(3,0.01)"), .1, 1e6, account.ReplaceOne, counted(0), false},
+		"negative binomial counts":    {of("negbinomial(1,3,20)"), .1, 1e6, account.ReplaceOne, counted(0), false},
+		"counts by a network":         {of("network(2,tanh,poisson(3))"), .1, 1e6, account.ReplaceOne, counted(0), false},
 		"a tenth of the steps' share": {loss.Logistic(), .1, 1e6, account.ReplaceOne, func(c *optimize.Compare, _ *Base) { c.Charge = 9 * mu * mu }, true},
 	} {
 		compare := optimize.Compare{Loss: c.loss, Charge: charge, Intercept: .5}
@@ -85,6 +109,35 @@ func TestWhatIsCalibrated(t *testing.T) {
 	}
 	if got, _ := (&Config{}).calibrated(nil, optimize.Problem{Mu: mu}, Base{Margins: margin(.1), Resolved: true}); got != nil {
 		t.Error("a fit without a comparison is calibrated")
+	}
+}
+
+// TestPlansAnnounceCalibrations: a plan states the condition of a calibration, if the fit releases a base rate that decides.
+func TestPlansAnnounceCalibrations(t *testing.T) {
+	classes, counts := "if a class has at most 20% of the rows", "if noise is at most a fifth of the mean outcome"
+	number := []string{`column: sick, classes: ["0", "1"]`, "column: sick, number: [0, 20]"}
+	for name, c := range map[string]struct {
+		change []string
+		want   string
+	}{
+		"classes":             {[]string{"loss: logistic", "loss: logistic, family: lines"}, classes},
+		"counts":              {append([]string{"loss: logistic", "loss: poisson(0.1), family: lines"}, number...), counts},
+		"numbers":             {append([]string{"loss: logistic", "loss: huber(0.1), family: lines"}, number...), ""},
+		"within a radius":     {[]string{"loss: logistic", "loss: logistic, family: lines, radius: 3"}, ""},
+		"without a base rate": {[]string{"loss: logistic", "loss: logistic, family: lines", "privacy:", "train: {base: off}\nprivacy:"}, ""},
+	} {
+		config := config(t, 2, c.change...)
+		budget, err := account.NewBudget(4, 1e-6, account.ReplaceOne)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, p, _, err := config.planFor(t.Context(), budget, 20_000, 1)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if p.Calibrates != c.want {
+			t.Errorf("%s: %q: must be %q", name, p.Calibrates, c.want)
+		}
 	}
 }
 
@@ -155,6 +208,49 @@ func TestRareClassIsPredictedAsOften(t *testing.T) {
 	}
 	if before := mean(-k.Shift); math.Abs(before-share-k.Residual) > 6*k.ResidualSigma {
 		t.Errorf("the mean prediction was %v: must be about %v", before, share+k.Residual)
+	}
+}
+
+// TestCountsHaveTheirMean: the mean prediction of a calibrated fit of counts over the table is the released mean count, up to
+// six deviations of the noise and what the shift leaves.
+func TestCountsHaveTheirMean(t *testing.T) {
+	const n, largest = 20_000, 20
+	c := config(t, 2, "epsilon: 1", "epsilon: 30", "loss: logistic", "loss: poisson(0.1), family: lines",
+		`column: sick, classes: ["0", "1"]`, "column: sick, number: [0, 20]")
+	coin := rand.New(rand.NewPCG(3, 4))
+	var b strings.Builder
+	b.WriteString("age,sex,note,sick\n")
+	for range n {
+		age, sex, sick := coin.IntN(100), coin.IntN(2), 0
+		for at := coin.ExpFloat64(); at < .6*float64(1+sex)*math.Exp(float64(age)/50)/math.E*(2*coin.Float64()) && sick < largest; at += coin.ExpFloat64() {
+			sick++
+		}
+		fmt.Fprintf(&b, "%d,%s,x,%d\n", age, []string{"f", "m"}[sex], sick)
+	}
+	write(t, c.DataPath(), b.String())
+	f, err := c.Fit(t.Context(), Options{Software: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, whole := f.Compared, f.Budget.Charge()
+	if k == nil || k.ResidualSigma == 0 || k.Shrunk != 0 || f.Base == nil || !(f.Charged <= whole && f.Charged > .999*whole) {
+		t.Fatalf("%+v, charged %v of %v", k, f.Charged, whole)
+	}
+	mean := func(shift float64) (sum float64) {
+		for p, err := range f.Model.Predictions(t.Context(), model.Source{Path: c.DataPath()}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += math.Exp(p.Margins[0]+shift) / n
+		}
+		return sum / f.Base.Sums[0]
+	}
+	before := mean(-k.Shift) - 1
+	if math.Abs(before-k.Residual) > 6*k.ResidualSigma {
+		t.Errorf("the mean prediction differed by %v: must be about %v", before, k.Residual)
+	}
+	if got := mean(0) - 1; !(math.Abs(got) < math.Abs(before)/4+6*k.ResidualSigma) {
+		t.Errorf("the mean prediction differs by %v, before the shift by %v", got, before)
 	}
 }
 

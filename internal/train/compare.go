@@ -44,32 +44,53 @@ func (c *Config) comparison(p optimize.Problem, l loss.Loss) (*optimize.Compare,
 }
 
 // A fit is calibrated if its rare class has at most the share rareShare, and the noise of a mean of numbers in [-1, 1] is
-// at most calibrateNoise of that share. The charge is calibrateCharge of the comparison's, and at most calibrateMost of the
-// steps'.
+// at most calibrateNoise of that share. A fit of counts is if the noise of the mean prediction and of the mean count, for
+// the smallest cap, is at most countNoise of the mean count. The charge is CalibrateCharge of the comparison's, and at most
+// calibrateMost of the steps'.
 const (
 	rareShare       = .2
 	calibrateNoise  = .5
-	calibrateCharge = .5
+	countNoise      = .2
+	smallestCap     = 5 // optimize.calibrateCap
+	CalibrateCharge = .5
 	calibrateMost   = .1
 )
 
-// calibrated returns the comparison of a fit of two classes with the charge of a calibration, and the problem p without
-// that charge, if base is the released share of a rare class (see optimize.Compare). It returns others unchanged.
-func (c *Config) calibrated(compare *optimize.Compare, p optimize.Problem, base Base) (*optimize.Compare,
-	optimize.Problem) {
-	if compare == nil || compare.Keep || compare.Intercept == 0 || c.Model.Radius != 0 || !base.Resolved ||
-		!loss.IsLogistic(loss.RowLoss(compare.Loss)) {
-		return compare, p
+// calibrates says when a fit with the given comparison is calibrated: two classes or counts, neither weighted nor summed.
+// It returns "" for other fits.
+func (c *Config) calibrates(compare *optimize.Compare) string {
+	if compare == nil || compare.Keep || compare.Intercept == 0 || c.Model.Radius != 0 {
+		return ""
 	}
 	if u, ok := compare.Loss.(loss.Units); ok && u.Summed() {
+		return ""
+	}
+	of := loss.RowLoss(compare.Loss)
+	if link, ok := of.(interface{ Grouped() string }); ok && link.Grouped() == "" {
+		return "if noise is at most a fifth of the mean outcome"
+	} else if loss.IsLogistic(of) {
+		return "if a class has at most 20% of the rows"
+	}
+	return ""
+}
+
+// calibrated returns the comparison with the charge of a calibration, and the problem p without that charge, if the fit
+// is calibrated at the released base rate (see optimize.Compare). It returns others unchanged.
+func (c *Config) calibrated(compare *optimize.Compare, p optimize.Problem, base Base) (*optimize.Compare,
+	optimize.Problem) {
+	if c.calibrates(compare) == "" || !base.Resolved {
 		return compare, p
 	}
 	with := *compare
-	with.Calibrate = min(calibrateCharge*compare.Charge, calibrateMost*p.Mu*p.Mu)
+	with.Calibrate = min(CalibrateCharge*compare.Charge, calibrateMost*p.Mu*p.Mu)
 	with.Charge += with.Calibrate
-	rare := 1 / (1 + math.Exp(math.Abs(base.Margins[0])))
-	noise := query.ValueChange.Facts().Moves(p.Relation) / (p.Records * math.Sqrt(with.Calibrate))
-	if rare > rareShare || noise > calibrateNoise*rare {
+	alone := 1 / (p.Records * math.Sqrt(with.Calibrate)) // the noise of a mean of numbers in [0, 1]
+	if loss.Counts(compare.Loss) {
+		if len(base.Sums) == 0 || math.Hypot(smallestCap*alone, base.Sigma/base.Sums[0]) > countNoise {
+			return compare, p
+		}
+	} else if rare := 1 / (1 + math.Exp(math.Abs(base.Margins[0]))); rare > rareShare ||
+		query.ValueChange.Facts().Moves(p.Relation)*alone > calibrateNoise*rare {
 		return compare, p
 	}
 	return &with, c.without(p, with.Calibrate)
@@ -115,7 +136,7 @@ func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, h Header, 
 		return nil, err
 	}
 	f.Compared = &compared
-	compared.Counts, compared.Events = loss.Counts(plan.Loss), h.Schema.Target().Event != ""
+	compared.Events = h.Schema.Target().Event != ""
 	if compared.Events && f.Base != nil && len(f.Base.Sums) > 0 {
 		compared.Happened, compared.HappenedSigma = f.Base.Sums[0], f.Base.Sigma
 	}

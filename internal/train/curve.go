@@ -222,6 +222,12 @@ func (c *Config) rankNoise() float64 {
 // writes to the log.
 func (c *Config) ranked(ctx context.Context, r *recorder, f *Fitted, h Header, l loss.Loss) (*Config, Header, error) {
 	schema, err := f.Ranks.Run(ctx, r, c.Schema, l, r.session.Refine)
+	return c.refined(r, f, h, schema, err)
+}
+
+// refined returns the configuration and the head of a fit with another schema, which it writes to the log. If err is not
+// nil, it returns both as they are, and err.
+func (c *Config) refined(r *recorder, f *Fitted, h Header, schema *dataset.Schema, err error) (*Config, Header, error) {
 	if err == nil {
 		err = r.write(Line{Refined: schema})
 	}

@@ -81,20 +81,13 @@ func (h Hazards) Workload(p optimize.Problem, intervals int) (w optimize.Workloa
 // log.
 func (c *Config) hazarded(ctx context.Context, r *recorder, p *prepared, f *Fitted, h Header) (*Config, Header, error) {
 	schema, err := c.released(ctx, r, *p.planned.Hazards, p.start, p.loss, r.session.Refine)
-	if err == nil {
-		err = r.write(Line{Refined: schema})
-	}
-	if err != nil {
-		return c, h, err
-	}
-	f.Schema, h.Schema = schema, schema
-	c = c.of(schema)
-	if b := p.planned.Base; b != nil {
+	c, h, err = c.refined(r, f, h, schema, err)
+	if b := p.planned.Base; err == nil && b != nil {
 		at := c.rate(p.loss) // the constant follows from the hazards
 		at.Charge = b.Charge
 		p.planned.Base = &at
 	}
-	return c, h, nil
+	return c, h, err
 }
 
 // released releases the baseline hazard by the plan h and returns the schema with it. It calls refine with each schema

@@ -63,6 +63,8 @@ type Planned struct {
 	// Compare is the planned comparison of the result with the best constant; nil if the fit will not make
 	// this comparison.
 	Compare *optimize.Compare
+	// Calibrates says when the fit is calibrated, too (Config.calibrates); "" if it never is.
+	Calibrates string
 	// NotCompared says why the fit will not make the comparison. It is empty if the fit will make it, and if
 	// the configuration turned it off.
 	NotCompared string
@@ -427,6 +429,9 @@ func (d *draft) describe(ctx context.Context) (err error) {
 	d.Adapted, d.Family = d.c.adapted, d.c.chosen
 	d.chosen, d.unmeasured = d.c.Train.Settings["steps"] != nil, d.c.Train.unmeasured()
 	d.foresees, d.convex = choose.Foreseen(d.problem), d.problem.Convex()
+	if d.Base != nil {
+		d.Calibrates = d.c.calibrates(d.Compare)
+	}
 	if d.costs, err = d.c.costsOf(d.Planned, d.given.Schema, d.problem, d.loss); err != nil {
 		return err
 	}

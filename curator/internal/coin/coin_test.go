@@ -212,7 +212,7 @@ func TestHeadsFrequency(t *testing.T) {
 			}
 		}
 		within := func(what string, hits int, p float64) {
-			if got := float64(hits) / n; math.Abs(got-p) > 6*math.Sqrt(p*(1-p)/n)+8./n {
+			if got := float64(hits) / n; !(math.Abs(got-p) <= 6*math.Sqrt(p*(1-p)/n)+8./n) {
 				t.Errorf("p = %v: %s: frequency %v, want %v", p, what, got, p)
 			}
 		}

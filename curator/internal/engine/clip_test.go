@@ -34,7 +34,7 @@ func TestClip(t *testing.T) {
 		}
 		for i := range v {
 			want := v[i] / radius / max(given, 1)
-			if given < 1e300 && math.Abs(got[i]/radius-want) > 1e-14 {
+			if given < 1e300 && !(math.Abs(got[i]/radius-want) <= 1e-14) {
 				t.Fatalf("%v at the radius %v: %v", v, radius, got)
 			}
 		}

@@ -220,7 +220,7 @@ func TestUnits(t *testing.T) {
 				}
 			}
 			for j, v := range want {
-				if d := float64(got.Residual[j])/scale - v; math.Abs(d) > 1e-7 {
+				if d := float64(got.Residual[j])/scale - v; !(math.Abs(d) <= 1e-7) {
 					t.Errorf("%s, clip %v: coordinate %d is %v: must be %v", name, clip, j, float64(got.Residual[j])/scale, v)
 				}
 			}

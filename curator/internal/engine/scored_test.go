@@ -198,7 +198,7 @@ func TestGradientsOfClassesAreShortened(t *testing.T) {
 	for share, want := range map[float64]float64{.8: 1, 1.5: 1 / 1.5, 3: 1. / 3} {
 		got := sum(query.WeightedGradientAt(all, w, long/(share*reach), reach, identity))
 		for j, v := range got {
-			if math.Abs(v-want*whole[j]) > 1e-6 {
+			if !(math.Abs(v-want*whole[j]) <= 1e-6) {
 				t.Errorf("weighted, %v of the limit: %v: must be %v of %v", share, got, want, whole)
 				break
 			}
@@ -210,7 +210,7 @@ func TestGradientsOfClassesAreShortened(t *testing.T) {
 	for limits, want := range map[[2]float64]float64{{2, 2}: 1, {.25, .5}: .25, {.5, .25}: .25, {.5, 2}: .5, {2, .5}: .5} {
 		got := sum(query.GradientInMetric(all, w, limits[0]*long, limits[1]*plain, identity))
 		for j, v := range got {
-			if math.Abs(v-want*whole[j]) > 1e-6 {
+			if !(math.Abs(v-want*whole[j]) <= 1e-6) {
 				t.Errorf("in the metric and without it, limits %v: %v: must be %v of %v", limits, got, want, whole)
 				break
 			}

@@ -53,7 +53,7 @@ func TestSmoothedByTheRowsOwnNorm(t *testing.T) {
 	for _, who := range [][]int32{nil, members} {
 		sum := must(e.Sum(context.Background(), q, scale, who))
 		for j, got := range sum.Residual {
-			if math.Abs(float64(got)-want[j]) > n || math.Abs(raw[j]-want[j]) < 1e3*n {
+			if !(math.Abs(float64(got)-want[j]) <= n) || math.Abs(raw[j]-want[j]) < 1e3*n {
 				t.Errorf("coordinate %d: %d: want %.0f, %.0f of the loss as it is", j, got, want[j], raw[j])
 			}
 		}

@@ -301,7 +301,7 @@ func TestLongRuns(t *testing.T) {
 		}
 	}
 	p := math.Exp(-exponent(0, j, 7./8) / m)
-	if got := float64(even) / n; math.Abs(got-p) > z*math.Sqrt(p*(1-p)/n) {
+	if got := float64(even) / n; !(math.Abs(got-p) <= z*math.Sqrt(p*(1-p)/n)) {
 		t.Errorf("B(%d, 7/8): %v even, want %v", j, got, p)
 	}
 }

@@ -36,11 +36,11 @@ func TestMassesAgreeWithErf(t *testing.T) {
 			m := float64(i - r)
 			scale := math.Ldexp(1, k) * math.Sqrt2
 			want := (math.Erf((m+.5)/scale) - math.Erf((m-.5)/scale)) / 2
-			if math.Abs(got-want) > 1e-15 {
+			if !(math.Abs(got-want) <= 1e-15) {
 				t.Errorf("k = %d, m = %v: mass %v, erf gives %v", k, m, got, want)
 			}
 		}
-		if math.Abs(sum-1) > 1e-14 {
+		if !(math.Abs(sum-1) <= 1e-14) {
 			t.Errorf("k = %d: masses sum to %v", k, sum)
 		}
 	}
@@ -60,7 +60,7 @@ func TestNormalsLaw(t *testing.T) {
 		checkLaw(t, fmt.Sprintf("k = %d", k), counts, p)
 		for m := -1; m <= 1; m++ {
 			want, got := p[r+m], float64(counts[r+m])/float64(n)
-			if tolerance := z * math.Sqrt(want*(1-want)/float64(n)); math.Abs(got-want) > tolerance {
+			if tolerance := z * math.Sqrt(want*(1-want)/float64(n)); !(math.Abs(got-want) <= tolerance) {
 				t.Errorf("k = %d: P(%d) = %v, want %v +- %v", k, m, got, want, tolerance)
 			}
 		}
@@ -132,7 +132,7 @@ func TestMomentsAndDistributionAtFineGrid(t *testing.T) {
 			sum += math.Pow(v, float64(j))
 		}
 		got := sum / float64(n)
-		if tolerance := z * math.Sqrt(moment.variance) / root; math.Abs(got-moment.mean) > tolerance {
+		if tolerance := z * math.Sqrt(moment.variance) / root; !(math.Abs(got-moment.mean) <= tolerance) {
 			t.Errorf("moment %d = %v, want %v +- %v", j, got, moment.mean, tolerance)
 		}
 	}
@@ -143,7 +143,7 @@ func TestMomentsAndDistributionAtFineGrid(t *testing.T) {
 			positive++
 		}
 	}
-	if got := positive / float64(n); math.Abs(got-.5) > z*.5/root {
+	if got := positive / float64(n); !(math.Abs(got-.5) <= z*.5/root) {
 		t.Errorf("P(N > 0) = %v", got)
 	}
 
@@ -153,10 +153,10 @@ func TestMomentsAndDistributionAtFineGrid(t *testing.T) {
 			plain += x[i] * x[i-lag]
 			magnitude += (x[i]*x[i] - 1) * (x[i-lag]*x[i-lag] - 1) / 2
 		}
-		if got := plain / float64(n); math.Abs(got) > z/root {
+		if got := plain / float64(n); !(math.Abs(got) <= z/root) {
 			t.Errorf("lag %d: correlation %v", lag, got)
 		}
-		if got := magnitude / float64(n); math.Abs(got) > z/root {
+		if got := magnitude / float64(n); !(math.Abs(got) <= z/root) {
 			t.Errorf("lag %d: correlation of squares %v", lag, got)
 		}
 	}

@@ -160,13 +160,13 @@ func TestCurvedRowsAreShort(t *testing.T) {
 		if square > row.MaxSquare || (hats > 0) != hung[i] {
 			t.Errorf("row %v is %v, of squared norm %v", records[i], x, square)
 		}
-		if want := math.Sqrt2 * .5; hung[i] && math.Abs(hats-want) > 1e-6 {
+		if want := math.Sqrt2 * .5; hung[i] && !(math.Abs(hats-want) <= 1e-6) {
 			t.Errorf("row %v: hats add up to %v: want %v", records[i], hats, want)
 		}
 	}
 	// The value -.4/.5 = -.8 is a fifth of the way from the first knot, -1, to the second knot, 0.
-	if x := full[7*s.Layout().Full()+2:]; math.Abs(float64(x[0])-.8*math.Sqrt2/2) > 1e-6 ||
-		math.Abs(float64(x[1])-.2*math.Sqrt2/2) > 1e-6 || x[2] != 0 {
+	if x := full[7*s.Layout().Full()+2:]; !(math.Abs(float64(x[0])-.8*math.Sqrt2/2) <= 1e-6) ||
+		!(math.Abs(float64(x[1])-.2*math.Sqrt2/2) <= 1e-6) || x[2] != 0 {
 		t.Errorf("hats %v", x[:3])
 	}
 }

@@ -22,7 +22,7 @@ func TestRecordsInABlock(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if math.Abs(g.sensitivity-moves) > 1e-3 {
+			if !(math.Abs(g.sensitivity-moves) <= 1e-3) {
 				t.Fatalf("%v: a sensitivity of %v: want %v", relation, g.sensitivity, moves)
 			}
 			sum := func(x []float32) []int64 {

@@ -87,13 +87,13 @@ func TestCentredMomentIsOfTheRowsLessThePoint(t *testing.T) {
 	whole := answer(t, s, question(t, .1, query.SecondMomentOf(s.All(), d))).Mean
 	of := svec(1, mean[:])
 	for i := range got {
-		if math.Abs(got[i]-(whole[i]-of[i])) > 1e-6 {
+		if !(math.Abs(got[i]-(whole[i]-of[i])) <= 1e-6) {
 			t.Errorf("coordinate %d is %v, want %v", i, got[i], whole[i]-of[i])
 		}
 	}
 	first := answer(t, s, question(t, .1, query.RowMeanOf(s.All(), d))).Mean
 	for j, v := range first {
-		if math.Abs(v-mean[j]) > 1e-9 {
+		if !(math.Abs(v-mean[j]) <= 1e-9) {
 			t.Errorf("the mean row has coordinate %d = %v, want %v", j, v, mean[j])
 		}
 	}
@@ -107,7 +107,7 @@ func TestCentredMomentIsOfTheRowsLessThePoint(t *testing.T) {
 	s = open(t, records, parse(t, "logistic"), budget(t, 50, .1, account.ReplaceOne), noiseless)
 	for _, term := range []query.Term{query.CentredMomentOf(s.All(), at, .1), query.SquaredDistanceFrom(s.All(), at, 1)} {
 		for i, v := range answer(t, s, question(t, .1, term)).Mean {
-			if math.Abs(v) > 1e-9 {
+			if !(math.Abs(v) <= 1e-9) {
 				t.Errorf("%v of rows at the point: coordinate %d is %v", term.Kind(), i, v)
 			}
 		}

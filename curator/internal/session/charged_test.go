@@ -92,7 +92,7 @@ func TestChargedToWhomItIsAbout(t *testing.T) {
 				t.Errorf("%s: charged to cohort %d, was about %d", name, e.Cohort, c.ID())
 			}
 			lowered := func(who string, before, after float64, by float64) {
-				if math.Abs(before-after-by) > 1e-6*charge {
+				if !(math.Abs(before-after-by) <= 1e-6*charge) {
 					t.Errorf("%s, everyone %v: what is left for %s sinks by %v, want %v", name, everyone, who, before-after, by)
 				}
 			}
@@ -104,7 +104,7 @@ func TestChargedToWhomItIsAbout(t *testing.T) {
 			lowered("another", other, l.Left(bystander), elsewhere)
 			lowered("a cohort to come", none, l.Left(nobody), elsewhere)
 			if most := l.Charged(); all-l.Left(account.Everyone) < 0 ||
-				math.Abs(l.Budget().Charge()-most-l.Left(account.Everyone)) > 1e-9 {
+				!(math.Abs(l.Budget().Charge()-most-l.Left(account.Everyone)) <= 1e-9) {
 				t.Errorf("%s: %v charged, %v left for everyone", name, most, l.Left(account.Everyone))
 			}
 		}
@@ -129,7 +129,7 @@ func TestFailureStaysCharged(t *testing.T) {
 			if _, stopped := l.(stops); stopped != errors.Is(err, context.Canceled) || !stopped && err != nil {
 				t.Errorf("%s, %T: error %v", door, l, err)
 			}
-			if got := s.Ledger().Charged(); math.Abs(got/charge-1) > 1e-6 {
+			if got := s.Ledger().Charged(); !(math.Abs(got/charge-1) <= 1e-6) {
 				t.Errorf("%s, %T: charged %v, want %v", door, l, got, charge)
 			}
 		}

@@ -71,10 +71,10 @@ func independent(t testing.TB, name string, z [][]float64) {
 				before += z[i][j] * z[i-1][j] / n
 			}
 		}
-		if math.Abs(variance-1) > allowed {
+		if !(math.Abs(variance-1) <= allowed) {
 			t.Errorf("%s: coordinate %d: variance %v of what is stated", name, j, variance)
 		}
-		if math.Abs(beside) > allowed || math.Abs(before) > allowed {
+		if !(math.Abs(beside) <= allowed) || !(math.Abs(before) <= allowed) {
 			t.Errorf("%s: coordinate %d: correlation %v with the one before, %v with the answer before", name, j, beside, before)
 		}
 	}

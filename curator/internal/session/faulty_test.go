@@ -248,7 +248,7 @@ func TestFaultyRecordsContributeZero(t *testing.T) {
 			want := answer(t, part, question(t, q.Charge(), over(part.All(), terms)...))
 			for j, v := range want.Mean {
 				v = v*healthy/n + elsewhere*(n-healthy)/n
-				if math.Abs(got.Mean[j]-v) > 1e-7 {
+				if !(math.Abs(got.Mean[j]-v) <= 1e-7) {
 					t.Errorf("%s, %s: coordinate %d = %v, want %v: the mean of healthy records times their share", form, kind, j,
 						got.Mean[j], v)
 				}
@@ -288,7 +288,7 @@ func TestFaultyItemsAreZero(t *testing.T) {
 				t.Fatal(err)
 			}
 			for j, v := range a.Mean {
-				if math.Abs(v) > 1e-7 {
+				if !(math.Abs(v) <= 1e-7) {
 					t.Errorf("%v: coordinate %d = %v, want 0", m, j, v)
 				}
 			}
@@ -313,7 +313,7 @@ func TestNormRoundingIsCharged(t *testing.T) {
 					}
 					steps := (g.sensitivity - clips(relation)*.7*(1+slack(d))) * g.scale
 					// The subtraction loses up to 2^-50 of the sensitivity.
-					if want := math.Sqrt(float64(d)) + extra; math.Abs(steps-want) > 1e-3+g.sensitivity*g.scale*0x1p-49 {
+					if want := math.Sqrt(float64(d)) + extra; !(math.Abs(steps-want) <= 1e-3+g.sensitivity*g.scale*0x1p-49) {
 						t.Errorf("%v, d=%d, %v, charge %v: rounding is charged %v steps, want %v", term.Kind(), d, relation, charge,
 							steps, want)
 					}

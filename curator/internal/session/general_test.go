@@ -93,7 +93,7 @@ func TestScalarsAreRoundedToNearest(t *testing.T) {
 	}
 	for range 10000 {
 		p := math.Ldexp(2*r.Float64()-1, r.IntN(50))
-		if got := engine.Round(p); math.Abs(float64(got)-p) > .5 {
+		if got := engine.Round(p); !(math.Abs(float64(got)-p) <= .5) {
 			t.Fatalf("%v is rounded to %d", p, got)
 		}
 	}

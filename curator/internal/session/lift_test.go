@@ -147,7 +147,7 @@ func TestPairsRoundingIsCharged(t *testing.T) {
 				t.Fatal(err)
 			}
 			steps := (g.sensitivity - q.Facts().Moves(relation)*(1+slack(d))) * g.scale
-			if want := math.Sqrt(float64(d*(d+1)) / 2); math.Abs(steps-want) > 1e-3+g.sensitivity*g.scale*0x1p-49 {
+			if want := math.Sqrt(float64(d*(d+1)) / 2); !(math.Abs(steps-want) <= 1e-3+g.sensitivity*g.scale*0x1p-49) {
 				t.Errorf("d = %d, %v: rounding is charged %v steps, want %v", d, relation, steps, want)
 			}
 		}
@@ -225,11 +225,11 @@ func TestMetricAnswersAreLifted(t *testing.T) {
 		got, want := answer(t, s, q), slowly(l,
 			question(t, .01, query.GradientInMetric(query.NewCohort(account.Everyone, n), w, .5, 1, m)), records)
 		for j := range want {
-			if math.Abs(got.Mean[j]-want[j]) > 1e-6 {
+			if !(math.Abs(got.Mean[j]-want[j]) <= 1e-6) {
 				t.Errorf("%d times: coordinate %d = %v, want %v", repeat, j, got.Mean[j], want[j])
 			}
 		}
-		if sigma := 2 * .5 / (n * float64(repeat) * .1); math.Abs(got.Sigma/sigma-1) > 1e-5 {
+		if sigma := 2 * .5 / (n * float64(repeat) * .1); !(math.Abs(got.Sigma/sigma-1) <= 1e-5) {
 			t.Errorf("%d times: noise of %v, want %v", repeat, got.Sigma, sigma)
 		}
 	}
@@ -251,7 +251,7 @@ func TestMomentsHaveTheStatedNoise(t *testing.T) {
 	for range 10 {
 		noisy, exact := answer(t, s, question(t, .01, query.SecondMomentOf(s.All(), d))),
 			answer(t, silent, question(t, .01, query.SecondMomentOf(silent.All(), d)))
-		if want := math.Sqrt2 / (n * .1); math.Abs(noisy.Sigma/want-1) > 1e-5 {
+		if want := math.Sqrt2 / (n * .1); !(math.Abs(noisy.Sigma/want-1) <= 1e-5) {
 			t.Fatalf("noise of %v, want %v", noisy.Sigma, want)
 		}
 		x, _, err := query.Symmetric(noisy.Mean)
@@ -275,7 +275,7 @@ func TestMomentsHaveTheStatedNoise(t *testing.T) {
 		for _, v := range z {
 			variance += v * v / float64(len(z))
 		}
-		if allowed := 6 * math.Sqrt(2/float64(len(z))); math.Abs(variance-1) > allowed {
+		if allowed := 6 * math.Sqrt(2/float64(len(z))); !(math.Abs(variance-1) <= allowed) {
 			t.Errorf("%s the diagonal: variance %v of what is stated, allowed to be off by %v", name, variance, allowed)
 		}
 	}

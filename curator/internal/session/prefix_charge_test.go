@@ -68,7 +68,7 @@ func TestPrefixMatrix(t *testing.T) {
 		if squares(exact).Cmp(new(big.Int).SetUint64(square)) != 0 {
 			t.Errorf("square root of %d: column %d, want %v", items, square, squares(exact))
 		}
-		if ratio := math.Ldexp(float64(square), -2*q) / columns(query.Toeplitz, items); math.Abs(ratio-1) > 1e-4 {
+		if ratio := math.Ldexp(float64(square), -2*q) / columns(query.Toeplitz, items); !(math.Abs(ratio-1) <= 1e-4) {
 			t.Errorf("square root of %d: rounding changes the squared column norm by a factor %v", items, ratio)
 		}
 		root := new(big.Float).SetPrec(200).SetInt(squares(exact))
@@ -97,15 +97,15 @@ func TestInverse(t *testing.T) {
 			c := new(big.Float).SetPrec(200).SetMantExp(new(big.Float).SetInt64(m.coef[i]), -m.q)
 			sum.Add(sum, c.Mul(c, big.NewFloat(m.back[k-i])))
 		}
-		if one, _ := sum.Float64(); math.Abs(one-1) > 1e-13 {
+		if one, _ := sum.Float64(); !(math.Abs(one-1) <= 1e-13) {
 			t.Fatalf("entry %d of the product is %v, want 1", k, one)
 		}
-		if e := central(k); math.Abs(m.back[k]-e) > math.Ldexp(1, -m.q) {
+		if e := central(k); !(math.Abs(m.back[k]-e) <= math.Ldexp(1, -m.q)) {
 			t.Errorf("entry %d = %v, want about %v", k, m.back[k], e)
 		}
 		variance += m.back[k] * m.back[k]
 	}
-	if math.Abs(m.variance/variance-1) > 1e-12 {
+	if !(math.Abs(m.variance/variance-1) <= 1e-12) {
 		t.Errorf("variance %v, want %v", m.variance, variance)
 	}
 }
@@ -252,7 +252,7 @@ func state(t testing.TB, s *Session, p *Prefix, items []func(query.Cohort) []que
 				if !sum.IsInt64() {
 					t.Fatal("the state leaves int64")
 				}
-				if noisy := math.Ldexp(m.noisy[n][j], m.q); math.Abs(noisy-float64(sum.Int64())) > math.Abs(noisy)*0x1p-52 {
+				if noisy := math.Ldexp(m.noisy[n][j], m.q); !(math.Abs(noisy-float64(sum.Int64())) <= math.Abs(noisy)*0x1p-52) {
 					t.Fatalf("state %d is %v, want %v", n, noisy, sum)
 				}
 				vector = append(vector, sum.Int64())

@@ -83,7 +83,7 @@ func TestPrefixSumsItsItems(t *testing.T) {
 						sum[j] += want.Mean[j]
 						// The contribution of every record may be rounded by half a step of the
 						// grid.
-						if math.Abs(got.Mean[j]-sum[j]) > 300/p.grid.scale+1e-7 {
+						if !(math.Abs(got.Mean[j]-sum[j]) <= 300/p.grid.scale+1e-7) {
 							t.Fatalf("%v of %d, %v: after item %d coordinate %d = %v, want %v", m, items, relation, i+1, j, got.Mean[j],
 								sum[j])
 						}
@@ -225,15 +225,15 @@ func TestPrefixNoiseHasTheStatedLaw(t *testing.T) {
 		for i := range items {
 			// The rounding of the matrix and of contributions changes the standard deviation by
 			// less than 1e-4 of itself.
-			if want := math.Sqrt(unit * covariance(m, i+1, i+1)); math.Abs(stated[i]/want-1) > 1e-4 {
+			if want := math.Sqrt(unit * covariance(m, i+1, i+1)); !(math.Abs(stated[i]/want-1) <= 1e-4) {
 				t.Errorf("%v: answer %d states sigma %v, want %v", m, i+1, stated[i], want)
 			}
-			if predicted := spec.Sigma(i + 1); math.Abs(predicted/stated[i]-1) > 1e-4 {
+			if predicted := spec.Sigma(i + 1); !(math.Abs(predicted/stated[i]-1) <= 1e-4) {
 				t.Errorf("%v: answer %d states sigma %v, predicted were %v", m, i+1, stated[i], predicted)
 			}
 			for k := range i + 1 {
 				got, want := products[i][k]/n, unit*covariance(m, i+1, k+1)
-				if math.Abs(got-want) > (6*math.Sqrt(2/n)+1e-3)*stated[i]*stated[k] {
+				if !(math.Abs(got-want) <= (6*math.Sqrt(2/n)+1e-3)*stated[i]*stated[k]) {
 					t.Errorf("%v: answers %d and %d have covariance %v, want %v", m, i+1, k+1, got, want)
 				}
 			}
@@ -262,7 +262,7 @@ func TestPrefixVarianceRatio(t *testing.T) {
 		}
 		ratio := mean[0] / mean[1]
 		t.Logf("%d items: %.3f", items, ratio)
-		if math.Abs(ratio/want-1) > .005 {
+		if !(math.Abs(ratio/want-1) <= .005) {
 			t.Errorf("%d items: the tree has %.3f times the variance, want %v", items, ratio, want)
 		}
 	}

@@ -171,7 +171,7 @@ func TestFailedItemIsLeftOut(t *testing.T) {
 				t.Fatal(err)
 			}
 			for j := range sum {
-				if sum[j] += one.Mean[j]; math.Abs(a.Mean[j]-sum[j]) > 1e-7 {
+				if sum[j] += one.Mean[j]; !(math.Abs(a.Mean[j]-sum[j]) <= 1e-7) {
 					t.Errorf("%v: after cohort %d coordinate %d = %v, want %v", m, i+1, j, a.Mean[j], sum[j])
 				}
 			}

@@ -67,7 +67,7 @@ func TestSamplesFollowTheSchedule(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if want := step.NoiseMultiplier / c.Size(); math.Abs(a.Sigma/want-1) > 1e-4 {
+				if want := step.NoiseMultiplier / c.Size(); !(math.Abs(a.Sigma/want-1) <= 1e-4) {
 					t.Fatalf("sigma of the mean %v, want %v", a.Sigma, want)
 				}
 				events := s.Ledger().Events()
@@ -102,7 +102,7 @@ func TestSamplesFollowTheSchedule(t *testing.T) {
 				t.Errorf("%v step %d: noise has variance %v of the ledger's, want 1", relation, k, v)
 			}
 			mean, sigma := each*n*step.Sampling, math.Sqrt(each*n*step.Sampling*(1-step.Sampling))
-			if math.Abs(joined-mean) > 5*sigma {
+			if !(math.Abs(joined-mean) <= 5*sigma) {
 				t.Errorf("%v step %d: %v joined, want %v give or take %v", relation, k, joined, mean, sigma)
 			}
 		}

@@ -180,7 +180,7 @@ func TestSelectionPaysTwice(t *testing.T) {
 			worse++
 		}
 	}
-	if p := 1 / (1 + math.E); math.Abs(worse/n-p) > 5*math.Sqrt(p*(1-p)/n) {
+	if p := 1 / (1 + math.E); !(math.Abs(worse/n-p) <= 5*math.Sqrt(p*(1-p)/n)) {
 		t.Errorf("drawn with frequency %v, want %v", worse/n, p)
 	}
 }
@@ -336,7 +336,7 @@ func TestSelect(t *testing.T) {
 		t.Fatal(err)
 	}
 	if e := events[0]; len(events) != 4 || e.Kind != account.Selection || e.Epsilon != .5 || e.Cohort != held.ID() ||
-		math.Abs(e.Charge/(mu*mu)-1) > 1e-14 || !e.Simulated {
+		!(math.Abs(e.Charge/(mu*mu)-1) <= 1e-14) || !e.Simulated {
 		t.Errorf("events: %+v", events)
 	}
 	var over *account.BudgetError

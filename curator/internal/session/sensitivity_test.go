@@ -455,7 +455,7 @@ func TestContributionsAgainstBigFloats(t *testing.T) {
 			for j, want := range c.want() {
 				want.Mul(want, big.NewFloat(g.scale))
 				diff, _ := want.Sub(want, new(big.Float).SetInt64(got[j]+centre[j])).Float64()
-				if allowed := .5 + slack(d)*c.q.Clip()*g.scale; math.Abs(diff) > allowed {
+				if allowed := .5 + slack(d)*c.q.Clip()*g.scale; !(math.Abs(diff) <= allowed) {
 					t.Fatalf("%s d=%d: coordinate %d is off by %v steps, allowed %v", c.q.Name(), d, j, diff, allowed)
 				}
 			}

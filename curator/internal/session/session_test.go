@@ -48,7 +48,7 @@ func TestNoiseHasTheChargedLaw(t *testing.T) {
 		if e.Charge > charge || e.Charge < charge*(1-1e-6) || noisy.Charge != e.Charge {
 			t.Fatalf("event %d: charge %v for %v offered, release says %v", i, e.Charge, charge, noisy.Charge)
 		}
-		if want := e.Sigma / 10; math.Abs(noisy.Sigma/want-1) > 1e-12 {
+		if want := e.Sigma / 10; !(math.Abs(noisy.Sigma/want-1) <= 1e-12) {
 			t.Fatalf("event %d: release has sigma %v, ledger %v", i, noisy.Sigma, want)
 		}
 		charged += e.Charge
@@ -57,10 +57,10 @@ func TestNoiseHasTheChargedLaw(t *testing.T) {
 			total += z * z
 		}
 	}
-	if v := total / (d * asks); math.Abs(v-1) > .035 {
+	if v := total / (d * asks); !(math.Abs(v-1) <= .035) {
 		t.Errorf("noise has variance %v of the ledger's: want 1", v)
 	}
-	if got := s.Ledger().Charged(); math.Abs(got/charged-1) > 1e-12 {
+	if got := s.Ledger().Charged(); !(math.Abs(got/charged-1) <= 1e-12) {
 		t.Errorf("ledger charged %v, events sum to %v", got, charged)
 	}
 }
@@ -127,7 +127,7 @@ func TestExactMean(t *testing.T) {
 			t.Fatal(err)
 		}
 		for j, v := range got.Mean {
-			if math.Abs(v-c.want(j)) > 1e-8 {
+			if !(math.Abs(v-c.want(j)) <= 1e-8) {
 				t.Errorf("%s: coordinate %d = %v, want %v", name, j, v, c.want(j))
 			}
 		}
@@ -275,7 +275,7 @@ func TestCohorts(t *testing.T) {
 				if math.Abs(v) > 1e-6 {
 					seen[i]++
 					took++
-					if math.Abs(v*float64(size)+.5) > 1e-6 {
+					if !(math.Abs(v*float64(size)+.5) <= 1e-6) {
 						t.Fatalf("cohort of %d: record counted %v", size, -v*float64(size)/.5)
 					}
 					if k == 1 {
@@ -334,7 +334,7 @@ func TestCohortsByCoins(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if math.Abs(c.Size()-want[k]) > 1e-9 {
+			if !(math.Abs(c.Size()-want[k]) <= 1e-9) {
 				t.Fatalf("cohort %d is declared to have %v records, want %v", k, c.Size(), want[k])
 			}
 			a, err := s.Ask(context.Background(),
@@ -351,7 +351,7 @@ func TestCohortsByCoins(t *testing.T) {
 				joined += took
 			}
 		}
-		if math.Abs(total-n) > 1e-5 {
+		if !(math.Abs(total-n) <= 1e-5) {
 			t.Fatalf("%v records took part in disjoint cohorts, want all %d", total, n)
 		}
 		if _, err := s.DrawEach(.5); err == nil {
@@ -360,7 +360,7 @@ func TestCohortsByCoins(t *testing.T) {
 	}
 	// The sum of 40000 Bernoulli variables of probability 1/4 is within 5 standard deviations
 	// except with probability 6e-7.
-	if math.Abs(joined-10000) > 5*math.Sqrt(40000*.25*.75) {
+	if !(math.Abs(joined-10000) <= 5*math.Sqrt(40000*.25*.75)) {
 		t.Errorf("%v of 40000 joined by coins of 1/4", joined)
 	}
 	s := open(t, records, parse(t, "logistic"), budget(t, 1, 1e-6, account.ReplaceOne), nil)

@@ -218,7 +218,7 @@ func TestPassNoiseHasTheChargedLaw(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := s.Ledger().Events()[i]
-		if want := p.Sensitivity(n, .25); math.Abs(e.Sensitivity/want-1) > 0x1p-5 {
+		if want := p.Sensitivity(n, .25); !(math.Abs(e.Sensitivity/want-1) <= 0x1p-5) {
 			t.Fatalf("event %d: sensitivity %v, predicted %v", i, e.Sensitivity, want)
 		}
 		if e.Charge > charge || e.Charge < charge*(1-1e-6) || noisy.Charge != e.Charge {
@@ -227,7 +227,7 @@ func TestPassNoiseHasTheChargedLaw(t *testing.T) {
 		if e.Basis != account.Stability || e.Loss != "logistic" || e.Cohort != cohort.ID() || !e.Simulated {
 			t.Fatalf("event %d: %+v", i, e)
 		}
-		if math.Abs(noisy.Sigma/e.Sigma-1) > 1e-12 {
+		if !(math.Abs(noisy.Sigma/e.Sigma-1) <= 1e-12) {
 			t.Fatalf("event %d: release has sigma %v, ledger %v", i, noisy.Sigma, e.Sigma)
 		}
 		for j := range noisy.Mean {
@@ -235,7 +235,7 @@ func TestPassNoiseHasTheChargedLaw(t *testing.T) {
 			total += z * z
 		}
 	}
-	if v := total / (d * asks); math.Abs(v-1) > .035 {
+	if v := total / (d * asks); !(math.Abs(v-1) <= .035) {
 		t.Errorf("noise has variance %v of the ledger's: want 1", v)
 	}
 }
@@ -295,7 +295,7 @@ func TestPassByTheBook(t *testing.T) {
 	}
 	for j := range want {
 		// A step is shorter than in the direct implementation by 2^-20 of itself.
-		if math.Abs(got.Mean[j]-want[j]) > 1e-5 {
+		if !(math.Abs(got.Mean[j]-want[j]) <= 1e-5) {
 			t.Errorf("coordinate %d = %v, want %v", j, got.Mean[j], want[j])
 		}
 	}

@@ -131,7 +131,7 @@ func TestBytesOfSamples(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	for _, q := range []float64{.005, .01, .04, .1, .2, .5} {
 		got, want := len(sent(sampled(r, n, q), n, false)), min(q*n*(1+math.Pow(1-q, 127)), n/8)
-		if math.Abs(float64(got)/want-1) > .02 {
+		if !(math.Abs(float64(got)/want-1) <= .02) {
 			t.Errorf("q = %v: %d bytes: must be about %.0f", q, got, want)
 		}
 	}
