@@ -49,3 +49,7 @@ def test_absent_terms_are_absent_in_every_display(tmp_path):
             assert (row["conf_low"], row["conf_high"]) == (term["low"], term["high"])
     shown = model.predict_interval(people.iloc[:1].assign(region="moon"))
     assert pandas.isna(shown[0][0]) and pandas.isna(shown[0][1])
+    hidden = [{"state": "not in the formula", "text": "absent"}, {"state": "not identified", "text": "noise hides it"}]
+    model.effects_ = model.effects_ | {"method": "not identified", "reasons": hidden}
+    with pytest.warns(UserWarning, match="^predict_interval: no prediction has an interval: noise hides it$"):
+        model.predict_interval(people.iloc[:1])

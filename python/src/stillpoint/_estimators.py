@@ -638,7 +638,10 @@ class _Estimator(BaseEstimator):
         check_is_fitted(self)
         if self.effects_ is None:
             raise ValueError("predict_interval: the fit has no intervals: inference=0.95 asks for them")
-        if self.effects_["short"]:
+        if self.effects_["method"] == "not identified":
+            why = [r["text"] for r in self.effects_["reasons"] if r["state"] == "not identified"]
+            warnings.warn(f"predict_interval: no prediction has an interval: {why[0]}", UserWarning, stacklevel=2)
+        elif self.effects_["short"]:
             warnings.warn(
                 "predict_interval: predictions of rows that depend on these terms have no interval, since the formula of "
                 f"the fit lacks the terms: {'; '.join(self.effects_['changes'])}",
