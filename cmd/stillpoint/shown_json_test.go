@@ -9,7 +9,6 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
-	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
@@ -90,7 +89,7 @@ func TestWholePlanAsJSON(t *testing.T) {
 		Compare: &train.Compare{Charge: .0625 * b.Charge()}, Ranks: &train.Ranks{Charge: .125 * b.Charge()}, Base: &optimize.BaseRate{Charge: .25 * b.Charge()},
 		First: &train.Stage{Share: .375, Second: .625}, Families: []train.FamilyPlan{{Family: "lines", Features: 12, Size: 34.5}}}
 	p.Summary.Algorithm, p.Summary.Steps, p.Summary.Effective, p.Summary.Floor = "gd", 37, 70, .00456
-	p.Family.Family = runrecord.Family{Name: "curves", Why: "another reason", Chosen: true}
+	p.Family.Name, p.Family.Why, p.Family.Chosen = "curves", "another reason", true
 	p.Candidates = []choose.Candidate{{Summary: p.Summary}, {Summary: optimize.Summary{Algorithm: "storm", Steps: 9}}}
 	var j map[string]any
 	decode(t, marshalled(t, planJSON(p)), &j)
