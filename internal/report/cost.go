@@ -229,12 +229,10 @@ type attack struct {
 // alarms returns the 101 false-alarm probabilities, from 0 to 1, at which an attack's curve is computed and
 // drawn. The probabilities are denser near 0.
 func alarms() []float64 {
-	list := make([]float64, 101)
-	for i := range list {
+	return vector.Make(101, func(i int) float64 {
 		x := float64(i) / 100
-		list[i] = float64(x * x)
-	}
-	return list
+		return float64(x * x)
+	})
 }
 
 // normal is the distribution function of the standard normal distribution.
