@@ -14,8 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
-// cost makes the section of the page about the privacy cost of the run and the meaning of that cost for a
-// person.
+// cost makes the section of the page about the privacy cost of the run and the meaning of that cost for a person.
 func (f *Fit) cost(ctx context.Context, a attack) Section {
 	c, v := f.Certificate.Claim(), f.verified
 	filter, unit := f.Certificate.Filter(), f.Certificate.Unit()
