@@ -207,9 +207,5 @@ func constant(l loss.Loss, p optimize.Problem, w []float64) *Constant {
 	if !ok {
 		return nil
 	}
-	c := &Constant{Least: least, Most: most}
-	if p.Regularizer != nil {
-		c.Regularizer = p.Regularizer.Value(w)
-	}
-	return c
+	return &Constant{Least: least, Most: most, Regularizer: p.Penalty().Value(w)}
 }
