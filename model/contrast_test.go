@@ -117,7 +117,8 @@ func TestValuesOfCurves(t *testing.T) {
 	}
 	const age, seen = ": must be a value of the curve of age, from age@18 to age@98", ": must be a value of the curve of seen, from seen@2020-01-01 to seen@2020-01-31"
 	for text, want := range map[string]string{"a: age@17": age, "a: age@98.1": age, "a: age@": age, "10 a: age": age, "b: age@NaN": age, "b: age@ 20": "", "a: seen@5": seen,
-		"b: seen@2020-02-01": seen, "c: age@20": ": must be a number's column or", "a: height@1": ": must be a number's column or", "age@20": ": must be a number's column or"} {
+		"b: seen@2020-02-01": seen, "c: age@20": ": must be a number's column or", "a: height@1": ": must be a number's column or", "age@20": ": must be a number's column or",
+		"aage@20": ": must be a number's column or", ": age@20": ": must be a number's column or"} {
 		_, err := m.contrast(text)
 		if got := fmt.Sprint(err); !strings.HasPrefix(got, "contrast: ") || !strings.Contains(got, want) {
 			t.Errorf("%s: %s: must have %q", text, got, want)

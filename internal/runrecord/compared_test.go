@@ -217,7 +217,8 @@ func TestCalibrationOfCounts(t *testing.T) {
 	} {
 		got := runrecord.Compared{Margins: []float64{-3}, Counts: true, Residual: c.residual, ResidualSigma: c.noise}
 		got.Calibrate()
-		if !(math.Abs(got.Shift+c.along*math.Log(c.predicted)) <= 1e-12) || !(math.Abs(got.ShiftSigma-c.along*c.noise/min(c.predicted, 1)) <= 1e-12) {
+		if !(math.Abs(got.Shift+c.along*math.Log(c.predicted)) <= 1e-12) ||
+			!(math.Abs(got.ShiftSigma-c.along*c.noise/min(c.predicted, 1)) <= 1e-12) {
 			t.Errorf("%+v: shift %v with noise %v", c, got.Shift, got.ShiftSigma)
 		}
 	}

@@ -487,6 +487,10 @@ checks <- list(
     short$effects$short <- TRUE
     told <- tryCatch(predict(short, rows, interval = "confidence"), warning = conditionMessage)
     stopifnot(identical(told, "predictions of rows that depend on these terms have no interval, since the formula of the fit lacks the terms: town is left out; job is left out"))
+    short$effects$method <- "not identified"
+    short$effects$reasons <- data.frame(state = c("not in the formula", "not identified"), text = c("absent", "noise hides it"))
+    told <- tryCatch(predict(short, rows, interval = "confidence"), warning = conditionMessage)
+    stopifnot(identical(told, "no prediction has an interval: noise hides it"))
   },
   answers = function() { # contrasts, means and tests: each number of the command in its cell
     number <- function(from) from + c(0.25, 0.5)
