@@ -119,6 +119,12 @@ func TestManyClasses(t *testing.T) {
 			t.Errorf("%s %v, want %v", name, v[0], v[1])
 		}
 	}
+	if got.ClassError != nil {
+		t.Errorf("classes without an order are %v classes off", *got.ClassError)
+	}
+	if sum := classError([][]int64{{5, 2, 1}, {3, 4, 0}, {7, 6, 9}}); sum != 2+2+3+14+6 {
+		t.Errorf("ordered classes are %v classes off", sum)
+	}
 	if got.N != 24 || got.Skipped != 2 || got.AUC != nil || confusion[0][0] == 0 || confusion[0] == confusion[1] {
 		t.Errorf("%+v, %v", got, confusion)
 	}

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -39,6 +41,55 @@ func TestBarsHaveRoom(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("with %s first no axis is from %s to %s", items[0].Name, axis[0], axis[1])
+		}
+	}
+}
+
+// TestTicksStandAtTheirNumbers: each number of an axis has a grid line, a line of 5 below or beside the axis and its text; the
+// numbers between them on an axis of powers of ten have a line of 3.
+func TestTicksStandAtTheirNumbers(t *testing.T) {
+	p := Plot{Title: "t", X: Axis{Label: "x", Log: true}, Y: Axis{Label: "y", Log: true}, Series: []Series{{Name: "s", Style: Line, X: []float64{1, 1000}, Y: []float64{.01, 10}}}}
+	line := regexp.MustCompile(`<line x1="([0-9.]+)" y1="([0-9.]+)" x2="([0-9.]+)" y2="([0-9.]+)" class="(\w+)"`)
+	var lines [][4]float64
+	for _, m := range line.FindAllStringSubmatch(string(p.draw("id")), -1) {
+		var v [4]float64
+		for i := range v {
+			v[i], _ = strconv.ParseFloat(m[i+1], 64)
+		}
+		lines = append(lines, v)
+	}
+	has := func(x1, y1, x2, y2 float64) bool {
+		return slices.ContainsFunc(lines, func(v [4]float64) bool {
+			return math.Abs(v[0]-x1) < .02 && math.Abs(v[1]-y1) < .02 && math.Abs(v[2]-x2) < .02 && math.Abs(v[3]-y2) < .02
+		})
+	}
+	x0, x1, y0, y1 := p.span()
+	long := lines[0] // of the first number beside the axis: a grid line from left to right
+	for _, v := range lines {
+		if v[2]-v[0] > long[2]-long[0] {
+			long = v
+		}
+	}
+	tall := lines[0]
+	for _, v := range lines {
+		if v[3]-v[1] > tall[3]-tall[1] {
+			tall = v
+		}
+	}
+	left, right, top, bottom := long[0], long[2], tall[1], tall[3]
+	x, y := newScale(p.X, x0, x1, left, right), newScale(p.Y, y0, y1, bottom, top)
+	for v, k := 1e-3, 0; k < 6; v, k = v*10, k+1 {
+		for m := 1.; m < 10; m++ {
+			long := 3.
+			if m == 1 {
+				long = 5
+			}
+			if at := x.at(m * v); m*v >= x.lo && m*v <= x.hi && !has(at, bottom, at, bottom+long) {
+				t.Errorf("%v has no line of %v below the axis", m*v, long)
+			}
+			if at := y.at(m * v); m*v >= y.lo && m*v <= y.hi && !has(left-long, at, left, at) {
+				t.Errorf("%v has no line of %v beside the axis", m*v, long)
+			}
 		}
 	}
 }
