@@ -17,7 +17,7 @@ import (
 // TestBudgetToTheLetter tests the text about a dataset's budget: shares are of the cap's charge, and a run that ended
 // shows its charge and its reservation apart.
 func TestBudgetToTheLetter(t *testing.T) {
-	d := &budget.Dataset{Name: "people", Rows: 9, Head: "abc", Charge: .8, Spent: .3, Open: .1, Left: .5, Over: .0625,
+	d := &budget.Dataset{Name: "people", Rows: 9, Head: "abc", Charge: .8, Spent: .3, Open: .1, Left: .4375, Over: .0625,
 		Epsilon: 1.2345678, Sampled: 2, Runs: make([]budget.RunState, 2)}
 	d.Cap.Guarantee = budgetOf(t, 3.5).Guarantee("")
 	d.Cap.SampledRuns = 7
@@ -29,7 +29,7 @@ func TestBudgetToTheLetter(t *testing.T) {
 	r.Charged.Charge = .1
 	text := spent(d)
 	lineIs(t, text, "spent", "["+strings.Repeat("#", 12)+strings.Repeat("+", 7)+strings.Repeat(".", 31)+"] 37.5% spent")
-	lineIs(t, text, "charged", "0.3 of 0.8 (units of mu^2), of which 0.1 by runs that have not ended; 0.5 left")
+	lineIs(t, text, "charged", "0.3 of 0.8 (units of mu^2), of which 0.1 by runs that have not ended; 0.4375 left")
 	lineIs(t, text, "OVERSPENT", "by 0.0625 (units of mu^2): runs released more than the cap allows, so its "+
 		"guarantee does not hold")
 	lineIs(t, text, "so far", "epsilon 1.235 at delta 1e-06")
