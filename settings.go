@@ -12,7 +12,7 @@ type Train struct {
 	// Compare is the share of the budget reserved for comparing the result with the best constant. Zero means the
 	// default share, or no comparison if that share is too small to show a difference above the noise. Off means no
 	// comparison. The comparison also decides which model is published: a fit with a larger loss than the constant is
-	// replaced by the constant. For a rare class half of the share is spent again, to calibrate the fit's mean prediction.
+	// replaced by the constant. For a rare class and for counts half of the share is spent again, to calibrate the fit's mean.
 	Compare float64
 	// Base is the share of the budget reserved for the base rate: the best constant, at which the fit begins and with
 	// which it is compared. Zero means the default share. Off means that the fit begins at 0.

@@ -58,22 +58,18 @@ func (c CSV) Or(other CSV) CSV {
 
 // Marks returns the bytes of the delimiter and of the quote. The quote is 0 if files have no quote.
 func (c CSV) Marks() (delimiter, quote byte) {
-	delimiter, quote = ',', '"'
-	switch c.Delimiter {
+	return markOf(c.Delimiter, ',', "tab", '\t'), markOf(c.Quote, '"', "none", 0)
+}
+
+// markOf returns the mark that a text states: usual for the empty text, named for word, and otherwise its first byte.
+func markOf(text string, usual byte, word string, named byte) byte {
+	switch text {
 	case "":
-	case "tab":
-		delimiter = '\t'
-	default:
-		delimiter = c.Delimiter[0]
+		return usual
+	case word:
+		return named
 	}
-	switch c.Quote {
-	case "":
-	case "none":
-		quote = 0
-	default:
-		quote = c.Quote[0]
-	}
-	return delimiter, quote
+	return text[0]
 }
 
 // Charset returns the name of the text encoding, such as utf-8. It returns "" if the encoding is

@@ -113,23 +113,19 @@ func isoDays(s string) (x float64, ok bool) {
 	var f [6]int
 	ok = true
 	take := func(i, width int, before string) {
-		var found bool
-		if s, found = strings.CutPrefix(s, before); !found {
-			ok = false
-			return
+		var found, read bool
+		if s, found = strings.CutPrefix(s, before); found {
+			f[i], s, read = digits(s, width, width)
 		}
-		var read bool
-		if f[i], s, read = digits(s, width, width); !read {
-			ok = false
-		}
+		ok = ok && read
 	}
 	take(0, 4, "")
 	take(1, 2, "-")
 	take(2, 2, "-")
-	if !ok || s == "" {
-		return daysIf(ok, f, 0)
+	if s == "" && ok {
+		return daysOf(f, 0)
 	}
-	if s[0] != 'T' && s[0] != 't' && s[0] != ' ' {
+	if !ok || s[0] != 'T' && s[0] != 't' && s[0] != ' ' {
 		return 0, false
 	}
 	s = s[1:]
@@ -142,15 +138,8 @@ func isoDays(s string) (x float64, ok bool) {
 			ok = len(s) < len(fraction)
 		}
 	}
-	if !ok {
-		return 0, false
-	}
-	east, ok := offset(s)
-	return daysIf(ok, f, east)
-}
-
-func daysIf(ok bool, f [6]int, east int) (float64, bool) {
-	if !ok {
+	east, zoned := offset(s)
+	if !ok || !zoned {
 		return 0, false
 	}
 	return daysOf(f, east)

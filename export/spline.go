@@ -121,11 +121,9 @@ func (s *query) hatValues(list []way, at []int) []string {
 		t, k := s.own("t", a), s.own("k", a)
 		f := "(" + t + " - " + k + ")"
 		if list[a].own {
-			each := func(of []float64) string {
-				return s.cases(k, len(of), func(i int) string { return s.literal(of[i]) })
-			}
 			from, width := list[a].ends()
-			f = "((" + t + " - " + each(from) + ") / " + each(width) + ")"
+			starts, widths := vector.Map(from, s.literal), vector.Map(width, s.literal)
+			f = "((" + t + " - " + s.cases(k, starts) + ") / " + s.cases(k, widths) + ")"
 		}
 		left, right = append(left, "("+s.literal(1)+" - "+f+")"), append(right, f)
 		if i > 0 {
@@ -150,11 +148,11 @@ func (s *query) hatValues(list []way, at []int) []string {
 	})
 }
 
-// cases returns the expression of which value gives the results where x is 0, 1 and so on up to n-1.
-func (s *query) cases(x string, n int, value func(i int) string) string {
+// cases returns an expression that has the first of values where x is 0, the second where x is 1, and so on.
+func (s *query) cases(x string, values []string) string {
 	text := "CASE " + x
-	for i := range n {
-		text += " WHEN " + s.literal(float64(i)) + " THEN " + value(i)
+	for i, v := range values {
+		text += " WHEN " + s.literal(float64(i)) + " THEN " + v
 	}
 	return text + " END"
 }
@@ -174,14 +172,15 @@ func (s *query) hatTerms(sum int) (terms []string) {
 		// of the last knot at or before the number, and 1 for the hat of the next knot. first is the index
 		// of the feature of the first knot.
 		along := func(first, shift int) string {
-			return s.cases(knot(len(h.Axes)-1), inner-1, func(k int) string { return s.literal(s.weight(sum, first+k+shift)) })
+			weights := vector.Make(inner-1, func(k int) string { return s.literal(s.weight(sum, first+k+shift)) })
+			return s.cases(knot(len(h.Axes)-1), weights)
 		}
 		for shift := range 2 {
 			switch {
 			case len(h.Axes) == 2:
 				for up := range 2 {
-					terms = append(terms, value(2*up+shift)+" * "+s.cases(knot(0), h.Axes[0].Knots-1,
-						func(k int) string { return along(h.First+(k+up)*inner, shift) }))
+					weights := vector.Make(h.Axes[0].Knots-1, func(k int) string { return along(h.First+(k+up)*inner, shift) })
+					terms = append(terms, value(2*up+shift)+" * "+s.cases(knot(0), weights))
 				}
 			case h.Group >= 0:
 				c := s.outer(h)

@@ -42,10 +42,7 @@ func ChangeRange(l Loss, w, z []float64, reach func(v []float64) (low, high floa
 		}
 		low, high := reach(w[:f])
 		least, most = o.changes(w[f:], low, high, z)
-		if RowWeighted(o) || summed {
-			least, most = min(least, 0), max(most, 0)
-		}
-		return least, most, finite(least) && finite(most)
+		return changeRange(o, summed, least, most)
 	}
 	of := l
 	if n, is := networkOf(l); is {
@@ -62,7 +59,12 @@ func ChangeRange(l Loss, w, z []float64, reach func(v []float64) (low, high floa
 		low, high := reach(w)
 		least, most = marginChanges(of.(RankOne), low, high, z[0])
 	}
-	if RowWeighted(of) || summed {
+	return changeRange(of, summed, least, most)
+}
+
+// changeRange returns the range of a record's change from that of a row's, which weights of rows and sums over rows lessen.
+func changeRange(l Loss, summed bool, least, most float64) (float64, float64, bool) {
+	if RowWeighted(l) || summed {
 		least, most = min(least, 0), max(most, 0)
 	}
 	return least, most, finite(least) && finite(most)

@@ -43,11 +43,9 @@ func Products(l Loss) bool {
 // UnitOfMargin reports whether a loss is a [Units] loss whose row loss has a single margin.
 func UnitOfMargin(l Loss) bool {
 	u, ok := l.(Units)
-	return ok && Count(u.Row()) == 1 && isRankOne(u.Row())
-}
-
-func isRankOne(l Loss) bool {
-	_, ok := l.(RankOne)
+	if ok {
+		_, ok = u.Row().(RankOne)
+	}
 	return ok
 }
 
@@ -196,11 +194,7 @@ func (j joint) Gradient(dst, w []float64, x []float32, y float64) {
 	z := MarginsAt(w, x)
 	slope := make([]float64, len(z))
 	j.of.Slopes(slope, z, []float64{y})
-	for k, s := range slope {
-		for i, v := range x {
-			dst[k*len(x)+i] = float64(s * float64(v))
-		}
-	}
+	outer(dst, slope, x)
 }
 
 func (j joint) HessianVector(dst, w, v []float64, x []float32, y float64) {
@@ -209,9 +203,15 @@ func (j joint) HessianVector(dst, w, v []float64, x []float32, y float64) {
 	z := MarginsAt(w, x)
 	curvature := make([]float64, len(z))
 	j.of.CurvaturesAlong(curvature, z, MarginsAt(v, x), []float64{y})
-	for k, b := range curvature {
-		for i, a := range x {
-			dst[k*len(x)+i] = float64(b * float64(a))
+	outer(dst, curvature, x)
+}
+
+// outer writes to dst the outer product of s and x, whose rows follow one another.
+func outer(dst, s []float64, x []float32) {
+	for k, s := range s {
+		row := dst[k*len(x):][:len(x)]
+		for i, v := range x {
+			row[i] = float64(s * float64(v))
 		}
 	}
 }
@@ -223,10 +223,21 @@ func MarginsAt(w []float64, x []float32) []float64 {
 		panic(fmt.Sprintf("loss: len(w) = %d, len(x) = %d: must be a multiple", len(w), len(x)))
 	}
 	z := make([]float64, len(w)/len(x))
+	scores(z, w, x)
+	return z
+}
+
+// scores sets z to W x, where w begins with the len(z) rows of the matrix W.
+func scores(z, w []float64, x []float32) {
 	for k := range z {
-		for i, v := range x {
-			z[k] = math.FMA(w[k*len(x)+i], float64(v), z[k])
-		}
+		z[k] = score(w[k*len(x):(k+1)*len(x)], x)
+	}
+}
+
+// score returns <w, x>.
+func score(w []float64, x []float32) (z float64) {
+	for i, v := range x {
+		z = math.FMA(w[i], float64(v), z)
 	}
 	return z
 }

@@ -224,10 +224,7 @@ func (n *network) ready(a *activity, records int) {
 		return
 	}
 	fit := func(v *[]float64, numbers int) {
-		if numbers *= records; cap(*v) < numbers {
-			*v = make([]float64, numbers)
-		}
-		*v = (*v)[:numbers]
+		*v = resized(v, numbers*records)
 	}
 	for l, m := range n.Hidden {
 		fit(&a.inputs[l], m+1)
@@ -251,13 +248,7 @@ func (n *network) ready(a *activity, records int) {
 // parameters w. It stores them in a and returns theta, the weights above the first layer.
 func (n *network) forward(a *activity, w []float64, x []float32) (theta []float64) {
 	n.ready(a, 1)
-	for j := range a.first {
-		sum := 0.0
-		for i, v := range w[j*len(x) : (j+1)*len(x)] {
-			sum = math.FMA(v, float64(x[i]), sum)
-		}
-		a.first[j] = sum
-	}
+	scores(a.first, w, x)
 	theta = w[len(a.first)*len(x):]
 	n.above(a, theta, a.first)
 	return theta
@@ -370,11 +361,7 @@ func (n *network) Gradient(dst, w []float64, x []float32, y float64) {
 	}
 	a.y[0], a.square[0] = y, square
 	n.differentiate(a, a.slopes, dst[len(a.slopes)*len(x):], theta, a.square[:], a.y[:])
-	for k, s := range a.slopes {
-		for i, v := range x {
-			dst[k*len(x)+i] = float64(s * float64(v))
-		}
-	}
+	outer(dst, a.slopes, x)
 }
 
 // Forward computes the losses of a block of records from the first layer's margins (package curator/internal/engine).

@@ -67,11 +67,7 @@ func (n *smoothNetwork) HessianVector(dst, w, v []float64, x []float32, y float6
 	n.bendOutput(m, y)
 	n.backward(&m.activity, theta)
 	n.moveBackward(m, theta, v[first:])
-	for k, s := range m.deltas2[0] {
-		for i, u := range x {
-			dst[k*len(x)+i] = float64(s * float64(u))
-		}
-	}
+	outer(dst, m.deltas2[0], x)
 	at := first
 	for l, in := range m.inputs {
 		for k, s := range m.deltas2[l+1] {
@@ -87,13 +83,7 @@ func (n *smoothNetwork) HessianVector(dst, w, v []float64, x []float32, y float6
 // moveForward computes, for the row x, the derivatives along the direction v of all weights: of the units' arguments,
 // outputs and slopes, and of the network's outputs. theta holds the weights above the first layer.
 func (n *network) moveForward(m *motion, theta, v []float64, x []float32) {
-	for j := range m.moved[0] {
-		sum := 0.0
-		for i, u := range v[j*len(x) : (j+1)*len(x)] {
-			sum = math.FMA(u, float64(x[i]), sum)
-		}
-		m.moved[0][j] = sum
-	}
+	scores(m.moved[0], v, x)
 	v = v[n.Hidden[0]*len(x):]
 	for l := range n.Hidden {
 		n.moveUnits(m, l)

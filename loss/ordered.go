@@ -237,14 +237,6 @@ func (o ordered) check(dst, w int, x []float32) {
 	}
 }
 
-// score returns <w, x>.
-func score(w []float64, x []float32) (z float64) {
-	for i, v := range x {
-		z = math.FMA(w[i], float64(v), z)
-	}
-	return z
-}
-
 func (o ordered) MarginsAt(w []float64, x []float32) []float64 {
 	o.check(len(w), len(w), x)
 	c := o.cuts(w[len(x):])
@@ -283,10 +275,7 @@ func (o ordered) Gradient(dst, w []float64, x []float32, y float64) {
 	for j, s := range slope[1:] {
 		dst[len(x)+j] = float64(weight * s)
 	}
-	s := float64(weight * slope[0])
-	for i, v := range x {
-		dst[i] = float64(s * float64(v))
-	}
+	outer(dst, []float64{float64(weight * slope[0])}, x)
 }
 
 // HessianVector adds up the Hessians of the terms, each a multiple of an outer product in (z, u), and the curvatures of
@@ -326,9 +315,7 @@ func (o ordered) HessianVector(dst, w, v []float64, x []float32, y float64) {
 		bent := float64(float64(weight*o.unit)*o.unit) * float64(float64(s*(1-s))*bend)
 		dst[len(x)+j] = math.FMA(float64(o.unit*s), g, float64(bent*along[j]))
 	}
-	for i, value := range x {
-		dst[i] = float64((above + below) * float64(value))
-	}
+	outer(dst, []float64{above + below}, x)
 }
 
 // Units is the number of scores of a row (package curator/internal/engine).

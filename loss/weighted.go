@@ -345,16 +345,14 @@ type weightedMargins struct {
 
 func (l weightedMargins) K() int { return l.margins.K() }
 
-func (l weightedMargins) Values(dst, z, y []float64) {
-	k := l.K()
-	sameRecords(len(dst), 1, z, y, k)
-	l.each(dst, 1, y, func(dst, y []float64, from, to int) { l.margins.Values(dst, z[from*k:to*k], y) })
-}
+func (l weightedMargins) Values(dst, z, y []float64) { l.block(l.margins.Values, dst, 1, z, y) }
+func (l weightedMargins) Slopes(dst, z, y []float64) { l.block(l.margins.Slopes, dst, l.K(), z, y) }
 
-func (l weightedMargins) Slopes(dst, z, y []float64) {
+// block lets f write the given count of numbers of each record, and multiplies them by the record's weight.
+func (l weightedMargins) block(f func(dst, z, y []float64), dst []float64, count int, z, y []float64) {
 	k := l.K()
-	sameRecords(len(dst), k, z, y, k)
-	l.each(dst, k, y, func(dst, y []float64, from, to int) { l.margins.Slopes(dst, z[from*k:to*k], y) })
+	sameRecords(len(dst), count, z, y, k)
+	l.each(dst, count, y, func(dst, y []float64, from, to int) { f(dst, z[from*k:to*k], y) })
 }
 
 func (l weightedMargins) CurvaturesAlong(dst, z, u, y []float64) {

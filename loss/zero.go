@@ -32,15 +32,12 @@ func AtZero(l Loss) (least, most float64, ok bool) {
 	case Classes:
 		targets = vector.Make(k, func(i int) float64 { return float64(i) })
 	}
-	values, z := make([]float64, len(targets)), make([]float64, k*len(targets))
-	switch l := l.(type) {
-	case RankOne:
-		l.Values(values, z, targets)
-	case Margins:
-		l.Values(values, z, targets)
-	default:
+	of, ok := l.(interface{ Values(dst, z, y []float64) }) // a RankOne or a Margins
+	if !ok {
 		return 0, 0, false
 	}
+	values := make([]float64, len(targets))
+	of.Values(values, make([]float64, k*len(targets)), targets)
 	least, most = math.Inf(1), math.Inf(-1)
 	for _, v := range values {
 		least, most = min(least, v), max(most, v)

@@ -210,15 +210,11 @@ func (b BaseRate) Ask(ctx context.Context, o Oracle, p Problem) (Base, error) {
 // mass releases the mean over records of a contribution in [0, most], which is the change of the loss from one
 // constant to another. The release costs the given share of the charge. Under add-or-remove contributions are clipped
 // around 0 (see BaseRate).
-func (b BaseRate) mass(ctx context.Context, o Oracle, r account.Relation, from, to []float64, most, share float64) (query.Release,
+func (b BaseRate) mass(ctx context.Context, o Oracle, p Problem, from, to []float64, most, share float64) (query.Release,
 	error) {
 	before, _ := b.weights(from)
 	after, _ := b.weights(to)
-	centre := most / 2
-	radius := centre
-	if r == account.AddOrRemove {
-		centre, radius = 0, most
-	}
+	centre, radius := p.LossBall(0, most)
 	return ask(ctx, o, b.Charge*share*usable, query.ValueChangeWithin(o.All(), after, before, centre, radius))
 }
 
@@ -231,7 +227,7 @@ func (b BaseRate) shares(ctx context.Context, o Oracle, p Problem) (Base, error)
 	for i := range k {
 		j := k - 1 - i // the second of two classes first
 		from, to := classPoints(plain, j)
-		m, err := b.mass(ctx, o, p.Relation, from, to, a[j], 1/float64(k))
+		m, err := b.mass(ctx, o, p, from, to, a[j], 1/float64(k))
 		if err != nil {
 			return Base{}, err
 		}
@@ -307,7 +303,7 @@ func (b BaseRate) rate(ctx context.Context, o Oracle, p Problem) (Base, error) {
 	if loss.LeastExposure(b.Loss) == 0 {
 		share = .8
 	}
-	count, err := b.mass(ctx, o, p.Relation, []float64{-steep}, []float64{-steeper}, 1, share)
+	count, err := b.mass(ctx, o, p, []float64{-steep}, []float64{-steeper}, 1, share)
 	if err != nil {
 		return Base{}, err
 	}
@@ -315,7 +311,7 @@ func (b BaseRate) rate(ctx context.Context, o Oracle, p Problem) (Base, error) {
 	if odds != nil {
 		rise, unit = float64(len(odds)), 1 // the number of intervals at risk without the event
 	}
-	exposure, err := b.mass(ctx, o, p.Relation, []float64{far}, []float64{farther}, rise, 1-share)
+	exposure, err := b.mass(ctx, o, p, []float64{far}, []float64{farther}, rise, 1-share)
 	if err != nil {
 		return Base{}, err
 	}

@@ -3,6 +3,8 @@ package optimize
 import (
 	"math"
 	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Beyond is what the released base rate tells of the second moment of all parameters of ordered classes: the mean Hessian
@@ -63,9 +65,7 @@ func beyondOf(r BaseRate, w []float64) *Beyond {
 	for i, v := range own {
 		b.squares[i*d+i] += v
 		b.mean[i] /= b.Curvature
-		for j := range d {
-			b.squares[i*d+j] /= b.Curvature
-		}
+		vector.Divide(b.squares[i*d:(i+1)*d], b.Curvature)
 	}
 	return b
 }

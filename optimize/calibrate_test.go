@@ -110,12 +110,13 @@ func TestCalibrationOfCountsByHand(t *testing.T) {
 			t.Errorf("%s: %v at %v and %v", name, term.Kind(), term.Point(), term.Previous())
 		}
 		sigma := math.Hypot(.02, c.sigma/c.count)
-		wide := max(.08*.08, math.Pow(math.Log(.9), 2)-9*sigma*sigma)
-		along := wide / (wide + sigma*sigma)
+		relative := sigma / .9
+		wide := max(.08*.08, math.Pow(math.Log(.9), 2)-4*relative*relative)
+		along := wide / (wide + relative*relative)
 		alike(t, name+": residual", out.Residual, -.1)
 		alike(t, name+": noise of the residual", out.ResidualSigma, sigma)
 		alike(t, name+": shift", out.Shift, -along*math.Log(.9))
-		alike(t, name+": noise of the shift", out.ShiftSigma, along*sigma/.9)
+		alike(t, name+": noise of the shift", out.ShiftSigma, along*relative)
 		if got := o.asked[1].Terms()[0].Point(); !near(got, []float64{.6, -.2, .1 + out.Shift/intercept}) {
 			t.Errorf("%s: compares %v", name, got)
 		}

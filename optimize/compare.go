@@ -194,10 +194,7 @@ func (c Compare) value(ctx context.Context, o Oracle, p Problem, base Base, cons
 		}
 		return nil
 	}
-	centre, radius := most/2, most/2
-	if p.Relation == account.AddOrRemove {
-		centre, radius = 0, most
-	}
+	centre, radius := p.LossBall(0, most)
 	value, err := ask(ctx, o, c.Charge*valueShare*usable, query.ValueAt(o.All(), constant, centre, radius))
 	if err != nil {
 		return stepError("compare", 0, err)
@@ -219,10 +216,7 @@ func (c Compare) calibrate(ctx context.Context, o Oracle, p Problem, base Base, 
 	case out.Margins[0] > 0:
 		least, most = -calibrateMost, 1.
 	}
-	centre, radius := (least+most)/2, (most-least)/2
-	if p.Relation == account.AddOrRemove {
-		centre, radius = 0, max(-least, most)
-	}
+	centre, radius := p.LossBall(least, most)
 	up, down := Compared{Margins: out.Margins, Shift: high}, Compared{Margins: out.Margins, Shift: low}
 	r, err := ask(ctx, o, c.Calibrate*usable, query.ValueChangeWithin(o.All(), up.Calibrated(w, constant),
 		down.Calibrated(w, constant), unit*centre, unit*radius))

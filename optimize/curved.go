@@ -140,9 +140,7 @@ func Towards(from, to []float64) []float64 {
 	if !Positive(size) {
 		return nil
 	}
-	for j := range v {
-		v[j] /= size
-	}
+	vector.Divide(v, size)
 	return v
 }
 

@@ -228,6 +228,31 @@ func (p Problem) Neighbours() float64 {
 	return 2
 }
 
+// Cohort returns the number of records of a cohort for which a plan has the stated number: under replace-one it is whole.
+func (p Problem) Cohort(records float64) float64 {
+	if p.Relation == account.ReplaceOne {
+		return math.Floor(records)
+	}
+	return records
+}
+
+// Held returns the number of records that a plan holds out, a share of all. Under replace-one it is whole and at least 1.
+func (p Problem) Held(share float64) float64 {
+	if p.Relation == account.ReplaceOne {
+		return max(math.Round(share*p.Records), 1)
+	}
+	return share * p.Records
+}
+
+// LossBall returns the clip ball of changes of a record's loss that are between least, at most 0, and most. Under
+// add-or-remove it is about 0.
+func (p Problem) LossBall(least, most float64) (centre, radius float64) {
+	if p.Relation == account.AddOrRemove {
+		return 0, max(-least, most)
+	}
+	return (least + most) / 2, (most - least) / 2
+}
+
 // Charge returns the total charge that a plan may divide among its queries on one record. It is mu^2 (1 -
 // 2^-30). The difference to mu^2 allows for the upward rounding of the charges and of their sum.
 func (p Problem) Charge() float64 { return p.Mu * p.Mu * usable }

@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -118,11 +117,7 @@ func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 		return nil, fmt.Errorf("optimize: selected: by = value: regularizer %s: must be none, since it cannot be "+
 			"added to the scores", p.Regularizer.Name())
 	}
-	held := c.Share * p.Records
-	if p.Relation == account.ReplaceOne {
-		held = max(math.Round(held), 1)
-	}
-	rest := p
+	held, rest := p.Held(c.Share), p
 	rest.Records = p.Records - held
 	if !(rest.Records > 0) {
 		return nil, fmt.Errorf("optimize: selected: share = %v: must leave some of the %v records", c.Share, p.Records)
@@ -264,10 +259,7 @@ func (s *selectedPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (R
 func (s *selectedPlan) choose(ctx context.Context, o Oracle, held query.Cohort, points [][]float64) (int, *Curved,
 	error) {
 	if s.by == BySecondOrder {
-		list := make([]Candidate, len(points))
-		for i, w := range points {
-			list[i].W = w
-		}
+		list := vector.Map(points, func(w []float64) Candidate { return Candidate{W: w} })
 		TowardsEachOther(list, len(list)-1)
 		k, known, err := ChooseCurved(ctx, o, s.problem, held, s.problem.Mu, 0, list)
 		if err != nil {

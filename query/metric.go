@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/stillpoint-dp/stillpoint/internal/simd"
@@ -127,11 +128,7 @@ func (m *metric) bound() float64 {
 			}
 		}
 	}
-	var most int64
-	for _, s := range sums {
-		most = max(most, s)
-	}
-	return min(float64(most), math.Sqrt(float64(squares))*(1+0x1p-50))
+	return min(float64(slices.Max(sums)), math.Sqrt(float64(squares))*(1+0x1p-50))
 }
 
 // Dim returns the number of rows.

@@ -90,12 +90,7 @@ func (q Question) Facts() Facts { return q.First().kind.Facts() }
 
 // May reports whether all terms may be used in all ways of the set u.
 func (q Question) May(u Ways) bool {
-	for _, t := range q.terms {
-		if !t.kind.May(u) {
-			return false
-		}
-	}
-	return len(q.terms) > 0
+	return len(q.terms) > 0 && !slices.ContainsFunc(q.terms, func(t Term) bool { return !t.kind.May(u) })
 }
 
 // Dim returns the number of coordinates of the answer.

@@ -62,9 +62,7 @@ func Lanczos(d, most int, product func(v []float64) ([]float64, error)) (Eigenpa
 			}
 		}
 		k.off = append(k.off, beta)
-		for j := range rest {
-			rest[j] /= beta
-		}
+		vector.Divide(rest, beta)
 		next = rest
 	}
 }
@@ -82,10 +80,7 @@ type krylov struct {
 func (k *krylov) orthogonalise(v []float64) {
 	for range 2 {
 		for _, b := range k.basis {
-			c := vector.Dot(b, v)
-			for j := range v {
-				v[j] -= c * b[j]
-			}
+			vector.Add(v, -vector.Dot(b, v), b)
 		}
 	}
 }
@@ -93,14 +88,8 @@ func (k *krylov) orthogonalise(v []float64) {
 // start returns a random unit vector of d coordinates. It is the same in every call.
 func start(d int) []float64 {
 	r := rand.New(rand.NewPCG(0x1a2c, uint64(d)))
-	v := make([]float64, d)
-	for j := range v {
-		v[j] = r.NormFloat64()
-	}
-	norm := Norm(v)
-	for j := range v {
-		v[j] /= norm
-	}
+	v := vector.Make(d, func(int) float64 { return r.NormFloat64() })
+	vector.Divide(v, Norm(v))
 	return v
 }
 

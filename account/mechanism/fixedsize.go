@@ -209,11 +209,9 @@ func (l foldedLaw) slabs(e *effort, dst []lossInterval, on lattice, below, above
 }
 
 func (l foldedLaw) labour(slabs, below, above float64) float64 {
-	var work float64
-	for _, f := range l {
-		work += f.down.labour(slabs, below, above) + f.up.labour(slabs, below, above) + 4*slabs
-	}
-	return work
+	return vector.Sum(l, func(f folded) float64 {
+		return f.down.labour(slabs, below, above) + f.up.labour(slabs, below, above) + 4*slabs
+	})
 }
 
 // sketch returns a rough copy of the law, for planning. The outputs x below -mean/2 have losses below 0, and the

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Mechanism describes the privacy of one release in the worst case. It is an immutable value made by the constructors
@@ -147,9 +149,7 @@ func newGaussianMixture(multiplier float64, weights, offsets []float64) (Mechani
 		return nil, fmt.Errorf("account: offsets = %v: one must be > 0", offsets)
 	}
 	m := gaussianMixture{multiplier, append([]float64(nil), weights...), append([]float64(nil), offsets...), AddOrRemove}
-	for i := range m.weights {
-		m.weights[i] /= sum
-	}
+	vector.Divide(m.weights, sum)
 	return m, nil
 }
 

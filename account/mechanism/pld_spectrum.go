@@ -3,10 +3,10 @@ package mechanism
 import (
 	"math"
 	"math/cmplx"
-
-	"gonum.org/v1/gonum/dsp/fourier"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
+	"gonum.org/v1/gonum/dsp/fourier"
 )
 
 // transformLabour is the estimated work of a Fourier transform for each point and each law, in units
@@ -50,9 +50,7 @@ type convolution struct {
 // of the Chernoff bounds on the mass outside the window. It is an error if e allows too little work.
 func convolve(e *effort, laws []weighted, l layout) (convolution, error) {
 	out := convolution{lattice: lattice{width: l.width}, theta: l.theta}
-	for _, w := range laws {
-		out.offset += w.count * w.law.offset
-	}
+	out.offset = vector.Sum(laws, func(w weighted) float64 { return w.count * w.law.offset })
 	first := math.Floor((l.bottom - out.offset) / l.width)
 	if !(math.Abs(first) < exactIndex) {
 		return out, errEffort
@@ -166,15 +164,11 @@ type spectrum struct {
 }
 
 func newSpectrum(n int) *spectrum {
-	s := &spectrum{
+	return &spectrum{
 		n: n, fft: fourier.NewFFT(n), sequence: make([]float64, n),
-		one: make([]complex128, n/2+1), product: make([]complex128, n/2+1),
+		one: make([]complex128, n/2+1), product: slices.Repeat([]complex128{1}, n/2+1),
 		logBound: make([]float64, n/2+1), relative: make([]float64, n/2+1),
 	}
-	for k := range s.product {
-		s.product[k] = 1
-	}
-	return s
 }
 
 // spectrumNegligible is the logarithm of a small number. An entry of the product of transforms whose

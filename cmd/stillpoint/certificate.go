@@ -32,7 +32,7 @@ type certificateSign struct {
 
 func (s *certificateSign) Run(ctx context.Context, c *console) error {
 	s.Certificate = inFolder(s.Certificate, runfolder.CertificateFile)
-	text, _, _, err := verified(ctx, s.Certificate, "")
+	text, _, _, err := verified(ctx, s.Certificate, "", false)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (s *certificateSign) Run(ctx context.Context, c *console) error {
 }
 
 type certificateVerify struct {
-	Certificate string `arg:"" help:"Certificate file, or an output folder. A model in the folder is then checked, too." placeholder:"CERTIFICATE"`
+	Certificate string `arg:"" help:"Certificate file, or an output folder. The model in the folder is then checked, too." placeholder:"CERTIFICATE"`
 	Signers     string `help:"File of the allowed signers, with a line NAME TYPE KEY for each." required:"" placeholder:"FILE"`
 	Signature   string `help:"Signature file (default: CERTIFICATE.sig)." placeholder:"FILE"`
 	Model       string `help:"Also check that FILE is the model that the certificate names." placeholder:"FILE"`
@@ -74,14 +74,14 @@ func (v *certificateVerify) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	v.Certificate, v.Model = certificateIn(v.Certificate, v.Model)
-	path := cmp.Or(v.Signature, v.Certificate+".sig")
+	at, model := certificateIn(v.Certificate, v.Model)
+	path := cmp.Or(v.Signature, at+".sig")
 	signature, err := regularfile.Read(path, sshsig.Most)
 	if err != nil {
 		return err
 	}
 	// The file is read only once, so that the verified bytes are also the bytes whose signature is checked.
-	text, report, _, err := verified(ctx, v.Certificate, v.Model)
+	text, report, _, err := verified(ctx, at, model, at != v.Certificate)
 	if err != nil {
 		return err
 	}
@@ -118,9 +118,9 @@ func certificateIn(path, model string) (string, string) {
 }
 
 // verified reads and verifies the certificate of a run or of a dataset, and that the model file at modelPath, unless it
-// is empty, is the one that the certificate names. It returns the certificate's bytes with the report of the
-// verification of a run, or with the dataset.
-func verified(ctx context.Context, path, modelPath string) (text []byte, run *certificate.Report, d *budget.Dataset,
+// is empty, is the one that the certificate names. In an output folder there must be one if the certificate names one. It
+// returns the certificate's bytes with the report of the verification of a run, or with the dataset.
+func verified(ctx context.Context, path, modelPath string, folder bool) (text []byte, run *certificate.Report, d *budget.Dataset,
 	err error) {
 	if text, err = regularfile.Read(path, budget.MostCertificate); err != nil {
 		return nil, nil, nil, err
@@ -131,7 +131,10 @@ func verified(ctx context.Context, path, modelPath string) (text []byte, run *ce
 		}
 	} else if parsed, bad := certificate.Parse(text); bad != nil {
 		err = bad
-	} else if run, err = parsed.Verify(ctx); err == nil && modelPath != "" {
+	} else if run, err = parsed.Verify(ctx); err == nil && folder && modelPath == "" && parsed.ModelSHA256() != "" {
+		err = fmt.Errorf("names a model or a description, and the folder has no %s and no %s: to verify the certificate alone, give "+
+			"its file in place of the folder", runfolder.ModelFile, runfolder.DescriptionFile)
+	} else if err == nil && modelPath != "" {
 		if err := certificate.VerifyModel(parsed, modelPath); err != nil {
 			return nil, nil, nil, err
 		}
@@ -143,20 +146,20 @@ func verified(ctx context.Context, path, modelPath string) (text []byte, run *ce
 }
 
 type verifyCommand struct {
-	Certificate string   `arg:"" help:"Certificate file, or an output folder. A model in the folder is then checked, too." placeholder:"CERTIFICATE"`
+	Certificate string   `arg:"" help:"Certificate file, or an output folder. The model in the folder is then checked, too." placeholder:"CERTIFICATE"`
 	Model       string   `help:"Also check that FILE is the model that the certificate names." placeholder:"FILE"`
 	Runs        []string `name:"run" help:"For a dataset's certificate: also check that it contains the run of this certificate." placeholder:"CERTIFICATE"`
 	JSON        bool     `help:"Print JSON." name:"json"`
 }
 
 func (v *verifyCommand) Run(ctx context.Context, c *console) error {
-	v.Certificate, v.Model = certificateIn(v.Certificate, v.Model)
-	_, run, d, err := verified(ctx, v.Certificate, v.Model)
+	at, file := certificateIn(v.Certificate, v.Model)
+	_, run, d, err := verified(ctx, at, file, at != v.Certificate)
 	switch {
 	case err != nil:
 		return err
 	case d == nil && len(v.Runs) > 0:
-		return fmt.Errorf("%s: is no dataset's certificate: --run is for those", v.Certificate)
+		return fmt.Errorf("%s: is no dataset's certificate: --run is for those", at)
 	case d == nil:
 		return c.answer(v.JSON, run, fmt.Sprintln(run))
 	}

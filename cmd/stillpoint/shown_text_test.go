@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/report"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
@@ -57,7 +58,12 @@ func (moving) Properties() optimize.Properties { return optimize.Properties{} }
 // TestOutlineToTheLetter tests each line of a plan that shows a number.
 func TestOutlineToTheLetter(t *testing.T) {
 	b := budgetOf(t, 1.5)
-	p := train.Planned{Budget: b, Records: 4321, Dim: 34, Features: 17, LowerBound: .00123, Plan: moving{}}
+	schema, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, High: 9}},
+		Target: dataset.Target{Column: "ill", Kind: dataset.Category, Classes: []string{"no", "yes"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := train.Planned{Budget: b, Records: 4321, Dim: 34, Features: 17, LowerBound: .00123, Plan: moving{}, Schema: schema}
 	p.Ranks = &train.Ranks{Columns: []string{"age", "dose"}, Charge: .05 * b.Charge()}
 	p.Base = &optimize.BaseRate{Charge: .025 * b.Charge()}
 	p.Compare = &optimize.Compare{Charge: .075 * b.Charge()}
@@ -78,7 +84,7 @@ func TestOutlineToTheLetter(t *testing.T) {
 	lineIs(t, text, "ranks", "5% of the budget places the knots of age, dose, closer together where there are many rows "+
 		"(train.ranks: off turns it off)")
 	lineIs(t, text, "start", "2.5% of the budget releases the best constant, at which the fit begins. Steps and charges follow "+
-		"from it (train.base: off turns it off)")
+		"from it, and for a class of less than 24% of the rows a larger clip of gradients (train.base: off turns it off)")
 	if got := lineOf(t, text, "compare"); !strings.HasPrefix(got, "7.5% of the budget compares the fit with the best constant: ") {
 		t.Error(got)
 	}

@@ -61,8 +61,8 @@ func outline(p train.Planned, verbose bool) string {
 	}
 	switch {
 	case p.Base != nil:
-		b.add("start", "%.2g%% of the budget releases the best constant, at which the fit begins. Steps and charges "+
-			"follow from it (train.base: off turns it off)", 100*base)
+		b.add("start", "%.2g%% of the budget releases the best constant, at which the fit begins. %s (train.base: off "+
+			"turns it off)", 100*base, p.Follows())
 	case p.Start != nil:
 		b.add("start", "the fit begins at the constant that model.start states")
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/mathext"
 
@@ -84,11 +85,7 @@ func (f *Fit) Contrasts() func(weights []float64, constant float64) Interval {
 // each has a part for all rows. The metric has the entry 2 for a class and itself ([Shape.Classes]).
 func (f *Fit) remainder(c *mat.VecDense, metric *mat.SymDense) (of float64) {
 	k := c.Len()
-	length := func(part []float64) float64 {
-		out := mat.NewVecDense(k, nil)
-		out.MulVec(metric, mat.NewVecDense(k, part))
-		return mat.Norm(out, 2)
-	}
+	length := func(part []float64) float64 { return floats.Norm(times(metric, part), 2) }
 	if len(f.Allowances) == 0 {
 		of = f.Allowance * length(c.RawVector().Data)
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -89,9 +90,7 @@ func NewFit(s *Shape, dropped []int, e *Estimate, r Released, allowance float64)
 		f.Weighted += "; rows of dropped levels that are listed as gone have almost the weight 0"
 	}
 	f.LeastDirection = direction(s.Metric, h)
-	beta := mat.NewVecDense(k, nil)
-	beta.MulVec(s.Metric, mat.NewVecDense(k, e.B))
-	f.Beta = append([]float64(nil), beta.RawVector().Data...)
+	f.Beta = times(s.Metric, e.B)
 	if e.Method != NotIdentified {
 		f.Covariance, f.Sampling = upper(Between(s.Metric, e.Covariance)), upper(Between(s.Metric, e.Sampling))
 	}
@@ -102,12 +101,18 @@ func NewFit(s *Shape, dropped []int, e *Estimate, r Released, allowance float64)
 // metric times the eigenvector, scaled so that its largest entry in absolute value is 1 or -1. h is the
 // eigendecomposition of the curvature in the coordinates of the metric.
 func direction(metric *mat.SymDense, h *Spectrum) []float64 {
-	out := mat.NewVecDense(metric.SymmetricDim(), nil)
-	out.MulVec(metric, h.Vectors.ColView(0))
-	if most := mat.Norm(out, math.Inf(1)); most > 0 {
-		out.ScaleVec(1/most, out)
+	out := times(metric, mat.Col(nil, 0, &h.Vectors))
+	if most := floats.Norm(out, math.Inf(1)); most > 0 {
+		floats.Scale(1/most, out)
 	}
-	return append([]float64(nil), out.RawVector().Data...)
+	return out
+}
+
+// times returns the product of a matrix and a vector.
+func times(m mat.Matrix, v []float64) []float64 {
+	out := mat.NewVecDense(len(v), nil)
+	out.MulVec(m, mat.NewVecDense(len(v), v))
+	return out.RawVector().Data
 }
 
 // upper returns the entries of a symmetric matrix on and above the diagonal, row after row.

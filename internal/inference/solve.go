@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -233,14 +234,9 @@ func NewtonStep(gradient []float64, curvature *mat.SymDense, sigma float64) ([]f
 		return nil, err
 	}
 	least := max(firstEdges*Edge(sigma, k), 1e-12)
-	inverse := h.With(func(v float64) float64 { return 1 / max(v, least) })
-	d := mat.NewVecDense(k, nil)
-	d.MulVec(inverse, mat.NewVecDense(k, gradient))
-	out := make([]float64, k)
-	for j := range out {
-		out[j] = -d.AtVec(j)
-	}
-	return out, nil
+	step := times(h.With(func(v float64) float64 { return 1 / max(v, least) }), gradient)
+	floats.Scale(-1, step)
+	return step, nil
 }
 
 // Ahead predicts a share of the Newton step at a point at which the gradient g has been released and the curvature has
@@ -253,9 +249,7 @@ func Ahead(gradient []float64, curvature *mat.SymDense, sigma, share float64) ([
 		return nil, err
 	}
 	step, err := NewtonStep(gradient, curvature, sigma)
-	for j := range step {
-		step[j] *= share
-	}
+	floats.Scale(share, step)
 	return step, err
 }
 
@@ -309,9 +303,7 @@ func (e *Estimate) moves(by measure, form, ahead []float64) (move, left float64)
 	if ahead == nil {
 		return move, move
 	}
-	for j, v := range along(form, ahead) {
-		step[j] -= v
-	}
+	floats.Sub(step, along(form, ahead))
 	return move, min(move, by.square(step)+noise-mat.Inner(v, by.sampling, v))
 }
 
@@ -348,13 +340,12 @@ func (e *Estimate) Allowances(s *Shape, intercept float64, bend func(from, to fl
 		if !(variance > 0) || s.Columns[j].Level && !(mean > 0) {
 			continue
 		}
-		x := mat.NewVecDense(k, nil)
-		for i := range k {
+		x := make([]float64, k)
+		for i := range x {
 			of := s.Moment.At(i, k-1) / intercept
-			x.SetVec(i, of+(s.Moment.At(i, j)-of*mean)/variance*(bound-mean))
+			x[i] = of + (s.Moment.At(i, j)-of*mean)/variance*(bound-mean)
 		}
-		z := mat.NewVecDense(k, nil) // the row in the coordinates of the metric
-		z.MulVec(s.Metric, x)
+		z := mat.NewVecDense(k, times(s.Metric, x)) // the row in the coordinates of the metric
 		dot := func(of []float64) float64 { return mat.Dot(z, mat.NewVecDense(k, of)) }
 		at := e.measure(k, func(of []float64) float64 { return dot(of) * dot(of) }, func(of mat.Matrix) float64 { return mat.Inner(z, of, z) })
 		var from, to []float64

@@ -126,15 +126,15 @@ func (c *Compared) Decide(convex bool, curvature, rise float64) {
 // the constant is p, and the fit's mean prediction is p + Residual. Shift is the difference of their log odds. It is exact
 // if all predictions are equal; otherwise the mean curvature is lower, and Shift does not go all the way.
 // For counts the mean prediction is 1 + Residual of the mean count, and any shift multiplies it. Shift is the posterior mean
-// for a normal error with the noise ResidualSigma. The error has the deviation usualResidual, or what the shift shows beyond
-// three deviations of the noise.
+// of a normal error whose deviation is usualResidual, or what the log ratio shows beyond two deviations of its noise. Noise
+// that raises the mean count makes its relative noise look small, so it is taken relative to the lower of the two means.
 func (c *Compared) Calibrate() {
 	if c.Counts {
-		predicted, noise := 1+min(max(c.Residual, -mostResidual), mostResidual), c.ResidualSigma*c.ResidualSigma
-		shift := -math.Log(predicted)
-		wide := max(usualResidual*usualResidual, shift*shift-9*noise)
-		along := wide / (wide + noise)
-		c.Shift, c.ShiftSigma = along*shift, along*c.ResidualSigma/predicted
+		predicted := 1 + min(max(c.Residual, -mostResidual), mostResidual)
+		shift, noise := -math.Log(predicted), c.ResidualSigma/min(predicted, 1)
+		wide := max(usualResidual*usualResidual, shift*shift-4*noise*noise)
+		along := wide / (wide + noise*noise)
+		c.Shift, c.ShiftSigma = along*shift, along*noise
 		return
 	}
 	p := 1 / (1 + math.Exp(-c.Margins[0]))

@@ -210,14 +210,14 @@ func TestCalibrationOfShares(t *testing.T) {
 // TestCalibrationOfCounts works out shifts by hand: the mean prediction is known up to a factor, of which the noise takes a
 // part, unless the error is clear of it. An error of three quarters of the mean is the largest that is made good.
 func TestCalibrationOfCounts(t *testing.T) {
-	shown, raised := math.Pow(math.Log(.25), 2), math.Pow(math.Log(1.75), 2)
+	lowered, raised := math.Pow(math.Log(.25), 2), math.Pow(math.Log(1.75), 2)
 	for _, c := range []struct{ residual, noise, along, predicted float64 }{
-		{-.05, 0, 1, .95}, {.05, .08, .5, 1.05}, {-.1, .16, .2, .9},
-		{-.9, .06, (shown - .0324) / (shown - .0324 + .0036), .25}, {-.9, .5, .0064 / .2564, .25}, {.9, .06, (raised - .0324) / (raised - .0324 + .0036), 1.75},
+		{-.05, 0, 1, .95}, {.05, .08, .5, 1.05}, {-.2, .128, .2, .8}, {-.9, .5, .0064 / 4.0064, .25},
+		{-.9, .02, (lowered - .0256) / (lowered - .0256 + .0064), .25}, {.9, .1, (raised - .04) / (raised - .04 + .01), 1.75},
 	} {
 		got := runrecord.Compared{Margins: []float64{-3}, Counts: true, Residual: c.residual, ResidualSigma: c.noise}
 		got.Calibrate()
-		if math.Abs(got.Shift+c.along*math.Log(c.predicted)) > 1e-12 || math.Abs(got.ShiftSigma-c.along*c.noise/c.predicted) > 1e-12 {
+		if math.Abs(got.Shift+c.along*math.Log(c.predicted)) > 1e-12 || math.Abs(got.ShiftSigma-c.along*c.noise/min(c.predicted, 1)) > 1e-12 {
 			t.Errorf("%+v: shift %v with noise %v", c, got.Shift, got.ShiftSigma)
 		}
 	}

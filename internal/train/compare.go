@@ -110,6 +110,18 @@ func (p Planned) Decides() string {
 	return "the constant replaces a fit that is worse; if noise hides which is better, the fit is published"
 }
 
+// Follows says in words what of the planned fit follows from the released base rate. For classes and counts the least clip
+// norm does (optimize/firstorder); of two classes p (1-p) < .18 for the share p is then p < .24.
+func (p Planned) Follows() string {
+	switch classes := len(p.Schema.Target().Classes); {
+	case p.Summary.Algorithm != "preconditioned" || classes == 0 && !p.left.Counts:
+		return "Steps and charges follow from it"
+	case classes == 2:
+		return "Steps and charges follow from it, and for a class of less than 24% of the rows a larger clip of gradients"
+	}
+	return "Steps, charges and the clip of gradients follow from it"
+}
+
 // without returns the problem p with its budget p.Mu^2 reduced by charge, which must be less than p.Mu^2.
 func (c *Config) without(p optimize.Problem, charge float64) optimize.Problem {
 	p.Mu *= math.Sqrt(1 - charge/(p.Mu*p.Mu))

@@ -31,6 +31,28 @@ func TestIntervalsKeepTheFit(t *testing.T) {
 	}
 }
 
+// TestPlansSayWhatFollowsFromTheBaseRate: a plan announces that steps and charges follow from it, and of a metric for classes and
+// counts the clip, which is larger for a rare class.
+func TestPlansSayWhatFollowsFromTheBaseRate(t *testing.T) {
+	const usual, classes = "Steps and charges follow from it", `classes: ["0", "1"]`
+	three := []string{classes, `classes: ["0", "1", "2"]`, "loss: logistic", "loss: softmax"}
+	for want, changes := range map[string][][]string{
+		usual + ", and for a class of less than 24% of the rows a larger clip of gradients": {nil},
+		usual: {{"relation: replace-one}", "relation: replace-one}\ntrain: {algorithm: gd}"}, {classes, "number: [0, 1]", "loss: logistic", "loss: huber(0.1)"}},
+		"Steps, charges and the clip of gradients follow from it": {three, {classes, "number: [0, 9]", "loss: logistic", "loss: poisson(1)"}},
+	} {
+		for _, change := range changes {
+			p, err := config(t, 20_000, change...).Plan(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := p.Follows(); got != want || p.Base == nil {
+				t.Errorf("%q, %s: %q: must be %q", change, p.Summary.Algorithm, got, want)
+			}
+		}
+	}
+}
+
 // TestPlansSayWhatTheComparisonDecides tests that a plan announces the publication rule that applies to its
 // fit. A fit moves toward the constant only if Compared.Decide does so for the plan's objective.
 func TestPlansSayWhatTheComparisonDecides(t *testing.T) {

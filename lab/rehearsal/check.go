@@ -128,7 +128,8 @@ func (c Check) rows() (Rows, error) {
 	if d < 1 || d > mostFeatures {
 		return Rows{}, fmt.Errorf("rehearsal: %d features: must be between 1 and %d", d, mostFeatures)
 	}
-	most := float64(max(mostCells/d, 200))
+	unit, united := c.Loss.(loss.Units)
+	most := float64(max(mostCells/loss.RecordFeatures(c.Loss, d), 200))
 	repeat := math.Ceil(c.Records / most)
 	if c.Criterion == choose.Population {
 		repeat = math.Ceil(c.Records / (64 * most))
@@ -142,9 +143,12 @@ func (c Check) rows() (Rows, error) {
 	case loss.Real:
 		p = linear(GLM(r, d), d)
 	case loss.Classes:
-		p = classed(GLM(r, d), d, loss.ClassCount(c.Loss))
+		p = classed(GLM(r, d), d, loss.ClassCount(loss.RowLoss(c.Loss)))
 	default:
 		return Rows{}, fmt.Errorf("rehearsal: loss = %s: has no rows to try it on", c.Loss.Name())
+	}
+	if united {
+		p = joined(p, unit)
 	}
 	return Rows{
 		Sample: p(r, n), Loss: c.Loss, Regularizer: c.Problem.Regularizer,
@@ -152,6 +156,19 @@ func (c Check) rows() (Rows, error) {
 			return p(rand.New(rand.NewPCG(1, seed^0xf7e5)), n), nil
 		},
 	}, nil
+}
+
+// joined returns the population of persons with 1 to u.Rows() rows of p each, all numbers alike.
+func joined(p Population, u loss.Units) Population {
+	return func(r *rand.Rand, n int) stationarity.Sample {
+		s := NewSample(n)
+		for range n {
+			rows := p(r, 1+r.IntN(u.Rows()))
+			x, count := loss.JoinRows(u, rows.Rows, rows.Targets)
+			s.Rows, s.Targets = append(s.Rows, x), append(s.Targets, count)
+		}
+		return s
+	}
 }
 
 // classed returns the population p with labels replaced by one of k classes. The class is the index of the

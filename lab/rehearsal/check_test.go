@@ -28,7 +28,7 @@ func check(t *testing.T, lossName string, d int, records float64, r account.Rela
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := optimize.NewProblem(l, b, optimize.Stated(d, records))
+	p, err := optimize.NewProblem(l, b, optimize.Stated(loss.RecordFeatures(l, d), records))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,8 +43,8 @@ func check(t *testing.T, lossName string, d int, records float64, r account.Rela
 }
 
 // TestCheckReachesWhatIsPredicted tests that results are within a factor of 4 of the forecast, for every
-// criterion and both relations, with seeded noise. The test fails if the number of records is wrong, or if
-// one criterion is computed in place of another.
+// criterion and both relations, with seeded noise, also of persons with several rows. The test fails if the
+// number of records is wrong, or if one criterion is computed in place of another.
 func TestCheckReachesWhatIsPredicted(t *testing.T) {
 	for i, c := range []struct {
 		loss      string
@@ -56,6 +56,9 @@ func TestCheckReachesWhatIsPredicted(t *testing.T) {
 		{"huber(0.5)", account.ReplaceOne, choose.Population},
 		{"logistic", account.ReplaceOne, choose.ExcessRisk},
 		{"softmax(3)", account.ReplaceOne, choose.Gradient},
+		{"units(logistic,3)", account.ReplaceOne, choose.Gradient},
+		{"units(huber(0.5),2,sum)", account.AddOrRemove, choose.Population},
+		{"units(softmax(3),2)", account.ReplaceOne, choose.Gradient},
 	} {
 		if testing.Short() && i%2 == 0 {
 			continue

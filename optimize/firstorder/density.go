@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -50,10 +49,7 @@ func (d *density) see(run *optimize.Run, p optimize.Problem, result *optimize.Re
 	for i, h := range halfWidths {
 		step := h / shared
 		low, high := slope[0]*h*(1+slack), slope[1]*h*(1+slack)
-		centre, clip := (low+high)/2, (high-low)/2
-		if p.Relation == account.AddOrRemove {
-			centre, clip = 0, max(-low, high)
-		}
+		centre, clip := p.LossBall(low, high)
 		above, below := slices.Clone(result.W), slices.Clone(result.W)
 		above[last], below[last] = above[last]+step, below[last]-step
 		var change [2]optimize.Answer

@@ -99,12 +99,7 @@ func (s *spectrum) turned(w []float64, ridge float64) []float64 {
 // effective returns d_eff = tr Gt_+ (Gt_+ + ridge I)^(-1), where Gt_+ is the released second moment of the rows without
 // its negative eigenvalues. d_eff is about the number of directions along which the second moment exceeds the ridge.
 func (s *spectrum) effective(ridge float64) float64 {
-	var sum float64
-	for _, v := range s.values {
-		v = max(v, 0)
-		sum += v / (v + ridge)
-	}
-	return sum
+	return vector.Sum(s.values, func(v float64) float64 { return max(v, 0) / (max(v, 0) + ridge) })
 }
 
 // Some tables have a metric (preconditioner) P that is zero off its diagonal and one block. The run then releases the mean

@@ -361,12 +361,10 @@ func ridgeOf(p optimize.Problem, edge float64) float64 {
 // effective returns the effective dimension d_eff that forecasts assume for a ridge of the
 // preconditioner.
 func (*preconditionedPlan) effective(p optimize.Problem, ridge float64) float64 {
-	var sum float64
-	for _, e := range forecast.Assumed(p) {
+	return vector.Sum(forecast.Assumed(p), func(e forecast.Direction) float64 {
 		g := float64(p.Shape.Margins) * e.Eigenvalue / p.DataSmoothness()
-		sum += e.Share * float64(p.Shape.Features) * g / (g + ridge)
-	}
-	return sum
+		return e.Share * float64(p.Shape.Features) * g / (g + ridge)
+	})
 }
 
 // foresee sets the metric of a law, and the noise of its answers, for forecasts: it assumes the given

@@ -195,7 +195,7 @@ func TestStepsAtTheBaseByHand(t *testing.T) {
 func TestLongestAtTheBaseByHand(t *testing.T) {
 	for _, c := range []struct{ M, v, want float64 }{
 		{160, .05, 1}, {640, .05, 1}, {640, .02, 1}, {640, .115, .5}, {640, .18, 0}, {640, .25, 0}, {40, .05, math.Pow(.25, .4)},
-		{40, .115, math.Pow(.25, .4) / 2}, {2, .05, .35},
+		{40, .115, math.Pow(.25, .4) / 2}, {2, .05, .35}, {640, .24 * .76, 0}, {640, .23 * .77, (.18 - .1771) / .13}, // plans say 24%
 	} {
 		if got := longest(atBase(c.M, c.v, false)); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%+v: %v", c, got)

@@ -128,8 +128,8 @@ func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Pla
 				anchors, c.Period, plan.anchor*float64(anchors)/p.Charge(), differences, c.Ball),
 			Passes: float64(anchors + 2*differences),
 		},
-		UpdateRule: optimize.UpdateRule{Guarded: guarded, Importance: make([]float64, c.Steps), Slope: c.Ball.Slope(p),
-			MostRadius: 2 * p.Constants.Lipschitz, Answer: plan.answer},
+		UpdateRule: optimize.UpdateRule{Guarded: guarded, Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz,
+			Answer: plan.answer},
 		Curvature: p.Charge() - left, Output: c.Output,
 	}
 	var err error
@@ -146,9 +146,7 @@ func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Pla
 	}
 	d.Workload = optimize.Workload{}.Count(query.Gradient, float64(anchors), plan.anchorBatch).
 		Count(query.Difference, float64(differences), plan.differenceBatch)
-	for t := range c.Steps {
-		d.UpdateRule.Importance[t] = plan.charge(t)
-	}
+	d.UpdateRule.Importance = vector.Make(c.Steps, plan.charge)
 	made, err := forecast.Finish(plan, &plan.Settled, d)
 	if err == nil && c.Theorem {
 		plan.Promises("Theorem 1 (Arora et al. 2023)", optimize.OfGradient, p.MostStart(), theoremBound)

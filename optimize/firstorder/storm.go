@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -93,11 +94,8 @@ func (c STORM) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, err
 	curvature := p.CurvatureCharge()
 	rest := (p.Charge() - curvature) / (load + float64(steps-1))
 	plan := &stormPlan{first: load * rest, rest: rest, ball: c.Ball}
-	law := optimize.UpdateRule{Guarded: c.StepScale == 0, Importance: make([]float64, steps), Slope: c.Ball.Slope(p),
-		MostRadius: 2 * p.Constants.Lipschitz, Answer: plan.answer}
-	for t := range law.Importance {
-		law.Importance[t] = plan.charge(t)
-	}
+	law := optimize.UpdateRule{Guarded: c.StepScale == 0, Importance: vector.Make(steps, plan.charge),
+		Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz, Answer: plan.answer}
 	return forecast.Finish(plan, &plan.Settled, optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{

@@ -138,10 +138,7 @@ func (c Transferred) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 		},
 		Workload: work, UpdateRule: law, Output: optimize.TailAverage,
 	})
-	if err != nil {
-		return nil, err
-	}
-	return g, nil
+	return g, err
 }
 
 func transferredMomentumAt(t int) float64 { return min(momentum(t), transferredMomentum) }

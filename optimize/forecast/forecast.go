@@ -65,10 +65,7 @@ func over(directions []Direction, p optimize.Problem, l optimize.UpdateRule) opt
 	if !l.OnePass {
 		return follow(directions, p, l, math.Inf(1), nil)
 	}
-	longest := math.Inf(1)
-	for _, e := range directions {
-		longest = min(longest, 1/e.Eigenvalue)
-	}
+	longest := 1 / vector.Most(directions, func(e Direction) float64 { return e.Eigenvalue })
 	just := follow(directions, p, l, longest, nil)
 	if f := follow(directions, p, l, math.Inf(1), newShortened(p, l)); f.Gradient < just.Gradient {
 		return f

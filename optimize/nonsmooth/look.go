@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -30,10 +29,7 @@ func (g *o2ncPlan) reserve(c O2NC, p optimize.Problem) (rest optimize.Problem, e
 	}
 	mu := p.Mu
 	if c.Oracle == SinglePass {
-		g.held = lookShare * p.Records
-		if p.Relation == account.ReplaceOne {
-			g.held = max(math.Round(g.held), 1)
-		}
+		g.held = p.Held(lookShare)
 		if rest.Records -= g.held; !(rest.Records > 0) {
 			return rest, fmt.Errorf("optimize: o2nc: look = %d: must leave some of the %v records", c.Look, p.Records)
 		}

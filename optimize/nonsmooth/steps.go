@@ -36,11 +36,7 @@ func (c O2NC) practical(g *o2ncPlan, p optimize.Problem) {
 // number of steps uses all records, except for the rest that rounding down under replace-one leaves.
 func cohort(p optimize.Problem, steps, period int) float64 {
 	anchors := math.Ceil(float64(steps) / float64(period))
-	size := p.Records / (anchors*float64(period) + float64(steps) - anchors)
-	if p.Neighbours() == 2 { // cohorts are whole numbers under replace-one
-		size = math.Floor(size)
-	}
-	return size
+	return p.Cohort(p.Records / (anchors*float64(period) + float64(steps) - anchors))
 }
 
 // theoremName names the theorem whose settings the field Theorem means.

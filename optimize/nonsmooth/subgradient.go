@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -63,10 +62,7 @@ func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 		if T = c.Steps; T == 0 {
 			T = int(min(max(math.Ceil(math.Sqrt(N)), 1), p.Records))
 		}
-		if asked /= float64(T); p.Relation == account.ReplaceOne {
-			asked = math.Floor(asked)
-		}
-		if !(asked >= 1) {
+		if asked = p.Cohort(asked / float64(T)); !(asked >= 1) {
 			return nil, fmt.Errorf("optimize: subgradient: steps = %d: must leave every cohort of %v records one", T, p.Records)
 		}
 		charge, eta = p.Charge(), 8

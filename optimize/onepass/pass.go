@@ -1,11 +1,11 @@
 package onepass
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
-	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
@@ -80,10 +80,7 @@ func cohortSizes(p optimize.Problem, steps int, equal bool) (sizes []float64, ok
 	var before, used float64
 	for t := range sizes {
 		before += sizes[t]
-		end := p.Records * (before / sum)
-		if p.Relation == account.ReplaceOne {
-			end = math.Floor(end)
-		}
+		end := p.Cohort(p.Records * (before / sum))
 		sizes[t] = end - used
 		used = end
 	}
@@ -113,11 +110,34 @@ func passSizes(algorithm string, p optimize.Problem, steps, rule int, equal bool
 	return []float64{p.Records}, nil
 }
 
-// passWords describes in words, for the plan's summary, what the steps of a pass cost and how large
-// their cohorts are.
-func passWords(sizes []float64) string {
-	return fmt.Sprintf("the whole budget to each of %d disjoint cohorts, of %.6g to %.6g records", len(sizes),
-		slices.Min(sizes), slices.Max(sizes))
+// draft returns what the plans of a pass have in common. The cohorts' sizes are the importance of the steps, whose size
+// begins with h/L1, or less if h is 0 for the rule's.
+func draft(algorithm, citation string, p optimize.Problem, steps int, h float64, equal bool) (d optimize.Draft,
+	scatter meanError, err error) {
+	ruled := h == 0
+	err = cmp.Or(p.Validate(), optimize.Fill(algorithm,
+		optimize.Setting{Name: "step scale", Value: &h, Rule: stepScale(p)}))
+	if err != nil {
+		return d, scatter, err
+	}
+	sizes, err := passSizes(algorithm, p, steps, stepRule(p.Effective(), h), equal)
+	if err != nil {
+		return d, scatter, err
+	}
+	scatter, eta := newScatter(p), p.StepSize(h)
+	if ruled {
+		eta = within(p, eta, scatter.sum(sizes))
+	}
+	return optimize.Draft{
+		Problem: p,
+		Summary: optimize.Summary{
+			Algorithm: algorithm, Citation: citation, Steps: len(sizes), StepSize: eta, Passes: 1,
+			Charges: fmt.Sprintf("the whole budget to each of %d disjoint cohorts, of %.6g to %.6g records", len(sizes),
+				slices.Min(sizes), slices.Max(sizes)),
+		},
+		Needs: optimize.Needs{Cohorts: true}, Properties: optimize.Properties{OnePass: true},
+		UpdateRule: optimize.UpdateRule{OnePass: true, Importance: sizes},
+	}, scatter, nil
 }
 
 // paced returns a function that chooses each step's size by pace (see [optimize.Pace]). It passes the noise

@@ -1,7 +1,6 @@
 package onepass
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -48,45 +47,25 @@ type SGD struct {
 
 // Plan implements [optimize.Algorithm]. It returns an error if a step would have no record.
 func (c SGD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
-	h := c.StepScale
-	err := cmp.Or(p.Validate(), optimize.Fill("one-pass-sgd",
-		optimize.Setting{Name: "step scale", Value: &h, Rule: stepScale(p)}))
+	d, scatter, err := draft("one-pass-sgd", "one-pass noisy SGD on disjoint cohorts (Song, Chaudhuri and Sarwate 2013)", p,
+		c.Steps, c.StepScale, c.EqualCohorts)
 	if err != nil {
 		return nil, err
 	}
-	sizes, err := passSizes("one-pass-sgd", p, c.Steps, stepRule(p.Effective(), h), c.EqualCohorts)
-	if err != nil {
-		return nil, err
+	sizes := d.UpdateRule.Importance
+	d.UpdateRule.Answer = func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
+		return 1, scatter.variance(p.Constants.Lipschitz, sizes[t])
 	}
-	scatter, eta := newScatter(p), p.StepSize(h)
-	if c.StepScale == 0 {
-		eta = within(p, eta, scatter.sum(sizes))
-	}
-	return forecast.Plan(optimize.Draft{
-		Problem: p,
-		Summary: optimize.Summary{
-			Algorithm: "one-pass-sgd",
-			Citation:  "one-pass noisy SGD on disjoint cohorts (Song, Chaudhuri and Sarwate 2013)",
-			Steps:     len(sizes),
-			StepSize:  eta,
-			Charges:   passWords(sizes),
-			Passes:    1,
-		},
-		Needs: optimize.Needs{Cohorts: true}, Properties: optimize.Properties{OnePass: true},
-		UpdateRule: optimize.UpdateRule{OnePass: true, Importance: sizes,
-			Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
-				return 1, scatter.variance(p.Constants.Lipschitz, sizes[t])
-			}},
-		Output: c.Output.Or(optimize.TailAverage),
-		Begin: func(run *optimize.Run) func(int) error {
-			run.Eta = paced(newPace(p, eta))
-			return func(t int) error {
-				cohort, err := run.Draw(sizes[t])
-				if err != nil {
-					return err
-				}
-				return run.Follow(scatter.charge, cohort, optimize.Use{Weight: sizes[t]})
+	d.Output = c.Output.Or(optimize.TailAverage)
+	d.Begin = func(run *optimize.Run) func(int) error {
+		run.Eta = paced(newPace(p, d.Summary.StepSize))
+		return func(t int) error {
+			cohort, err := run.Draw(sizes[t])
+			if err != nil {
+				return err
 			}
-		},
-	})
+			return run.Follow(scatter.charge, cohort, optimize.Use{Weight: sizes[t]})
+		}
+	}
+	return forecast.Plan(d)
 }

@@ -54,71 +54,54 @@ type STORM struct {
 
 // Plan implements [optimize.Algorithm]. It returns an error if a step would have no record.
 func (c STORM) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
-	h := c.StepScale
-	err := cmp.Or(p.Validate(), c.Ball.Validate(), optimize.Fill("one-pass-storm",
-		optimize.Setting{Name: "step scale", Value: &h, Rule: stepScale(p)}))
+	if err := cmp.Or(p.Validate(), c.Ball.Validate()); err != nil {
+		return nil, err
+	}
+	d, scatter, err := draft("one-pass-storm", "one-pass private STORM with the best gain (after Cutkosky and Orabona 2019)",
+		p, c.Steps, c.StepScale, c.EqualCohorts)
 	if err != nil {
 		return nil, err
 	}
-	sizes, err := passSizes("one-pass-storm", p, c.Steps, stepRule(p.Effective(), h), c.EqualCohorts)
-	if err != nil {
-		return nil, err
-	}
-	work := optimize.Workload{}.Count(query.Gradient, 1, sizes[0]/p.Records)
+	sizes := d.UpdateRule.Importance
+	d.Workload = optimize.Workload{}.Count(query.Gradient, 1, sizes[0]/p.Records)
 	for _, size := range sizes[1:] {
-		work = work.Count(query.Gradient, 1, size/p.Records).Count(query.Difference, 1, size/p.Records)
+		d.Workload = d.Workload.Count(query.Gradient, 1, size/p.Records).Count(query.Difference, 1, size/p.Records)
 	}
-	scatter, eta := newScatter(p), p.StepSize(h)
-	if c.StepScale == 0 {
-		eta = within(p, eta, scatter.sum(sizes))
+	d.Summary.Charges += "; ball " + c.Ball.String()
+	d.UpdateRule.Slope, d.UpdateRule.MostRadius = c.Ball.Slope(p), 2*p.Constants.Lipschitz
+	d.UpdateRule.Answer = func(t int, radius, last float64) (K float64, fresh optimize.Variance) {
+		K, mixed := scatter.gain(p, t, sizes[t], radius, last*float64(p.Dim()))
+		return K, scatter.variance(mixed, sizes[t])
 	}
-	return forecast.Plan(optimize.Draft{
-		Problem: p,
-		Summary: optimize.Summary{
-			Algorithm: "one-pass-storm",
-			Citation:  "one-pass private STORM with the best gain (after Cutkosky and Orabona 2019)",
-			Steps:     len(sizes),
-			StepSize:  eta,
-			Charges:   passWords(sizes) + "; ball " + c.Ball.String(),
-			Passes:    1,
-		},
-		Needs: optimize.Needs{Cohorts: true}, Properties: optimize.Properties{OnePass: true}, Workload: work,
-		UpdateRule: optimize.UpdateRule{
-			OnePass: true, Importance: sizes, Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz,
-			Answer: func(t int, radius, last float64) (K float64, fresh optimize.Variance) {
-				K, mixed := scatter.gain(p, t, sizes[t], radius, last*float64(p.Dim()))
-				return K, scatter.variance(mixed, sizes[t])
-			},
-		},
-		Output: c.Output.Or(optimize.Last),
-		Begin: func(run *optimize.Run) func(int) error {
-			run.Eta = paced(newPace(p, eta))
-			var prev []float64
-			var estimate *optimize.Estimate
-			var P float64
-			return func(t int) error {
-				cohort, err := run.Draw(sizes[t])
-				if err != nil {
-					return err
-				}
-				terms := []query.Term{query.GradientAt(cohort, run.W, p.Constants.Lipschitz)}
-				K, mixed := scatter.gain(p, 0, cohort.Size(), 0, 0)
-				if t > 0 {
-					difference := c.Ball.Difference(p, cohort, run.W, prev)
-					K, mixed = scatter.gain(p, t, cohort.Size(), difference.Ball().Radius, P)
-					terms = optimize.Mix(terms[0], difference, K)
-				}
-				answer, err := run.Ask(scatter.charge, terms...)
-				if err != nil {
-					return err
-				}
-				P = (1-K)*(1-K)*P + mixed*mixed*scatter.of(cohort.Size())
-				estimate, prev = run.Mix(estimate, 1-K, answer, 1), slices.Clone(run.W)
-				run.Descend(estimate, optimize.Use{Weight: sizes[t]})
-				return nil
+	d.Output = c.Output.Or(optimize.Last)
+	d.Begin = func(run *optimize.Run) func(int) error {
+		run.Eta = paced(newPace(p, d.Summary.StepSize))
+		var prev []float64
+		var estimate *optimize.Estimate
+		var P float64
+		return func(t int) error {
+			cohort, err := run.Draw(sizes[t])
+			if err != nil {
+				return err
 			}
-		},
-	})
+			terms := []query.Term{query.GradientAt(cohort, run.W, p.Constants.Lipschitz)}
+			K, mixed := scatter.gain(p, 0, cohort.Size(), 0, 0)
+			if t > 0 {
+				difference := c.Ball.Difference(p, cohort, run.W, prev)
+				K, mixed = scatter.gain(p, t, cohort.Size(), difference.Ball().Radius, P)
+				terms = optimize.Mix(terms[0], difference, K)
+			}
+			answer, err := run.Ask(scatter.charge, terms...)
+			if err != nil {
+				return err
+			}
+			P = (1-K)*(1-K)*P + mixed*mixed*scatter.of(cohort.Size())
+			estimate, prev = run.Mix(estimate, 1-K, answer, 1), slices.Clone(run.W)
+			run.Descend(estimate, optimize.Use{Weight: sizes[t]})
+			return nil
+		}
+	}
+	return forecast.Plan(d)
 }
 
 // gain returns the weight K of the new gradient in step t, and the radius K L0 + (1-K) R of the ball in which each

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
@@ -237,11 +238,7 @@ func (r *state) start() ([]float64, error) {
 	if r.Curvature == Ordered {
 		at := p.StartPoint()
 		p.Beyond.Gaps(at)
-		began := mat.NewVecDense(k, r.shape.Reduce(at))
-		if err := began.SolveVec(r.shape.Metric, began); err != nil {
-			return nil, errSingular
-		}
-		return began.RawVector().Data, nil
+		return r.solved(r.shape.Reduce(at))
 	}
 	if r.Curvature != Exponential && p.Base == nil {
 		return b, nil
@@ -251,40 +248,40 @@ func (r *state) start() ([]float64, error) {
 		for j, z := range p.Base.Margins[1:] {
 			b[(j+1)*every-1] = (z - p.Base.Margins[0]) / r.Intercept
 		}
-		began := mat.NewVecDense(k, nil)
-		if err := began.SolveVec(r.shape.Metric, mat.NewVecDense(k, b)); err != nil {
-			return nil, errSingular
-		}
-		return began.RawVector().Data, nil
+		return r.solved(b)
 	}
-	constant := mat.NewVecDense(k, nil) // the coefficients that give every row the margin 1
-	unit := mat.NewVecDense(k, nil)
-	unit.SetVec(k-1, 1/r.Intercept)
-	if err := constant.SolveVec(r.shape.Metric, unit); err != nil {
-		return nil, errSingular
+	b[k-1] = 1 / r.Intercept
+	constant, err := r.solved(b) // the coefficients that give every row the margin 1
+	if err != nil {
+		return nil, err
+	}
+	every := func(margin float64) []float64 {
+		b := slices.Clone(constant)
+		vector.Scale(b, margin)
+		return b
 	}
 	if r.Curvature != Exponential {
-		for j := range b {
-			b[j] = constant.AtVec(j) * p.Base.Margins[0]
-		}
-		return b, nil
+		return every(p.Base.Margins[0]), nil
 	}
 	r.rate = min(1, r.slope())
 	for range levels {
-		b = slices.Clone(constant.RawVector().Data)
-		vector.Scale(b, math.Log(r.rate))
-		g, _, err := r.gradient(b, fitShare/float64(r.steps()), r.shape.Reach)
+		g, _, err := r.gradient(every(math.Log(r.rate)), fitShare/float64(r.steps()), r.shape.Reach)
 		if err != nil {
 			return nil, err
 		}
 		// The intercept's entry of P^-1 g is the mean slope times the intercept.
-		slope := mat.Dot(constant, mat.NewVecDense(k, g))
-		r.rate = max(r.rate-slope, r.rate/8)
+		r.rate = max(r.rate-floats.Dot(constant, g), r.rate/8)
 	}
-	for j := range b {
-		b[j] = constant.AtVec(j) * math.Log(r.rate)
+	return every(math.Log(r.rate)), nil
+}
+
+// solved returns the coefficients that the metric turns into v.
+func (r *state) solved(v []float64) ([]float64, error) {
+	b := mat.NewVecDense(len(v), nil)
+	if err := b.SolveVec(r.shape.Metric, mat.NewVecDense(len(v), v)); err != nil {
+		return nil, errSingular
 	}
-	return b, nil
+	return b.RawVector().Data, nil
 }
 
 // estimate makes the last releases and computes the estimate. It releases the gradient at the

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -60,10 +59,7 @@ func (c Recursive) plan(p optimize.Problem) (*plan, error) {
 	}
 	size := p.Records
 	if c.Cohorts == Disjoint {
-		size /= float64(c.Rounds)
-		if p.Relation == account.ReplaceOne {
-			size = math.Floor(size)
-		}
+		size = p.Cohort(size / float64(c.Rounds))
 	}
 	least := c.leastCohort()
 	if c.Rounds == 1 && size < least {

@@ -198,10 +198,7 @@ func (c Spider) settle(p optimize.Problem, escapes bool) (settings, error) {
 	r := settings{factorization: query.Toeplitz, convex: p.Convex()}
 	records := p.Records
 	if escapes && !c.WithoutSelection {
-		r.held = heldOut * p.Records
-		if p.Relation == account.ReplaceOne {
-			r.held = max(math.Round(r.held), 1)
-		}
+		r.held = p.Held(heldOut)
 		records -= r.held
 	}
 	if !(records > 0) {

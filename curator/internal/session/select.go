@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -78,10 +79,7 @@ type rates struct {
 func newRates(scores []int64, epsilon float64, bits int) rates {
 	fraction, exponent := math.Frexp(epsilon)
 	mantissa := big.NewInt(int64(math.Ldexp(fraction, 53)))
-	least := scores[0]
-	for _, s := range scores {
-		least = min(least, s)
-	}
+	least := slices.Min(scores)
 	r := rates{point: uint(53 - exponent + bits)}
 	for _, s := range scores {
 		x := new(big.Int).Sub(big.NewInt(s), big.NewInt(least))
@@ -92,12 +90,7 @@ func newRates(scores []int64, epsilon float64, bits int) rates {
 
 // first returns the first index whose weight is 1: the first of the lowest scores.
 func (r rates) first() int {
-	for i, x := range r.excess {
-		if x.Sign() == 0 {
-			return i
-		}
-	}
-	return 0
+	return slices.IndexFunc(r.excess, func(x *big.Int) bool { return x.Sign() == 0 })
 }
 
 // draw proposes an index uniformly and accepts index i with probability exp(-x_i), for the exponents x_i >= 0 that r
