@@ -58,7 +58,7 @@ func TestTargetsCarry(t *testing.T) {
 		}
 		for pair, want := range c.cells {
 			joined, ok := encode(pair)
-			if y, share := targetpair.Split(joined, c.wide); !ok || y != want[0] || math.Abs(share-want[1]) > 1e-15 {
+			if y, share := targetpair.Split(joined, c.wide); !ok || y != want[0] || !(math.Abs(share-want[1]) <= 1e-15) {
 				t.Errorf("%s: %s: %v with %v, %v: want %v", name, pair, y, share, ok, want)
 			}
 		}

@@ -36,7 +36,7 @@ var curvyHeader = []string{"age", "gain", "ward", "seen", "size", "rate", "born"
 // rate to 0, 1, 2 and 4.
 func TestCurveGolden(t *testing.T) {
 	s := mustLoad(t, curvy)
-	if got := s.Scale() * s.Scale(); math.Abs(got-30) > 1e-12 {
+	if got := s.Scale() * s.Scale(); !(math.Abs(got-30) <= 1e-12) {
 		t.Fatalf("S^2 = %v: want 30", got)
 	}
 	names := s.Features()
@@ -77,7 +77,7 @@ func TestCurveGolden(t *testing.T) {
 			if !strings.Contains(name, "@") {
 				continue
 			}
-			if v := float64(row[j]) * s.Scale(); math.Abs(v-test.want[name]) > 1e-5 {
+			if v := float64(row[j]) * s.Scale(); !(math.Abs(v-test.want[name]) <= 1e-5) {
 				t.Errorf("%s: %s is %v: want %v", test.cells, name, v, test.want[name])
 			}
 			delete(test.want, name)
@@ -379,7 +379,7 @@ func TestCurvesAddUp(t *testing.T) {
 				raw += c.Value * share[c.Feature]
 			}
 		}
-		if math.Abs(terms-score) > 1e-5 || math.Abs(raw-score) > 1e-5 {
+		if !(math.Abs(terms-score) <= 1e-5) || !(math.Abs(raw-score) <= 1e-5) {
 			t.Errorf("%q: the row gives %v, terms %v, coefficients %v", cells, score, terms, raw)
 		}
 	}
@@ -443,7 +443,7 @@ func TestPairsKeepOwnKnots(t *testing.T) {
 				want += part * (at[whole+1] - at[whole])
 			}
 			want = 2*(want-c.Low)/(c.High-c.Low) - 1
-			if got := k.Position(i); math.Abs(got-want) > 1e-12 {
+			if got := k.Position(i); !(math.Abs(got-want) <= 1e-12) {
 				t.Fatalf("knots %v: knot %d in interactions is %v: must be %v", at, i, got, want)
 			}
 		}

@@ -300,7 +300,7 @@ func TestDatesAreExplained(t *testing.T) {
 	}
 	for i, c := range list {
 		if c.Feature != want[i].Feature || c.Column != want[i].Column || c.Per != want[i].Per ||
-			math.Abs(c.Value-want[i].Value) > 1e-12 {
+			!(math.Abs(c.Value-want[i].Value) <= 1e-12) {
 			t.Errorf("%+v: want %+v", c, want[i])
 		}
 	}

@@ -70,7 +70,7 @@ func TestEffectsSlowly(t *testing.T) {
 			t.Fatal(err)
 		}
 		scale := math.Sqrt(base.Scale()*base.Scale() + e.Weight*e.Weight)
-		if got := s.Scale(); math.Abs(got-scale) > 1e-12*scale || s.Dim() != base.Dim()+e.Features || s.WithoutEffects() != base {
+		if got := s.Scale(); !(math.Abs(got-scale) <= 1e-12*scale) || s.Dim() != base.Dim()+e.Features || s.WithoutEffects() != base {
 			t.Fatalf("scale %v: want %v; %d features", got, scale, s.Dim())
 		}
 		text, err := json.Marshal(s)
@@ -137,11 +137,11 @@ func TestEffectsSlowly(t *testing.T) {
 					want = e.Weight / scale / math.Sqrt(float64(e.Features/2)) * wave
 					norm += float64(v) * float64(v)
 				}
-				if math.Abs(float64(v)-want) > 1e-6 {
+				if !(math.Abs(float64(v)-want) <= 1e-6) {
 					t.Fatalf("feature %s is %v: want %v", s.Features()[j], v, want)
 				}
 			}
-			if math.Abs(math.Sqrt(norm)*scale-e.Weight) > 1e-6*e.Weight || math.Sqrt(all) > NormBound {
+			if !(math.Abs(math.Sqrt(norm)*scale-e.Weight) <= 1e-6*e.Weight) || math.Sqrt(all) > NormBound {
 				t.Fatalf("features of effects of norm %v: want %v; row of norm %v", math.Sqrt(norm)*scale, e.Weight, math.Sqrt(all))
 			}
 			numbers := make([]float32, plain.base()-plain.grouped)

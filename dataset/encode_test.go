@@ -340,7 +340,7 @@ func TestEncodeProperties(t *testing.T) {
 			if strings.Contains(s.Features()[i], "@") {
 				tolerance = 3e-6
 			}
-			if math.Abs(float64(row[i])-want) > tolerance {
+			if !(math.Abs(float64(row[i])-want) <= tolerance) {
 				t.Fatalf("%s = %v: want %v", s.Features()[i], row[i], want)
 			}
 		}

@@ -61,7 +61,7 @@ func TestExplainAddsUp(t *testing.T) {
 			}
 			// The tolerance covers the rounding of features to float32: 6 terms of at most 5/2, times
 			// 150 for the regression.
-			if tolerance := 150 * 6 * 2.5 * 0x1p-23; math.Abs(sum-score) > tolerance {
+			if tolerance := 150 * 6 * 2.5 * 0x1p-23; !(math.Abs(sum-score) <= tolerance) {
 				t.Fatalf("coefficients give %v: the row gives %v", sum, score)
 			}
 		})

@@ -77,7 +77,7 @@ func TestHashedColumn(t *testing.T) {
 	}
 	w := make([]float64, s.Dim())
 	w[5] = 3 * s.Scale()
-	if c := s.Explain(w, false)[5]; c.Feature != "town#4" || c.Column != "town" || math.Abs(c.Value-3) > 1e-12 {
+	if c := s.Explain(w, false)[5]; c.Feature != "town#4" || c.Column != "town" || !(math.Abs(c.Value-3) <= 1e-12) {
 		t.Errorf("explained as %+v", c)
 	}
 }

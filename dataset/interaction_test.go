@@ -22,7 +22,7 @@ schema:
 `)
 	names := s.Features()
 	if len(names) != 3+1+4+12+1 || names[8] != "ward=heart & sex=f" || names[19] != "ward=other & sex=other" ||
-		math.Abs(s.Scale()*s.Scale()-5) > 1e-9 {
+		!(math.Abs(s.Scale()*s.Scale()-5) <= 1e-9) {
 		t.Fatalf("features %v, scale %v", names, s.Scale())
 	}
 	m := mustBind(t, s, "sex", "age", "ward", "y")

@@ -159,7 +159,7 @@ func TestRatesByHand(t *testing.T) {
 		"a time":      {Target{High: 12, Event: "died"}, 1, targetpair.Least, 0},
 	} {
 		near := func(what string, got, want float64) {
-			if math.Abs(got-want) > 1e-15*want {
+			if !(math.Abs(got-want) <= 1e-15*want) {
 				t.Errorf("%s: %s %v: must be %v", name, what, got, want)
 			}
 		}
@@ -286,7 +286,7 @@ func TestCellsOfKnotsAreWithinBounds(t *testing.T) {
 		c.High = c.Low + math.Exp(3*r.NormFloat64())
 		for i, u := range []float64{-1, 1, -.999999999999, .999999999999, 0} {
 			x := c.cellAt(u)
-			if !(c.Low <= x && x <= c.High) || i < 2 && math.Abs(x-[]float64{c.Low, c.High}[i]) > 1e-12*(1+math.Abs(x)) {
+			if !(c.Low <= x && x <= c.High) || i < 2 && !(math.Abs(x-[]float64{c.Low, c.High}[i]) <= 1e-12*(1+math.Abs(x))) {
 				t.Fatalf("bounds %v and %v: %v at %v", c.Low, c.High, x, u)
 			}
 		}
@@ -539,7 +539,7 @@ func TestMonotoneByHand(t *testing.T) {
 		sign := map[Monotone]float64{Up: 1, Down: -1}[way]
 		for w, want := range map[float64]float64{.75: 0, -.75: .75 / math.Sqrt(3)} {
 			out, moved := s.ProjectMonotone([]float64{sign * w, 2, 3}, nil)
-			if len(moved) != 1 || moved[0].Way != way || math.Abs(moved[0].Moved-want) > 1e-15 || out[0] != sign*max(w, 0) || out[1] != 2 || out[2] != 3 {
+			if len(moved) != 1 || moved[0].Way != way || !(math.Abs(moved[0].Moved-want) <= 1e-15) || out[0] != sign*max(w, 0) || out[1] != 2 || out[2] != 3 {
 				t.Errorf("%v, weight %v: %v, %+v: must be moved by %v", way, sign*w, out, moved, want)
 			}
 		}
@@ -653,7 +653,7 @@ func TestGroupsOfInteractions(t *testing.T) {
 		t.Errorf("other levels %s", got)
 	}
 	list := s.Explain(make([]float64, s.Dim()), true)
-	if got := list[len(list)-1].Value; math.Abs(got-math.Log(4)) > 1e-15 {
+	if got := list[len(list)-1].Value; !(math.Abs(got-math.Log(4)) <= 1e-15) {
 		t.Errorf("the constant of a rate of 4 is %v", got)
 	}
 }

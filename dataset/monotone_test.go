@@ -36,7 +36,7 @@ func TestIsotonic(t *testing.T) {
 				t.Fatalf("%v falls", got)
 			}
 		}
-		if math.Abs(mean) > 1e-12 {
+		if !(math.Abs(mean) <= 1e-12) {
 			t.Errorf("the mean moves by %v", mean)
 		}
 		for range 100 {
@@ -103,7 +103,7 @@ func TestProjectMonotone(t *testing.T) {
 		}
 		again, list := s.ProjectMonotone(got, nil)
 		for j := range again {
-			if math.Abs(again[j]-got[j]) > 1e-12 {
+			if !(math.Abs(again[j]-got[j]) <= 1e-12) {
 				t.Errorf("weight %d moves again, by %v", j, list)
 			}
 		}
@@ -118,7 +118,7 @@ func TestProjectMonotone(t *testing.T) {
 	w[first+1], means[first+2] = 1, .3
 	w[first+3], w[first+4], w[first+5] = 1, 1, 1
 	got, _ := s.ProjectMonotone(w, means)
-	if math.Abs(got[first+1]) > .01 || math.Abs(got[first+2]) > .01 {
+	if !(math.Abs(got[first+1]) <= .01) || !(math.Abs(got[first+2]) <= .01) {
 		t.Errorf("knots at %v", got[first:first+6])
 	}
 }
@@ -195,7 +195,7 @@ schema:
 	}
 	for column, parts := range want {
 		for i := 1; i < len(parts); i++ {
-			if rise := at(got, column, i) - at(got, column, 0); math.Abs(rise-(parts[i]-parts[0])) > 1e-6 {
+			if rise := at(got, column, i) - at(got, column, 0); !(math.Abs(rise-(parts[i]-parts[0])) <= 1e-6) {
 				t.Errorf("%s rises by %v to knot %d: must by %v", column, rise, i, parts[i]-parts[0])
 			}
 		}
@@ -210,7 +210,7 @@ schema:
 		if i%2 == 1 {
 			way = Down
 		}
-		if p := list[i]; p.Column != name || p.Way != way || math.Abs(p.Moved-moved[i]/s.Scale()) > 1e-12 {
+		if p := list[i]; p.Column != name || p.Way != way || !(math.Abs(p.Moved-moved[i]/s.Scale()) <= 1e-12) {
 			t.Errorf("%+v: must be of %s, %v, and move by %v", p, name, way, moved[i]/s.Scale())
 		}
 	}

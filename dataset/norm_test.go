@@ -43,7 +43,7 @@ func TestNorm(t *testing.T) {
 			var square float64
 			for j, v := range row {
 				square += float64(v) * float64(v)
-				if math.Abs(float64(v)-want[j]) > 1e-7 {
+				if !(math.Abs(float64(v)-want[j]) <= 1e-7) {
 					t.Errorf("%s: %v: want %v", cells, row, want)
 					break
 				}

@@ -54,7 +54,7 @@ func TestProjection(t *testing.T) {
 			}
 			square += want[i] * want[i]
 		}
-		if math.Abs(square-1) > .6 { // the deviation is sqrt(2/k) = .1
+		if !(math.Abs(square-1) <= .6) { // the deviation is sqrt(2/k) = .1
 			t.Errorf("a row of norm 1 is mapped to one of squared norm %v", square)
 		}
 		if square > 1 {
@@ -65,7 +65,7 @@ func TestProjection(t *testing.T) {
 		norm, margins := 0.0, [2]float64{}
 		for i, v := range got {
 			norm += float64(v) * float64(v)
-			if math.Abs(float64(v)-want[i]/math.Sqrt(max(square, 1))) > 1e-7 {
+			if !(math.Abs(float64(v)-want[i]/math.Sqrt(max(square, 1))) <= 1e-7) {
 				t.Fatalf("entry %d is %v, by the matrix %v", i, v, want[i])
 			}
 			margins[0] += w[i] * want[i]
@@ -79,7 +79,7 @@ func TestProjection(t *testing.T) {
 			for j, v := range x {
 				sum += lifted[m*d+j] * float64(v)
 			}
-			if math.Abs(sum-margin) > 1e-9 {
+			if !(math.Abs(sum-margin) <= 1e-9) {
 				t.Errorf("margin %d is %v of lifted weights, %v of mapped rows", m, sum, margin)
 			}
 		}

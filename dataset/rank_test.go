@@ -83,7 +83,7 @@ func TestRankedGolden(t *testing.T) {
 			t.Fatalf("%s: %v, must be %v", name, got, want)
 		}
 		for i := range got {
-			if math.Abs(got[i]-want[i]) > tolerance {
+			if !(math.Abs(got[i]-want[i]) <= tolerance) {
 				t.Errorf("%s: %v, must be %v", name, got, want)
 			}
 		}

@@ -58,7 +58,7 @@ func TestShapesAreTheScore(t *testing.T) {
 	}
 	same := func(what string, got, want float64) {
 		t.Helper()
-		if math.Abs(got-want) > 1e-4*(1+math.Abs(want)) {
+		if !(math.Abs(got-want) <= 1e-4*(1+math.Abs(want))) {
 			t.Errorf("%s: the score changes by %v, the shapes by %v", what, got, want)
 		}
 	}
@@ -73,7 +73,7 @@ func TestShapesAreTheScore(t *testing.T) {
 	}
 	middle := b.Between(1, .5)
 	same("b halfway", score(90, middle, "x")-score(90, b.Knots[1], "x"), (at(1, 2)-at(1, 1))/2+at(3, 3*5+4)-at(3, 2*5+4))
-	if sum := a.Evenly(); math.Abs(sum[0]+sum[1]+sum[2]+sum[3]+sum[4]-1) > 1e-12 || sum[0] != sum[1]/2 {
+	if sum := a.Evenly(); !(math.Abs(sum[0]+sum[1]+sum[2]+sum[3]+sum[4]-1) <= 1e-12) || sum[0] != sum[1]/2 {
 		t.Errorf("even shares %v", sum)
 	}
 }

@@ -139,7 +139,7 @@ func TestEncodeIsTheDocumentedMap(t *testing.T) {
 			continue
 		}
 		target, present := documentedUnit(cells[at("y")], -60, 240, false)
-		if ok != present || math.Abs(y-target) > 1e-12 {
+		if ok != present || !(math.Abs(y-target) <= 1e-12) {
 			t.Fatalf("target %q: %v, %v: want %v, %v", cells[at("y")], y, ok, target, present)
 		}
 		if !ok {
@@ -164,7 +164,7 @@ func TestEncodeIsTheDocumentedMap(t *testing.T) {
 		want = append(want, 1)
 		for j, v := range want {
 			// Five numbers, two categories, the intercept: S = sqrt 8.
-			if v /= math.Sqrt(8); math.Abs(float64(row[j])-v) > 0x1p-23*max(math.Abs(v), 0x1p-20) {
+			if v /= math.Sqrt(8); !(math.Abs(float64(row[j])-v) <= 0x1p-23*max(math.Abs(v), 0x1p-20)) {
 				t.Fatalf("%q: feature %d = %v: want %v", cells, j, row[j], v)
 			}
 		}

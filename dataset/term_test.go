@@ -111,7 +111,7 @@ func TestTermsAddUp(t *testing.T) {
 							sum += v
 						}
 					}
-					if math.Abs(sum-score) > 150*20*0x1p-22 {
+					if !(math.Abs(sum-score) <= 150*20*0x1p-22) {
 						t.Errorf("%s, %s, gain %q: terms give %v: the row gives %v", ward, sex, gain, sum, score)
 					}
 				}
@@ -124,11 +124,11 @@ func TestTermsAddUp(t *testing.T) {
 func TestTermsOfARate(t *testing.T) {
 	s := mustLoad(t, strings.Replace(termed, "[-60, 240]", "[0, 8]", 1))
 	list, w := s.Terms(true), make([]float64, s.Dim())
-	if v := list[len(list)-1].Of(w); math.Abs(v-math.Log(s.Target().Rate())) > 1e-15 {
+	if v := list[len(list)-1].Of(w); !(math.Abs(v-math.Log(s.Target().Rate())) <= 1e-15) {
 		t.Errorf("intercept %v: want %v", v, math.Log(s.Target().Rate()))
 	}
 	w[0] = 1
-	if v := list[0].Of(w); math.Abs(v-2/math.Sqrt(8)/40) > 1e-15 {
+	if v := list[0].Of(w); !(math.Abs(v-2/math.Sqrt(8)/40) <= 1e-15) {
 		t.Errorf("slope %v", v)
 	}
 }

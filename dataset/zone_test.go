@@ -21,7 +21,7 @@ func TestEveryZone(t *testing.T) {
 			t.Fatal(err)
 		}
 		x, ok := c.Days(cell)
-		if got := time.Unix(0, int64(x*86400*1e6+.5)*1e3); !ok || got.Sub(moment).Abs() > time.Millisecond {
+		if got := time.Unix(0, int64(x*86400*1e6+.5)*1e3); !ok || !(got.Sub(moment).Abs() <= time.Millisecond) {
 			t.Errorf("%s is read as %v, %v: must be %v", cell, got.UTC(), ok, moment.UTC())
 		}
 	}

@@ -71,10 +71,10 @@ func TestFactsOfQuasiLikelihoods(t *testing.T) {
 		{"tweedie(1.5,0.5,3,30)", 1e-7, .1, "the typical mean of the loss"}, {"tweedie(1.5,0.5,30,30)", 1e-6, 1, "the typical mean of the loss"},
 	} {
 		l := of(c.name)
-		if got := l.(interface{ LeastMean() float64 }).LeastMean(); math.Abs(got/c.least-1) > 1e-12 {
+		if got := l.(interface{ LeastMean() float64 }).LeastMean(); !(math.Abs(got/c.least-1) <= 1e-12) {
 			t.Errorf("%s: least mean %v: must be %v", c.name, got, c.least)
 		}
-		if share, text := l.(interface{ Grain() (float64, string) }).Grain(); math.Abs(share/c.grain-1) > 1e-12 || text != c.text {
+		if share, text := l.(interface{ Grain() (float64, string) }).Grain(); !(math.Abs(share/c.grain-1) <= 1e-12) || text != c.text {
 			t.Errorf("%s: grain %v, %q: must be %v, %q", c.name, share, text, c.grain, c.text)
 		}
 	}
@@ -83,7 +83,7 @@ func TestFactsOfQuasiLikelihoods(t *testing.T) {
 	for _, v := range []float64{0, .2, 3, 28} {
 		for _, mean := range []float64{.1, 2, 9, 29} {
 			want := 2 * (math.Pow(v, 2-p)/((1-p)*(2-p)) - v*math.Pow(mean, 1-p)/(1-p) + math.Pow(mean, 2-p)/(2-p))
-			if got := tweedie.Deviance(v, mean); math.Abs(got-want) > 1e-9 {
+			if got := tweedie.Deviance(v, mean); !(math.Abs(got-want) <= 1e-9) {
 				t.Errorf("deviance of %v at the mean %v: %v: must be %v", v, mean, got, want)
 			}
 		}

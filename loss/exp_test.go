@@ -70,7 +70,7 @@ func TestBlocksOfClasses(t *testing.T) {
 	value, slopes := make([]float64, 1), make([]float64, k)
 	l.Values(value, z, []float64{3})
 	l.Slopes(slopes, z, []float64{3})
-	if want := math.Log(sum) - z[3]; math.Abs(value[0]-want) > 1e-13 {
+	if want := math.Log(sum) - z[3]; !(math.Abs(value[0]-want) <= 1e-13) {
 		t.Errorf("value %v, want %v", value[0], want)
 	}
 	for j, s := range slopes {
@@ -78,7 +78,7 @@ func TestBlocksOfClasses(t *testing.T) {
 		if j == 3 {
 			want--
 		}
-		if math.Abs(s-want) > 1e-15 {
+		if !(math.Abs(s-want) <= 1e-15) {
 			t.Errorf("slope %d: %v, want %v", j, s, want)
 		}
 	}

@@ -12,11 +12,11 @@ import (
 func TestMostValue(t *testing.T) {
 	for _, z := range []float64{-1.5, .25} {
 		most, ok := loss.MostValue(loss.Logistic(), []float64{z})
-		if want := math.Log1p(math.Exp(math.Abs(z))); !ok || math.Abs(most-want) > 1e-12 {
+		if want := math.Log1p(math.Exp(math.Abs(z))); !ok || !(math.Abs(most-want) <= 1e-12) {
 			t.Errorf("logistic at %v: %v, %v: must be %v", z, most, ok, want)
 		}
 		most, ok = loss.MostValue(parsed(t, "units(absolute,3)"), []float64{z})
-		if want := 1 + math.Abs(z); !ok || math.Abs(most-want) > 1e-12 {
+		if want := 1 + math.Abs(z); !ok || !(math.Abs(most-want) <= 1e-12) {
 			t.Errorf("absolute at %v: %v, %v: must be %v", z, most, ok, want)
 		}
 	}

@@ -115,7 +115,7 @@ func TestNetworkProductsByDefinition(t *testing.T) {
 			}
 			for j := range w {
 				dual[j].a = 1
-				if want := c.loss(hyperOutputs(c.hidden, c.outputs, dual, x), y).c; math.Abs(got[j]-want) > 1e-12*size {
+				if want := c.loss(hyperOutputs(c.hidden, c.outputs, dual, x), y).c; !(math.Abs(got[j]-want) <= 1e-12*size) {
 					t.Fatalf("%s: coordinate %d of the product is %v, by definition %v", name, j, got[j], want)
 				}
 				dual[j].a = 0

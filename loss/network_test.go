@@ -75,7 +75,7 @@ func TestNetworkIsAPerceptron(t *testing.T) {
 			}
 			want := perceptron(c.hidden, c.outputs, c.activation, w, wide)
 			for k, z := range l.MarginsAt(w, x) {
-				if math.Abs(z-want[k]) > 1e-12*(1+math.Abs(want[k])) {
+				if !(math.Abs(z-want[k]) <= 1e-12*(1+math.Abs(want[k]))) {
 					t.Fatalf("%s: output %d is %v, by the definition %v", name, k, z, want[k])
 				}
 			}
@@ -107,7 +107,7 @@ func differs(t *testing.T, l loss.Composed, w []float64, x []float32, y float64)
 	clip := l.Constants().Lipschitz
 	scale := min(1, clip/math.Sqrt(square))
 	for j := range w {
-		if math.Abs(got[j]-scale*want[j]) > 1e-6 {
+		if !(math.Abs(got[j]-scale*want[j]) <= 1e-6) {
 			t.Fatalf("%s: gradient in coordinate %d of %d is %v, by differences %v", l.Name(), j, len(w), got[j], scale*want[j])
 		}
 	}
@@ -195,7 +195,7 @@ func TestNetworkStart(t *testing.T) {
 		square += v * v / float64(len(inside))
 	}
 	// Standard errors of the mean and of the variance are .035 and .1.
-	if math.Abs(mean) > .2 || math.Abs(square-4) > .6 {
+	if !(math.Abs(mean) <= .2) || !(math.Abs(square-4) <= .6) {
 		t.Errorf("mean %v and mean square %v of the hidden layers' weights: must be about 0 and 4", mean, square)
 	}
 	for _, z := range l.MarginsAt(w, make([]float32, features)) {

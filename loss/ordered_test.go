@@ -40,12 +40,12 @@ func TestOrderedIsProportionalOdds(t *testing.T) {
 					t.Fatalf("ordered(%d): thresholds %v: must rise", k, at)
 				}
 				p := atLeast(c) - atLeast(c+1)
-				if got := math.Exp(-l.Value(w, x, float64(c))); math.Abs(got-p) > 1e-12 {
+				if got := math.Exp(-l.Value(w, x, float64(c))); !(math.Abs(got-p) <= 1e-12) {
 					t.Errorf("ordered(%d): probability of class %d = %v, want %v", k, c, got, p)
 				}
 				sum += math.Exp(margins[c])
 			}
-			if math.Abs(sum-1) > 1e-12 {
+			if !(math.Abs(sum-1) <= 1e-12) {
 				t.Errorf("ordered(%d): the probabilities of a row sum to %v", k, sum)
 			}
 		}
@@ -72,11 +72,11 @@ func TestOrderedConstant(t *testing.T) {
 				whole := float64(k-1) + math.Exp(low)
 				for c := range k {
 					value := l.Value(w, []float32{.7, intercept}, float64(c))
-					if want := math.Log(whole) - z[c]; math.Abs(value-want) > 1e-9 {
+					if want := math.Log(whole) - z[c]; !(math.Abs(value-want) <= 1e-9) {
 						t.Errorf("ordered(%d): margin %v of class %d: loss of class %d = %v, want %v", k, low, j, c, value, want)
 					}
 					rise := l.Value(next, []float32{.7, intercept}, float64(c)) - value
-					if want := map[bool]float64{true: 1}[c == j]; low == -32 && math.Abs(rise-want) > 1e-9 {
+					if want := map[bool]float64{true: 1}[c == j]; low == -32 && !(math.Abs(rise-want) <= 1e-9) {
 						t.Errorf("ordered(%d): class %d: a record of class %d counts %v, want %v", k, j, c, rise, want)
 					}
 				}
@@ -141,11 +141,11 @@ func TestClassWeightsMultiplyOdds(t *testing.T) {
 	z[1] = z[0]
 	var slope [2]float64
 	l.Slopes(slope[:], z, []float64{-1, 1})
-	if mean := (1-p)*slope[0] + p*slope[1]; math.Abs(mean) > 1e-12 {
+	if mean := (1-p)*slope[0] + p*slope[1]; !(math.Abs(mean) <= 1e-12) {
 		t.Errorf("the slope at %v times the odds is %v, want 0", weight, mean)
 	}
 	q := 1 / (1 + math.Exp(-z[0]))
-	if back := q / weight / (q/weight + 1 - q); math.Abs(back-p) > 1e-12 {
+	if back := q / weight / (q/weight + 1 - q); !(math.Abs(back-p) <= 1e-12) {
 		t.Errorf("the share is %v again, want %v", back, p)
 	}
 }
@@ -162,10 +162,10 @@ func TestGammaIsTheDeviance(t *testing.T) {
 			l.Values(value[:], z, y)
 			l.Slopes(slope[:], z, y)
 			residual := cost/mean - 1
-			if want := -min(residual, cap); math.Abs(slope[0]-want) > 1e-6 {
+			if want := -min(residual, cap); !(math.Abs(slope[0]-want) <= 1e-6) {
 				t.Errorf("cost %v, mean %v: slope %v, want %v", cost, mean, slope[0], want)
 			}
-			if want := residual - math.Log(cost/mean); residual < cap && math.Abs(value[0]-want) > 1e-6 {
+			if want := residual - math.Log(cost/mean); residual < cap && !(math.Abs(value[0]-want) <= 1e-6) {
 				t.Errorf("cost %v, mean %v: value %v, want %v", cost, mean, value[0], want)
 			}
 		}
@@ -208,7 +208,7 @@ func TestOrderedInformation(t *testing.T) {
 			if i == j && i > 0 {
 				want += own[i-1] * scale[i-1] * scale[i-1]
 			}
-			if math.Abs(got[i]-want) > 1e-12 {
+			if !(math.Abs(got[i]-want) <= 1e-12) {
 				t.Errorf("entry %d, %d is %v: must be %v", i, j, want, got[i])
 			}
 		}

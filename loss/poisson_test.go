@@ -37,7 +37,7 @@ func TestPoissonIsTheLikelihood(t *testing.T) {
 		}
 		return sum
 	}
-	if s := at(l.Slopes, math.Log(mean/most)); math.Abs(s) > 1e-14 {
+	if s := at(l.Slopes, math.Log(mean/most)); !(math.Abs(s) <= 1e-14) {
 		t.Errorf("slope %v at the counts' mean", s)
 	}
 	likelihood := func(z float64) (sum float64) {
@@ -49,10 +49,10 @@ func TestPoissonIsTheLikelihood(t *testing.T) {
 	}
 	for _, z := range []float64{-3, -1, .5, 2} {
 		if got, want := at(l.Values, z)-at(l.Values, 0),
-			likelihood(z)-likelihood(0); math.Abs(got-want) > 1e-12*math.Abs(want) {
+			likelihood(z)-likelihood(0); !(math.Abs(got-want) <= 1e-12*math.Abs(want)) {
 			t.Errorf("z = %v: %v: want %v", z, got, want)
 		}
-		if got, want := l.(interface{ Rate(z float64) float64 }).Rate(z), math.Exp(z); math.Abs(got-want) > 1e-14*want {
+		if got, want := l.(interface{ Rate(z float64) float64 }).Rate(z), math.Exp(z); !(math.Abs(got-want) <= 1e-14*want) {
 			t.Errorf("prediction %v at %v: want %v", got, z, want)
 		}
 	}
@@ -84,7 +84,7 @@ func TestCloglogIsTheLikelihood(t *testing.T) {
 				want := [3]float64{of(z), (of(z+h) - of(z-h)) / (2 * h), (of(z+h) - 2*of(z) + of(z-h)) / (h * h)}
 				for k, w := range want {
 					// The exposure is stored in steps of 2^-16.
-					if math.Abs(got[k]-w) > 1e-5*(1+math.Abs(w))+math.Exp(z)*0x1p-17 {
+					if !(math.Abs(got[k]-w) <= 1e-5*(1+math.Abs(w))+math.Exp(z)*0x1p-17) {
 						t.Errorf("hazard %v before and %v in the interval at %v: derivative %d is %v: want %v", before, own, z, k, got[k], w)
 					}
 				}
@@ -146,7 +146,7 @@ func TestLogitHazardIsLogisticByRows(t *testing.T) {
 			want[2] += p * (1 - p)
 		}
 		for k, w := range want {
-			if math.Abs(got[k]-w) > 1e-9*(1+math.Abs(w)) {
+			if !(math.Abs(got[k]-w) <= 1e-9*(1+math.Abs(w))) {
 				t.Fatalf("from %d to %d, event %v, odds %v at %v: derivative %d is %v: want %v", entry, exit, event, odds, z, k, got[k], w)
 			}
 		}

@@ -65,7 +65,7 @@ func TestLogLinksAgreeWithStatsmodels(t *testing.T) {
 		if loss.LeastExposure(l) > 0 {
 			near = 1e-4 // an exposure is rounded to 16 bits
 		}
-		if math.Abs(a-c.intercept) > near || math.Abs(b-c.slope) > near {
+		if !(math.Abs(a-c.intercept) <= near) || !(math.Abs(b-c.slope) <= near) {
 			t.Errorf("%s: %.10f and %.10f: want %v and %v", c.loss, a, b, c.intercept, c.slope)
 		}
 		of, ok := parsed.(interface{ Deviance(v, mean float64) float64 })
@@ -80,7 +80,7 @@ func TestLogLinksAgreeWithStatsmodels(t *testing.T) {
 			}
 			sum += of.Deviance(v, mean)
 		}
-		if math.Abs(sum-c.deviance) > near*c.deviance {
+		if !(math.Abs(sum-c.deviance) <= near*c.deviance) {
 			t.Errorf("%s: deviance %v: want %v", c.loss, sum, c.deviance)
 		}
 	}
@@ -125,7 +125,7 @@ func TestQuasiDoesNotFeelTheBounds(t *testing.T) {
 			l.(loss.RankOne).Values(values[k], z, y)
 		}
 		for i := range slopes[0] {
-			if math.Abs(slopes[0][i]-slopes[1][i]) > 1e-9 || math.Abs(values[0][i]-values[1][i]) > 1e-8*(1+values[0][i]) {
+			if !(math.Abs(slopes[0][i]-slopes[1][i]) <= 1e-9) || !(math.Abs(values[0][i]-values[1][i]) <= 1e-8*(1+values[0][i])) {
 				t.Errorf("%s, point %d: slope %v and %v, value %v and %v", text, i, slopes[0][i], slopes[1][i], values[0][i],
 					values[1][i])
 			}
@@ -148,7 +148,7 @@ func TestQuasiAtZero(t *testing.T) {
 			var slope, value [1]float64
 			l.Slopes(slope[:], []float64{z + step/2}, y)
 			sum += step * slope[0]
-			if l.Values(value[:], []float64{z + step}, y); math.Abs(value[0]-sum) > .01 {
+			if l.Values(value[:], []float64{z + step}, y); !(math.Abs(value[0]-sum) <= .01) {
 				t.Errorf("%s: the loss of 0 at %v is %v: want %v", text, z+step, value[0], sum)
 				break
 			}
@@ -185,7 +185,7 @@ func TestLeastExposureIsRead(t *testing.T) {
 			var got, want [1]float64
 			exposed.(loss.RankOne).Values(got[:], []float64{z}, []float64{loss.Carry(loss.Real, -.99, least)})
 			alike.(loss.RankOne).Values(want[:], []float64{z + math.Log(least)}, []float64{-.99})
-			if math.Abs(got[0]-want[0]) > 1e-6*(1+want[0]) {
+			if !(math.Abs(got[0]-want[0]) <= 1e-6*(1+want[0])) {
 				t.Errorf("%s at %v: %v: want %v", exposed.Name(), z, got[0], want[0])
 			}
 		}

@@ -21,13 +21,13 @@ func TestBallAgainstBeta(t *testing.T) {
 				half = mathext.RegIncBeta(.5, float64(dim+1)/2, a*a) / 2
 			}
 			want := .5 + math.Copysign(half, u)
-			if got := b.below(u); math.Abs(got-want) > 1e-8 {
+			if got := b.below(u); !(math.Abs(got-want) <= 1e-8) {
 				t.Fatalf("dim %d: %v below %v, want %v", dim, got, u, want)
 			}
 		}
 		lg := func(x float64) float64 { v, _ := math.Lgamma(x); return v }
 		d := float64(dim)
-		if want := math.Exp(lg(d/2+1)-lg((d+1)/2)) / math.Sqrt(math.Pi); math.Abs(b.peak/want-1) > 1e-8 {
+		if want := math.Exp(lg(d/2+1)-lg((d+1)/2)) / math.Sqrt(math.Pi); !(math.Abs(b.peak/want-1) <= 1e-8) {
 			t.Errorf("dim %d: density %v at 0, want %v", dim, b.peak, want)
 		}
 	}
@@ -68,7 +68,7 @@ func TestSmoothedIsTheMeanOverTheBall(t *testing.T) {
 				sum += slope[0]
 			}
 			l.SmoothedSlopes(slope, []float64{z}, []float64{y}, []float64{long}, must(OverBall(dim, radius)))
-			if got, want := slope[0], sum/n; math.Abs(got-want) > 2*5.4/2/math.Sqrt(n) {
+			if got, want := slope[0], sum/n; !(math.Abs(got-want) <= 2*5.4/2/math.Sqrt(n)) {
 				t.Errorf("%s, dim %d: slope %v, mean over the ball %v", l.Name(), dim, got, want)
 			}
 		}
@@ -106,7 +106,7 @@ func TestLasryLionsIsTheDoubleEnvelope(t *testing.T) {
 		for i := 2 * near; i < n-2*near-wide; i++ {
 			slope := []float64{0}
 			l.SmoothedSlopes(slope, []float64{at(i) + wide*step/2}, []float64{0}, []float64{1}, s)
-			if want := (outer[i+wide] - outer[i]) / (wide * step); math.Abs(slope[0]-want) > .06 {
+			if want := (outer[i+wide] - outer[i]) / (wide * step); !(math.Abs(slope[0]-want) <= .06) {
 				t.Fatalf("%s: slope %v at %v, of the double envelope %v", l.Name(), slope[0], at(i), want)
 			}
 		}

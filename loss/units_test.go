@@ -166,7 +166,7 @@ func sameAsRows(t *testing.T, l loss.Units, x [][]float32, y, w, v []float64, di
 	record, m := loss.JoinRows(l, x, y)
 	name := fmt.Sprintf("%s of %d rows", l.Name(), len(x))
 	close := func(what string, got, want float64) {
-		if math.Abs(got-want) > 1e-12*(1+math.Abs(want)) {
+		if !(math.Abs(got-want) <= 1e-12*(1+math.Abs(want))) {
 			t.Fatalf("%s: %s is %v: must be %v", name, what, got, want)
 		}
 	}

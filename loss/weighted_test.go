@@ -114,8 +114,8 @@ func TestWeightsScaleConstants(t *testing.T) {
 		"network(4,tanh,weighted(logistic,1,5),clip=2.5)": {Lipschitz: 2.5},
 	} {
 		got := parse(t, name).Constants()
-		if math.Abs(got.Lipschitz-want.Lipschitz) > 1e-14 ||
-			want.InitialGap != 0 && (got.Curvature != want.Curvature || math.Abs(got.InitialGap-want.InitialGap) > 1e-14) {
+		if !(math.Abs(got.Lipschitz-want.Lipschitz) <= 1e-14) ||
+			want.InitialGap != 0 && (got.Curvature != want.Curvature || !(math.Abs(got.InitialGap-want.InitialGap) <= 1e-14)) {
 			t.Errorf("%s: %+v: want %+v", name, got, want)
 		}
 	}
@@ -218,13 +218,13 @@ func TestExposure(t *testing.T) {
 		y, z := math.Round((2*r.Float64()-1)*1024)/1024, 3*r.NormFloat64()
 		joined, shifted := loss.Carry(loss.Real, y, q), z+math.Log(q)
 		if got, want := one(rate.Values, z, joined),
-			one(plain.Values, shifted, y)+(1+y)/2*math.Log(q); math.Abs(got-want) > 1e-12*(1+math.Abs(want)) {
+			one(plain.Values, shifted, y)+(1+y)/2*math.Log(q); !(math.Abs(got-want) <= 1e-12*(1+math.Abs(want))) {
 			t.Fatalf("value %v at z = %v, y = %v, q = %v: want %v", got, z, y, q, want)
 		}
 		for what, f := range map[string][2]func(dst, z,
 			y []float64){"slope": {rate.Slopes, plain.Slopes}, "curvature": {rate.Curvatures, plain.Curvatures}} {
-			if got, want := one(f[0], z, joined), one(f[1], shifted, y); math.Abs(got-want) > 1e-12*(1+math.Abs(want)) &&
-				math.Abs(math.Abs(one(plain.Slopes, shifted, y))-.7) > 1e-9 {
+			if got, want := one(f[0], z, joined), one(f[1], shifted, y); !(math.Abs(got-want) <= 1e-12*(1+math.Abs(want))) &&
+				!(math.Abs(math.Abs(one(plain.Slopes, shifted, y))-.7) <= 1e-9) {
 				t.Fatalf("%s %v at z = %v, y = %v, q = %v: want %v", what, got, z, y, q, want)
 			}
 		}

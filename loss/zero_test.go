@@ -28,7 +28,7 @@ func TestAtZero(t *testing.T) {
 			t.Fatal(err)
 		}
 		least, most, ok := AtZero(l)
-		if !ok || math.Abs(least-want[0]) > 1e-12 || math.Abs(most-want[1]) > 1e-12 {
+		if !ok || !(math.Abs(least-want[0]) <= 1e-12) || !(math.Abs(most-want[1]) <= 1e-12) {
 			t.Errorf("%s: %v to %v, %v: want %v", name, least, most, ok, want)
 		}
 	}

@@ -45,7 +45,7 @@ func TestAgreementOfGroupedTimes(t *testing.T) {
 			}
 			var m Metrics
 			a.set(&m, "")
-			if math.Abs(*m.Predicted-c.predicted) > 1e-6 || *m.Observed != c.observed {
+			if !(math.Abs(*m.Predicted-c.predicted) <= 1e-6) || *m.Observed != c.observed {
 				t.Errorf("%s: %+v: predicted %v, observed %v", link, c, *m.Predicted, *m.Observed)
 			}
 		}

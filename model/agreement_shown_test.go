@@ -25,14 +25,14 @@ func TestAgreementByHand(t *testing.T) {
 	}
 	for i, w := range want {
 		g := m.Groups[i]
-		if g.Group != w.Group || g.N != w.N || math.Abs(g.Predicted-w.Predicted) > 1e-12 || math.Abs(g.Observed-w.Observed) > 1e-12 ||
-			math.Abs(g.Error-w.Error) > 1e-12 {
+		if g.Group != w.Group || g.N != w.N || !(math.Abs(g.Predicted-w.Predicted) <= 1e-12) || !(math.Abs(g.Observed-w.Observed) <= 1e-12) ||
+			!(math.Abs(g.Error-w.Error) <= 1e-12) {
 			t.Errorf("%+v: must be %+v", g, w)
 		}
 	}
 	// Least squares of 2, 3, 2.5, 4.5, 9 on 1, 3, 2, 4, 6: sums of products about the means 3.2 and 4.2.
 	if slope := (2.2*2.2 + .2*1.2 + 1.2*1.7 + .8*.3 + 2.8*4.8) / (2.2*2.2 + .2*.2 + 1.2*1.2 + .8*.8 + 2.8*2.8); m.Slope == nil ||
-		math.Abs(*m.Slope-slope) > 1e-9 || *m.Predicted != 3.2 || *m.Observed != 4.2 {
+		!(math.Abs(*m.Slope-slope) <= 1e-9) || *m.Predicted != 3.2 || *m.Observed != 4.2 {
 		t.Errorf("slope %v, predicted %v, observed %v: must be %v, 3.2, 4.2", m.Slope, *m.Predicted, *m.Observed, slope)
 	}
 	if got, want := groupText(m.Groups), "group  rows  predicted  observed  difference  its standard error\n"+
@@ -57,7 +57,7 @@ func TestAgreementByHand(t *testing.T) {
 	}
 	m = Metrics{}
 	equal.set(&m, "")
-	if m.Slope != nil || math.Abs(*m.Predicted-1/(1+math.Exp(-.3))) > 1e-12 {
+	if m.Slope != nil || !(math.Abs(*m.Predicted-1/(1+math.Exp(-.3))) <= 1e-12) {
 		t.Errorf("of equal predictions: slope %v, predicted %v", m.Slope, *m.Predicted)
 	}
 }

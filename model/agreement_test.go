@@ -42,7 +42,7 @@ func TestAgreement(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		near := func(what string, got, want float64) {
-			if math.Abs(got-want) > 2e-6*(1+math.Abs(want)) { // features are float32s
+			if !(math.Abs(got-want) <= 2e-6*(1+math.Abs(want))) { // features are float32s
 				t.Errorf("%s: %s: %v: want %v", name, what, got, want)
 			}
 		}
@@ -101,12 +101,12 @@ func TestAgreementOfTimes(t *testing.T) {
 	h := m.times()
 	expected := [2]float64{math.Exp(-1) * (h.Hazard(2) + h.Hazard(4)) / 2, math.Exp(1) * (h.Hazard(5) + h.Hazard(10)) / 2}
 	for i, g := range got.Groups {
-		if math.Abs(g.Predicted-expected[i]) > 1e-6 || g.Observed != .5 {
+		if !(math.Abs(g.Predicted-expected[i]) <= 1e-6) || g.Observed != .5 {
 			t.Errorf("%+v: want %v", g, expected[i])
 		}
 	}
 	slope := math.Log(expected[0]/expected[1]*math.Exp(2)) / 2
-	if len(got.Groups) != 2 || math.Abs(*got.Slope-slope) > 1e-6 {
+	if len(got.Groups) != 2 || !(math.Abs(*got.Slope-slope) <= 1e-6) {
 		t.Errorf("%v: want %v", *got.Slope, slope)
 	}
 }

@@ -40,7 +40,7 @@ func TestAUCIsItsDefinition(t *testing.T) {
 		want, wantOK := slowAUC(rows)
 		got, ok := auc(slices.Clone(rows))
 		// Counts are exact in both; the quotients may round differently.
-		if ok != wantOK || ok && math.Abs(got-want) > 1e-15 {
+		if ok != wantOK || ok && !(math.Abs(got-want) <= 1e-15) {
 			r.Fatalf("got %v, %v, want %v, %v", got, ok, want, wantOK)
 		}
 	})
@@ -62,7 +62,7 @@ func TestAUCInvariances(t *testing.T) {
 			return got
 		}
 		same := func(name string, got, want float64) {
-			if math.Abs(got-want) > 1e-15 {
+			if !(math.Abs(got-want) <= 1e-15) {
 				r.Fatalf("%s: got %v, want %v", name, got, want)
 			}
 		}

@@ -87,7 +87,7 @@ func TestPossibleTargetsByHand(t *testing.T) {
 			continue
 		}
 		for i, y := range list {
-			if math.Abs(y.y-c.ys[i]) > 1e-12 || math.Abs(y.weight-c.ws[i]) > 1e-12 {
+			if !(math.Abs(y.y-c.ys[i]) <= 1e-12) || !(math.Abs(y.weight-c.ws[i]) <= 1e-12) {
 				t.Errorf("%s: target %d is %v: must be %v of weight %v", name, i, y, c.ys[i], c.ws[i])
 			}
 		}
@@ -101,10 +101,10 @@ func TestUnoConcordanceByHand(t *testing.T) {
 	var m Metrics
 	m.timed(targetpair.Times{Cuts: []float64{16}}, slices.Clone(list), 16)
 	// Pairs of the first record: 3 of 4. Of the third: 0 of 2. Of the fourth: 1 of 1.
-	if m.Concordance == nil || math.Abs(*m.Concordance-4./7) > 1e-12 {
+	if m.Concordance == nil || !(math.Abs(*m.Concordance-4./7) <= 1e-12) {
 		t.Errorf("concordance %v: must be 4/7", *m.Concordance)
 	}
-	if want := (3 + 16./9) / (4 + 3*16./9); m.UnoConcordance == nil || math.Abs(*m.UnoConcordance-want) > 1e-12 {
+	if want := (3 + 16./9) / (4 + 3*16./9); m.UnoConcordance == nil || !(math.Abs(*m.UnoConcordance-want) <= 1e-12) {
 		t.Errorf("weighted concordance %v: must be %v", *m.UnoConcordance, want)
 	}
 	if *m.Horizon != 16 {

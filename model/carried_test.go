@@ -44,7 +44,7 @@ func TestRates(t *testing.T) {
 	for _, table := range []string{path, writeFile(t, "a,b,c", "-1,0,0", "0.5,0,0", "0,0,0")} {
 		lines := strings.Split(predict(t, m, table, ""), "\n")
 		for i, want := range rates {
-			if v, err := strconv.ParseFloat(lines[i+1], 64); err != nil || math.Abs(v/want-1) > 1e-12 {
+			if v, err := strconv.ParseFloat(lines[i+1], 64); err != nil || !(math.Abs(v/want-1) <= 1e-12) {
 				t.Errorf("row %d: predicted %q: want %v", i, lines[i+1], want)
 			}
 		}
@@ -101,7 +101,7 @@ func TestCalibration(t *testing.T) {
 		t.Fatalf("%+v", got.Bins)
 	}
 	for i, b := range got.Bins {
-		if w := want[i]; b.N != w.N || b.From != w.From || b.To != w.To || math.Abs(b.Predicted-w.Predicted) > 1e-15 ||
+		if w := want[i]; b.N != w.N || b.From != w.From || b.To != w.To || !(math.Abs(b.Predicted-w.Predicted) <= 1e-15) ||
 			b.Observed != w.Observed {
 			t.Errorf("bin %d: %+v: want %+v", i, b, w)
 		}
@@ -117,7 +117,7 @@ func TestCalibrationOfModels(t *testing.T) {
 	got := evaluate(t, makeModel(t, two, "logistic", "none", 4, 0, 0, 0), path, "")
 	high := 1 / (1 + math.Exp(-1))
 	if c := got.Calibration; c == nil || len(c.Bins) != 2 || c.Bins[0].N != 2 ||
-		math.Abs(c.Bins[0].Predicted-(1-high)) > 1e-15 || c.Bins[0].Observed != .5 || c.Bins[1].Observed != 1 {
+		!(math.Abs(c.Bins[0].Predicted-(1-high)) <= 1e-15) || c.Bins[0].Observed != .5 || c.Bins[1].Observed != 1 {
 		t.Errorf("two classes: %+v", got.Calibration)
 	}
 	if !strings.Contains(got.String(), "reliability") || !strings.Contains(got.String(), "\ncalibration    ") {
@@ -131,9 +131,9 @@ func TestCalibrationOfModels(t *testing.T) {
 	w[4] = 8 // for yes
 	got = evaluate(t, makeModel(t, three, "softmax(3)", "none", w...), path, "")
 	yes, no := math.Exp(2)/(2+math.Exp(2)), 1/(2+math.Exp(-2)) // at a = 1/2 and at -1/2
-	if c := got.Calibration; c == nil || len(c.Bins) != 2 || math.Abs(c.Bins[1].Predicted-yes) > 1e-12 ||
+	if c := got.Calibration; c == nil || len(c.Bins) != 2 || !(math.Abs(c.Bins[1].Predicted-yes) <= 1e-12) ||
 		c.Bins[1].Observed != 1 ||
-		math.Abs(c.Bins[0].Predicted-no) > 1e-12 || c.Bins[0].Observed != .5 {
+		!(math.Abs(c.Bins[0].Predicted-no) <= 1e-12) || c.Bins[0].Observed != .5 {
 		t.Errorf("three classes: %+v, want %v and %v", got.Calibration, no, yes)
 	}
 }

@@ -66,7 +66,7 @@ func TestManyClasses(t *testing.T) {
 		}
 		for k := range 3 {
 			p[k] /= sum
-			if got, err := strconv.ParseFloat(rows[i+1][k], 64); err != nil || math.Abs(got-p[k]) > 1e-14 {
+			if got, err := strconv.ParseFloat(rows[i+1][k], 64); err != nil || !(math.Abs(got-p[k]) <= 1e-14) {
 				t.Errorf("row %d: probability %d is %s, want %v", i, k, rows[i+1][k], p[k])
 			}
 			slope := p[k]

@@ -259,50 +259,44 @@ func (m *Model) part(weights []float64, terms []dataset.Term, text string, sign 
 
 // onCurve is part for a value of a curve such as age@30, which is linear between its knots. known is false for another text.
 func (m *Model) onCurve(weights []float64, terms []dataset.Term, text string, factor float64) (known bool, err error) {
-	name, value := text, ""
+	name, value, features := text, "", m.schema.Features()
 	if at := strings.LastIndex(text, "@"); at >= 0 {
 		name, value = text[:at], text[at+1:]
 	}
 	for _, h := range m.schema.Hats() {
-		axis, columns := h.Axes[0], m.schema.Columns()
-		class, of := strings.CutSuffix(name, axis.Column)
-		if known = !m.several() && class == ""; m.several() {
-			known = slices.ContainsFunc(m.schema.Target().Classes, func(of string) bool { return class == of+": " })
-		}
-		if !h.Curve() || !of || !known {
+		prefix, of := strings.CutSuffix(name, h.Axes[0].Column)
+		class, classed := strings.CutSuffix(prefix, ": ")
+		if !h.Curve() || !of || classed != m.several() || classed && !slices.Contains(m.schema.Target().Classes, class) ||
+			!classed && prefix != "" {
 			continue
 		}
-		c := columns[slices.IndexFunc(columns, func(c dataset.Column) bool { return c.Name == axis.Column })]
+		columns := m.schema.Columns()
+		c := columns[slices.IndexFunc(columns, func(c dataset.Column) bool { return c.Name == h.Axes[0].Column })]
 		v, err := strconv.ParseFloat(value, 64)
-		low, high := fmt.Sprint(c.Low), fmt.Sprint(c.High)
 		if c.Kind == dataset.Date {
 			v, err = dataset.Day(value)
-			low, high = dataset.ShowDay(c.Low), dataset.ShowDay(c.High)
 		}
 		if err != nil || !(c.Low <= v && v <= c.High) {
-			return true, fmt.Errorf("contrast: %q: must be a value of the curve of %s, from %[2]s@%[3]s to %[2]s@%[4]s", text, axis.Column, low, high)
+			return true, fmt.Errorf("contrast: %q: must be a value of the curve of %s, from %s to %s", text, c.Name,
+				features[h.First], features[h.First+h.Width-1])
 		}
-		from, to := c.Transformed()
 		if c.Transform == dataset.Log1p {
 			v = math.Log1p(v)
 		}
-		place := func(i int) float64 {
-			if axis.At != nil {
-				return axis.At[i]
-			}
-			return 2*float64(i)/float64(axis.Knots-1) - 1
+		knots := h.Axes[0].At
+		for i := len(knots); i < h.Width; i++ {
+			knots = append(knots, 2*float64(i)/float64(h.Width-1)-1)
 		}
-		i, u := 0, 2*(v-from)/(to-from)-1
-		for i+2 < axis.Knots && place(i+1) <= u {
+		from, to := c.Transformed()
+		u, i := 2*(v-from)/(to-from)-1, 0
+		for i+2 < h.Width && knots[i+1] <= u {
 			i++
 		}
-		share := (u - place(i)) / (place(i+1) - place(i))
-		for k, part := range []float64{1 - share, share} {
-			if err = m.part(weights, terms, class+m.schema.Features()[h.First+i+k], factor*part); err != nil {
-				return true, err
-			}
+		share := (u - knots[i]) / (knots[i+1] - knots[i])
+		if err = m.part(weights, terms, prefix+features[h.First+i], factor*(1-share)); err == nil {
+			err = m.part(weights, terms, prefix+features[h.First+i+1], factor*share)
 		}
-		return true, nil
+		return true, err
 	}
 	return false, nil
 }

@@ -108,7 +108,7 @@ func TestValuesOfCurves(t *testing.T) {
 		{"a: seen@2020-01-06", "a: seen@2020-01-01", "a: seen@2020-01-16", 1. / 3},
 	} {
 		text := strings.Replace(fmt.Sprintf("a: height + %v %s + %v %s", 1-c.share, c.first, c.share, c.second), "+ 0 a: age@58", "", 1)
-		if got, want := of("a: height + "+c.value), of(text); math.Abs(got-want) > 1e-12 {
+		if got, want := of("a: height + "+c.value), of(text); !(math.Abs(got-want) <= 1e-12) {
 			t.Errorf("%s: %v: must be %v, %s", c.value, got, want, text)
 		}
 	}
@@ -117,7 +117,8 @@ func TestValuesOfCurves(t *testing.T) {
 	}
 	const age, seen = ": must be a value of the curve of age, from age@18 to age@98", ": must be a value of the curve of seen, from seen@2020-01-01 to seen@2020-01-31"
 	for text, want := range map[string]string{"a: age@17": age, "a: age@98.1": age, "a: age@": age, "10 a: age": age, "b: age@NaN": age, "b: age@ 20": "", "a: seen@5": seen,
-		"b: seen@2020-02-01": seen, "c: age@20": ": must be a number's column or", "a: height@1": ": must be a number's column or", "age@20": ": must be a number's column or"} {
+		"b: seen@2020-02-01": seen, "c: age@20": ": must be a number's column or", "a: height@1": ": must be a number's column or", "age@20": ": must be a number's column or",
+		"aage@20": ": must be a number's column or", ": age@20": ": must be a number's column or"} {
 		_, err := m.contrast(text)
 		if got := fmt.Sprint(err); !strings.HasPrefix(got, "contrast: ") || !strings.Contains(got, want) {
 			t.Errorf("%s: %s: must have %q", text, got, want)
@@ -146,7 +147,7 @@ func TestContrastsOfTerms(t *testing.T) {
 		{"0.5 region=south + 0.5 region=east - 2.5 age", (-1 + .25 - .5) * s},
 	} {
 		v, err := m.Contrast(c.text)
-		if err != nil || v.State != inference.Reported || math.Abs(v.Estimate-c.estimate) > 1e-12 {
+		if err != nil || v.State != inference.Reported || !(math.Abs(v.Estimate-c.estimate) <= 1e-12) {
 			t.Errorf("%s: %v: %+v: want %v", c.text, err, v, c.estimate)
 			continue
 		}
@@ -154,7 +155,7 @@ func TestContrastsOfTerms(t *testing.T) {
 		if !strings.Contains(c.text, "region") || c.text == "region=south - region=east" {
 			reason = ""
 		}
-		if v.Odds == nil || math.Abs(v.Odds.High-math.Exp(v.High)) > 1e-12 || v.Reason != reason || v.Level != .9 ||
+		if v.Odds == nil || !(math.Abs(v.Odds.High-math.Exp(v.High)) <= 1e-12) || v.Reason != reason || v.Level != .9 ||
 			!strings.HasPrefix(v.Meaning, `the odds of "yes" are multiplied by `) {
 			t.Errorf("%s: %+v: want an odds ratio", c.text, v)
 		}
@@ -171,7 +172,7 @@ func TestContrastsOfTerms(t *testing.T) {
 	}
 	// The variance of a difference is the sum of both variances minus twice the covariance.
 	v, err := m.Contrast("region=south - region=east")
-	if want := s * math.Sqrt(.09+.05-2*.02); err != nil || math.Abs(v.Error-want) > 1e-12 {
+	if want := s * math.Sqrt(.09+.05-2*.02); err != nil || !(math.Abs(v.Error-want) <= 1e-12) {
 		t.Errorf("%v: standard error %v: want %v", err, v.Error, want)
 	}
 	for _, text := range []string{"", "height", "age sex", "age +", "age - ", "age + 3", "2 3 age", "intercept", "NaN age", "region",
@@ -193,7 +194,7 @@ func TestJointOfTerms(t *testing.T) {
 	}
 	for i, text := range []string{"age", "region=south - region=east"} {
 		v, err := m.Contrast(text)
-		if err != nil || joint.Estimate[i] != v.Estimate || math.Abs(joint.Covariance[i][i]-v.Error*v.Error) > 1e-12 {
+		if err != nil || joint.Estimate[i] != v.Estimate || !(math.Abs(joint.Covariance[i][i]-v.Error*v.Error) <= 1e-12) {
 			t.Errorf("%s: %v: %+v of %+v", text, err, v, joint)
 		}
 	}

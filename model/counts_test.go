@@ -44,7 +44,7 @@ func TestCounts(t *testing.T) {
 		}
 		lines := strings.Split(predict(t, m, path, ""), "\n")
 		for i, want := range rates {
-			if v, err := strconv.ParseFloat(lines[i+1], 64); err != nil || math.Abs(v/want-1) > 1e-12 {
+			if v, err := strconv.ParseFloat(lines[i+1], 64); err != nil || !(math.Abs(v/want-1) <= 1e-12) {
 				t.Errorf("%s: row %d: predicted %q: want %v", name, i, lines[i+1], want)
 			}
 		}

@@ -87,7 +87,7 @@ func TestCurvatureByHand(t *testing.T) {
 		{"pinball(0.8)", 0, 1, 0, .279962 / .2, .2 * .279962},
 	} {
 		curvature, ok := bent(t, c.loss).Curvature([]float64{c.mean}, [][]float64{{c.variance}}, c.slope, c.value)
-		if !ok || len(curvature) != 1 || math.Abs(curvature[0][0]-c.want) > .035*c.want {
+		if !ok || len(curvature) != 1 || !(math.Abs(curvature[0][0]-c.want) <= .035*c.want) {
 			t.Errorf("%s: %v, %v: want %v", c.loss, curvature, ok, c.want)
 		}
 	}
@@ -100,7 +100,7 @@ func TestCurvatureByHand(t *testing.T) {
 				if i == j {
 					want += p[i]
 				}
-				if want /= whole; !ok || math.Abs(curvature[i][j]-want) > 1e-9 {
+				if want /= whole; !ok || !(math.Abs(curvature[i][j]-want) <= 1e-9) {
 					t.Errorf("%s: %d, %d: %v: want %v", name, i, j, curvature[i][j], want)
 				}
 			}

@@ -82,7 +82,7 @@ func TestCholesky(t *testing.T) {
 				for k := range a {
 					sum += root[i][k] * root[j][k]
 				}
-				if math.Abs(sum-a[i][j]) > 1e-12 || j > i && root[i][j] != 0 {
+				if !(math.Abs(sum-a[i][j]) <= 1e-12) || j > i && root[i][j] != 0 {
 					t.Errorf("%v: factor %v: entry %d, %d of its square is %v", a, root, i, j, sum)
 				}
 			}

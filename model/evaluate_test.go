@@ -186,7 +186,7 @@ func TestGradientNormIsTheObjectives(t *testing.T) {
 		got := *evaluate(t, makeModel(t, test.target, test.loss, test.regularizer, w...), test.path, "").GradientNorm
 		// The error of the differences is h^2 times a third derivative of a few units, plus
 		// 1e-16/h.
-		if want := math.Sqrt(sum); math.Abs(got-want) > 1e-8 {
+		if want := math.Sqrt(sum); !(math.Abs(got-want) <= 1e-8) {
 			t.Errorf("%s, %s: gradient norm %v, differences give %v", test.loss, test.regularizer, got, want)
 		}
 	}
@@ -226,7 +226,7 @@ func TestEvaluateInvariances(t *testing.T) {
 			if a.name == "calibration_slope" { // the solution of two equations, of which few rows may leave nearly one
 				within = 1e-6
 			}
-			if a.value != nil && math.Abs(*a.value-*b.value) > within*max(1, math.Abs(*a.value)) {
+			if a.value != nil && !(math.Abs(*a.value-*b.value) <= within*max(1, math.Abs(*a.value))) {
 				r.Fatalf("%s: %v and %v", a.name, *a.value, *b.value)
 			}
 		}

@@ -37,7 +37,7 @@ func TestIntervalsOfRows(t *testing.T) {
 		cells := strings.Split(lines[i], ",")
 		for j, at := range []int{0, 2, 3} {
 			got, err := strconv.ParseFloat(cells[at], 64)
-			if p := 1 / (1 + math.Exp(-want[j])); err != nil || math.Abs(got-p) > 1e-6 {
+			if p := 1 / (1 + math.Exp(-want[j])); err != nil || !(math.Abs(got-p) <= 1e-6) {
 				t.Errorf("row %d: cell %d is %s: want %v", i, at, cells[at], p)
 			}
 		}
@@ -264,7 +264,7 @@ func TestIntervalsOfRisksHoldTheBaseline(t *testing.T) {
 			half := 1.6448536 * math.Sqrt(.02*.3*.3+.01*float64(x[1])*float64(x[1])+more*more)
 			got := of(x)[0]
 			low, high := risk(m.times(), z-half, by), risk(m.times(), z+half, by)
-			if math.Abs(got.Low-low) > 1e-6 || math.Abs(got.High-high) > 1e-6 {
+			if !(math.Abs(got.Low-low) <= 1e-6) || !(math.Abs(got.High-high) <= 1e-6) {
 				t.Errorf("errors %v, by %v: %+v: must be %v to %v", errors, by, got, low, high)
 			}
 		}

@@ -58,7 +58,7 @@ func TestNetworkPredicts(t *testing.T) {
 		}
 		for i, p := range want {
 			got, err := strconv.ParseFloat(rows[i+1][0], 64)
-			if err != nil || math.Abs(got-p) > 1e-12 || rows[i+1][1] != classes.Classes[map[bool]int{true: 1}[p > .5]] {
+			if err != nil || !(math.Abs(got-p) <= 1e-12) || rows[i+1][1] != classes.Classes[map[bool]int{true: 1}[p > .5]] {
 				t.Errorf("%s: row %d is %v, want %v", name, i, rows[i+1], p)
 			}
 		}
@@ -66,8 +66,8 @@ func TestNetworkPredicts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if *measured.Accuracy != float64(right)/20 || math.Abs(*measured.LogLoss-logs) > 1e-12 ||
-			math.Abs(*measured.Objective-logs) > 1e-12 {
+		if *measured.Accuracy != float64(right)/20 || !(math.Abs(*measured.LogLoss-logs) <= 1e-12) ||
+			!(math.Abs(*measured.Objective-logs) <= 1e-12) {
 			t.Errorf("%s: accuracy %v, log loss %v: want %v and %v", name, *measured.Accuracy, *measured.LogLoss,
 				float64(right)/20, logs)
 		}

@@ -104,7 +104,7 @@ func tableOf(t *testing.T, people []person) string {
 // float32. what names the value in the error.
 func agree(t *testing.T, what string, got *float64, want float64) {
 	t.Helper()
-	if got == nil || math.Abs(*got-want) > 2e-6*max(1, math.Abs(want)) {
+	if got == nil || !(math.Abs(*got-want) <= 2e-6*max(1, math.Abs(want))) {
 		t.Errorf("%s: %v: must be %v", what, got, want)
 	}
 }
@@ -120,7 +120,7 @@ func TestRegressionInNumbers(t *testing.T) {
 	path := tableOf(t, people)
 	for i, line := range strings.Split(strings.TrimSpace(predict(t, m, path, "")), "\n")[1:] {
 		got, err := strconv.ParseFloat(line, 64)
-		if want := -60 + 300*(margins[i]+1)/2; err != nil || math.Abs(got-want) > 1e-4 {
+		if want := -60 + 300*(margins[i]+1)/2; err != nil || !(math.Abs(got-want) <= 1e-4) {
 			t.Errorf("%+v: predicted %s: must be %v", people[i], line, want)
 		}
 	}
@@ -166,7 +166,7 @@ func TestClassesInNumbers(t *testing.T) {
 	for i, line := range strings.Split(strings.TrimSpace(predict(t, m, path, "")), "\n")[1:] {
 		shown, class, _ := strings.Cut(line, ",")
 		p, err := strconv.ParseFloat(shown, 64)
-		if want := 1 / (1 + math.Exp(-margins[i])); err != nil || math.Abs(p-want) > 1e-6 ||
+		if want := 1 / (1 + math.Exp(-margins[i])); err != nil || !(math.Abs(p-want) <= 1e-6) ||
 			class != map[bool]string{true: "yes", false: "no"}[margins[i] > 0] {
 			t.Errorf("%+v: predicted %s: must be %v", people[i], line, want)
 		}

@@ -46,7 +46,7 @@ func TestPredictProbability(t *testing.T) {
 	for i, w := range want {
 		shown, class, _ := strings.Cut(got[i+1], ",")
 		p, err := strconv.ParseFloat(shown, 64)
-		if class != w.class || (shown == "") != math.IsNaN(w.p) || err == nil && math.Abs(p-w.p) > 1e-15 {
+		if class != w.class || (shown == "") != math.IsNaN(w.p) || err == nil && !(math.Abs(p-w.p) <= 1e-15) {
 			t.Errorf("row %d: got %q, want %v, %s", i, got[i+1], w.p, w.class)
 		}
 	}

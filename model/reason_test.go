@@ -188,7 +188,7 @@ func TestIntervalsOfThresholds(t *testing.T) {
 		half := quantile * math.Sqrt(want.variance)
 		low, high := 1/(1+math.Exp(half-want.score)), 1/(1+math.Exp(-half-want.score))
 		for range 2 { // the same row again
-			if got := intervals(x)[k]; math.Abs(got.Low-low) > 1e-9 || math.Abs(got.High-high) > 1e-9 {
+			if got := intervals(x)[k]; !(math.Abs(got.Low-low) <= 1e-9) || !(math.Abs(got.High-high) <= 1e-9) {
 				t.Errorf("threshold %d: %v: must be %v to %v", k+1, got, low, high)
 			}
 		}

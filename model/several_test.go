@@ -75,8 +75,8 @@ func TestCoefficientsOfClasses(t *testing.T) {
 	}
 	for i, want := range map[int][2]float64{0: {unit / 5, .2 * unit / 5}, 1: {.25 * unit / 5, math.Sqrt(.06) * unit / 5},
 		2: {-2 * unit, .3 * unit}, 3: {3 * unit, math.Sqrt(.08) * unit}} {
-		if c := list.List[i]; math.Abs(c.Estimate-want[0]) > 1e-9 || math.Abs(c.Error-want[1]) > 1e-9 || c.Intercept ||
-			math.Abs(c.Odds.Estimate-math.Exp(want[0])) > 1e-9 || c.Reference != []string{"", "region=north or east"}[i/2] {
+		if c := list.List[i]; !(math.Abs(c.Estimate-want[0]) <= 1e-9) || !(math.Abs(c.Error-want[1]) <= 1e-9) || c.Intercept ||
+			!(math.Abs(c.Odds.Estimate-math.Exp(want[0])) <= 1e-9) || c.Reference != []string{"", "region=north or east"}[i/2] {
 			t.Errorf("%s, against %s: %+v: want %v", c.Term, c.Reference, c.Interval, want)
 		}
 	}
@@ -103,7 +103,7 @@ func TestCoefficientsOfClasses(t *testing.T) {
 			unit * math.Sqrt(4*.08+.09+.04/25-2*2*.02-2*.03/5), "the odds of the contrast's classes"},
 	} {
 		c, err := m.Contrast(text)
-		if err != nil || math.Abs(c.Estimate-want.estimate) > 1e-9 || math.Abs(c.Error-want.deviation) > 1e-9 ||
+		if err != nil || !(math.Abs(c.Estimate-want.estimate) <= 1e-9) || !(math.Abs(c.Error-want.deviation) <= 1e-9) ||
 			!strings.HasPrefix(c.Meaning, want.of+" are multiplied by ") || c.Unit != "log-"+strings.TrimPrefix(want.of, "the ") {
 			t.Errorf("%s: %v %+v: want %v", text, err, c, want)
 		}
@@ -136,7 +136,7 @@ func TestAllowancesOfClasses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if wide := (1 + want[0]) * want[1] / m.schema.Scale(); math.Abs(c.Remainder-want[0]) > 1e-9 || math.Abs(c.Error-wide) > 1e-9 {
+		if wide := (1 + want[0]) * want[1] / m.schema.Scale(); !(math.Abs(c.Remainder-want[0]) <= 1e-9) || !(math.Abs(c.Error-wide) <= 1e-9) {
 			t.Errorf("%s: the remainder is %v and the error %v: want %v and %v", text, c.Remainder, c.Error, want[0], wide)
 		}
 	}
@@ -193,7 +193,7 @@ func TestThresholdsByHand(t *testing.T) {
 		term        string
 		value, wide float64
 	}{{"threshold 2", .5, math.Sqrt(.05)}, {"threshold 3", 1.25, math.Sqrt(.05 + .07 + 2*.02)}} {
-		if c := list.Thresholds[i]; c.Term != want.term || math.Abs(c.Estimate-want.value) > 1e-9 || math.Abs(c.Error-want.wide) > 1e-9 ||
+		if c := list.Thresholds[i]; c.Term != want.term || !(math.Abs(c.Estimate-want.value) <= 1e-9) || !(math.Abs(c.Error-want.wide) <= 1e-9) ||
 			c.Span != 1 || c.Intercept {
 			t.Errorf("%s: %+v: must be %+v", c.Term, c.Interval, want)
 		}

@@ -46,7 +46,7 @@ func TestCholeskyMultipliesBack(t *testing.T) {
 					for k := range d {
 						sum += root[i][k] * root[j][k]
 					}
-					if math.Abs(sum-a[i][j]) > 1e-7*size*size || j > i && root[i][j] != 0 {
+					if !(math.Abs(sum-a[i][j]) <= 1e-7*size*size) || j > i && root[i][j] != 0 {
 						t.Errorf("size %v, rank %d: entry %d, %d is %v: must be %v", size, rank, i, j, sum, a[i][j])
 					}
 				}
@@ -74,7 +74,7 @@ func TestTargetsOfRates(t *testing.T) {
 			got := targets(l, nil, []float64{z}, nil)
 			least := x.least
 			want := 2*(min(max(share, least), 1)-least)/(1-least) - 1
-			if len(got) != 1 || got[0].weight != 1 || math.Abs(got[0].y-want) > 1e-9 {
+			if len(got) != 1 || got[0].weight != 1 || !(math.Abs(got[0].y-want) <= 1e-9) {
 				t.Errorf("%s at the rate %v: %+v: must be %v", x.name, share, got, want)
 			}
 		}
@@ -146,7 +146,7 @@ func TestDevianceOfPositiveNumbers(t *testing.T) {
 		want += (y/mean - 1 - math.Log(y/mean)) / 2
 	}
 	got, err := m.Evaluate(t.Context(), path, "", "")
-	if err != nil || got.Deviance == nil || math.Abs(*got.Deviance-want) > 1e-9 {
+	if err != nil || got.Deviance == nil || !(math.Abs(*got.Deviance-want) <= 1e-9) {
 		t.Errorf("%+v, %v: the deviance must be %v", got.Deviance, err, want)
 	}
 }

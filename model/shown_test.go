@@ -24,7 +24,7 @@ func TestContrastsToTheLetter(t *testing.T) {
 	for _, x := range []struct{ got, want float64 }{{c.Estimate, estimate}, {c.Low, estimate - half}, {c.High, estimate + half},
 		{c.Error, .2 * unit / 5}, {c.Privacy, 1 - math.Sqrt(.5)}, {c.Level, .9}, {c.Odds.Estimate, math.Exp(estimate)},
 		{c.Odds.Low, math.Exp(estimate - half)}, {c.Odds.High, math.Exp(estimate + half)}} {
-		if math.Abs(x.got-x.want) > 1e-6 {
+		if !(math.Abs(x.got-x.want) <= 1e-6) {
 			t.Errorf("%v: must be %v", x.got, x.want)
 		}
 	}
@@ -53,7 +53,7 @@ func TestContrastsToTheLetter(t *testing.T) {
 		if k.Term == "age" {
 			span = 10
 		}
-		if math.Abs(k.Span-span) > 1e-9 || k.Intercept != (i == len(list.List)-1) {
+		if !(math.Abs(k.Span-span) <= 1e-9) || k.Intercept != (i == len(list.List)-1) {
 			t.Errorf("%s: span %v, intercept %v", k.Term, k.Span, k.Intercept)
 		}
 	}
@@ -83,8 +83,8 @@ func TestTablesToTheLetter(t *testing.T) {
 	bins[1].n, bins[1].sum, bins[1].came = 20, 3, 5
 	bins[8].n, bins[8].sum, bins[8].came = 30, 25.5, 24
 	r := bins.result(50)
-	if math.Abs(r.Error-.07) > 1e-12 || len(r.Bins) != 2 || r.Bins[1].From != .8 || r.Bins[1].To != .9 || r.Bins[0].N != 20 ||
-		math.Abs(r.Bins[1].Predicted-.85) > 1e-12 || r.Bins[1].Observed != .8 {
+	if !(math.Abs(r.Error-.07) <= 1e-12) || len(r.Bins) != 2 || r.Bins[1].From != .8 || r.Bins[1].To != .9 || r.Bins[0].N != 20 ||
+		!(math.Abs(r.Bins[1].Predicted-.85) <= 1e-12) || r.Bins[1].Observed != .8 {
 		t.Errorf("%+v", r)
 	}
 }

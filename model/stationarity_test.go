@@ -33,7 +33,7 @@ func TestEvaluateStationarity(t *testing.T) {
 		}
 		// The regularizer's part of the Hessian is computed as a difference of gradients, accurate
 		// to about 1e-10.
-		if e := *got.LeastEigenvalue; math.Abs(e-curvature-more) > 1e-9 || !(*got.EigenvalueResidual < 1e-8) {
+		if e := *got.LeastEigenvalue; !(math.Abs(e-curvature-more) <= 1e-9) || !(*got.EigenvalueResidual < 1e-8) {
 			t.Errorf("%s: least eigenvalue %v, residual %v: want %v", regularizer, e, *got.EigenvalueResidual, curvature+more)
 		}
 		if s := got.String(); !strings.HasPrefix(s, "NOT private") || !strings.Contains(s, "\nn                    2\n") ||
@@ -49,7 +49,7 @@ func TestEvaluateStationarity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := *got.LeastEigenvalue; math.Abs(e-curvature/2) > 1e-9 {
+	if e := *got.LeastEigenvalue; !(math.Abs(e-curvature/2) <= 1e-9) {
 		t.Errorf("with a weight of 2 times .25: least eigenvalue %v: want %v", e, curvature/2)
 	}
 }

@@ -93,7 +93,7 @@ func TestMeasuresOfTimes(t *testing.T) {
 			}
 		}
 		same := func(name string, got *float64, want float64, set bool) {
-			if (got != nil) != set || set && math.Abs(*got-want) > 1e-9 {
+			if (got != nil) != set || set && !(math.Abs(*got-want) <= 1e-9) {
 				t.Errorf("%v up to %v: %s %v: want %v, %v", list, at, name, got, want, set)
 			}
 		}
@@ -108,8 +108,8 @@ func TestMeasuresOfTimes(t *testing.T) {
 					of, predicted = append(of, r), predicted+p
 				}
 			}
-			if int64(len(of)) != b.N || math.Abs(b.Predicted-predicted/float64(len(of))) > 1e-9 ||
-				math.Abs(b.Observed-1+beforeOrAt(of, event, at, false)) > 1e-9 {
+			if int64(len(of)) != b.N || !(math.Abs(b.Predicted-predicted/float64(len(of))) <= 1e-9) ||
+				!(math.Abs(b.Observed-1+beforeOrAt(of, event, at, false)) <= 1e-9) {
 				t.Errorf("%v up to %v: %+v: want predicted %v of %v", list, at, b, predicted, of)
 			}
 		}
@@ -138,7 +138,7 @@ func TestSurvivors(t *testing.T) {
 					want *= 1 - events/risked
 				}
 			}
-			if got := s(now); math.Abs(got-want) > 1e-12 {
+			if got := s(now); !(math.Abs(got-want) <= 1e-12) {
 				t.Errorf("%v at %v: %v: want %v", list, now, got, want)
 			}
 		}
@@ -164,7 +164,7 @@ func TestIntegratedBrier(t *testing.T) {
 			want += (1.5*s*s + 1.5*(1-s)*(1-s)) / 3
 		}
 	}
-	if want /= brierTimes; !ok || math.Abs(got-want) > 1e-9 {
+	if want /= brierTimes; !ok || !(math.Abs(got-want) <= 1e-9) {
 		t.Errorf("%v, %v: want %v", got, ok, want)
 	}
 }
@@ -181,7 +181,7 @@ func TestCalibratedTimes(t *testing.T) {
 		rows += b.N
 	}
 	if len(c.Bins) != 5 || c.Bins[0].N != 25 || c.Bins[1].N != 3 || rows != 40 || c.Bins[0].Observed != 13./25 ||
-		math.Abs(c.Bins[0].Predicted-(1-math.Exp(-math.Exp(2.4)))) > 1e-12 {
+		!(math.Abs(c.Bins[0].Predicted-(1-math.Exp(-math.Exp(2.4)))) <= 1e-12) {
 		t.Errorf("%+v", c)
 	}
 }
@@ -246,12 +246,12 @@ func TestCalibrationOfTimesInNumbers(t *testing.T) {
 			t.Errorf("%+v: must be %+v", b, w)
 		}
 		for _, x := range [][2]float64{{b.From, w.From}, {b.To, w.To}, {b.Predicted, w.Predicted}, {b.Observed, w.Observed}} {
-			if math.Abs(x[0]-x[1]) > 1e-12 {
+			if !(math.Abs(x[0]-x[1]) <= 1e-12) {
 				t.Errorf("%+v: must be %+v", b, w)
 			}
 		}
 	}
-	if want := (3*.15 + 2*.125) / 5; math.Abs(c.Error-want) > 1e-12 {
+	if want := (3*.15 + 2*.125) / 5; !(math.Abs(c.Error-want) <= 1e-12) {
 		t.Errorf("error %v: must be %v", c.Error, want)
 	}
 }
@@ -295,7 +295,7 @@ func TestChangingHazardsByHand(t *testing.T) {
 		}
 		for i, line := range strings.Split(strings.TrimSpace(out.String()), "\n")[1:] {
 			risk := 0.
-			if _, err := fmt.Sscanf(line, "%g", &risk); err != nil || math.Abs(risk-(1-math.Exp(-want[i]))) > 1e-6 {
+			if _, err := fmt.Sscanf(line, "%g", &risk); err != nil || !(math.Abs(risk-(1-math.Exp(-want[i]))) <= 1e-6) {
 				t.Errorf("%s, row %d: %s: must be %v", name, i, line, 1-math.Exp(-want[i]))
 			}
 		}
@@ -311,7 +311,7 @@ func TestChangingHazardsByHand(t *testing.T) {
 	}}
 	n := 0
 	for p, err := range m.Predictions(t.Context(), from) { // up to the end both levels have the hazard 1
-		if good := n == 0; err != nil || p.OK != good || good && math.Abs(p.Value-(1-math.Exp(-1))) > 1e-6 {
+		if good := n == 0; err != nil || p.OK != good || good && !(math.Abs(p.Value-(1-math.Exp(-1))) <= 1e-6) {
 			t.Errorf("prediction %d: %+v, %v", n, p, err)
 		}
 		if n++; n == 2 {

@@ -113,7 +113,7 @@ func TestBaseOfSharesByHand(t *testing.T) {
 	}
 	o := &told{answers: []query.Release{{Mean: []float64{-1}, Sigma: 1e-9}, {Mean: []float64{1}, Sigma: 1e-9}}}
 	got, err := BaseRate{Charge: .01, Loss: loss.Logistic(), Features: 2, Intercept: .5}.Ask(t.Context(), o, Problem{Records: 1000, Relation: account.ReplaceOne})
-	if err != nil || math.Abs(got.Margins[0]-math.Log(.001/.999)) > 1e-6 {
+	if err != nil || !(math.Abs(got.Margins[0]-math.Log(.001/.999)) <= 1e-6) {
 		t.Errorf("no record of a class: margins %v, %v", got.Margins, err)
 	}
 }
@@ -256,7 +256,7 @@ func TestPublicBaseRates(t *testing.T) {
 	if got, ok := of("squared(1)").AtValue(-.3); !ok || got.Margins[0] != -.3 {
 		t.Errorf("%+v, %v", got, ok)
 	}
-	if got, ok := of("gamma(2,0.1)").AtValue(-.3); !ok || math.Abs(got.Margins[0]-math.Log(.1+.9*.35)) > 1e-12 {
+	if got, ok := of("gamma(2,0.1)").AtValue(-.3); !ok || !(math.Abs(got.Margins[0]-math.Log(.1+.9*.35)) <= 1e-12) {
 		t.Errorf("%+v, %v: must be at %v", got, ok, math.Log(.1+.9*.35))
 	}
 	b, base := of("logistic"), Base{Margins: []float64{.5}, MarginSigma: []float64{.03}, Gap: .2}
@@ -270,7 +270,7 @@ func TestPublicBaseRates(t *testing.T) {
 		t.Errorf("begins at %v with the gap %v and the noise %v", q.Start, q.Constants.InitialGap, q.startNoise)
 	}
 	p.Regularizer = l2 // .2 more at the constant
-	if q := b.Begin(p, base); math.Abs(q.Constants.InitialGap-.4) > 1e-12 || q.Start == nil {
+	if q := b.Begin(p, base); !(math.Abs(q.Constants.InitialGap-.4) <= 1e-12) || q.Start == nil {
 		t.Errorf("begins at %v with the gap %v", q.Start, q.Constants.InitialGap)
 	}
 	p.Constants.InitialGap = .39
@@ -304,7 +304,7 @@ func TestBisectionByHand(t *testing.T) {
 		for i, q := range o.asked {
 			k := q.First()
 			from, to, middle := k.Previous()[1]*.5, k.Point()[1]*.5, (lo+hi)/2
-			if math.Abs(from-(middle-width/2)) > 1e-12 || math.Abs(to-(middle+width/2)) > 1e-12 || k.Previous()[0] != 0 {
+			if !(math.Abs(from-(middle-width/2)) <= 1e-12) || !(math.Abs(to-(middle+width/2)) <= 1e-12) || k.Previous()[0] != 0 {
 				t.Errorf("%s: question %d goes from %v to %v, the middle is %v", name, i, from, to, middle)
 			}
 			alike(t, "clip", k.Ball().Radius, factor*l.Constants().Lipschitz*width)
@@ -354,7 +354,7 @@ func TestRootByHand(t *testing.T) {
 		}
 		at, rise := root(list, end, c.least, c.most)
 		alike(t, "rise", rise, xy/xx)
-		if want := min(max(x/w-y/w*xx/xy, end-c.near), end+c.near); math.Abs(at-want) > 1e-12 {
+		if want := min(max(x/w-y/w*xx/xy, end-c.near), end+c.near); !(math.Abs(at-want) <= 1e-12) {
 			t.Errorf("%+v: root %v: must be %v", c, at, want)
 		}
 	}
@@ -366,7 +366,7 @@ func TestRootByHand(t *testing.T) {
 		t.Errorf("slopes that fall: %v, %v", at, rise)
 	}
 	for z, want := range map[float64]float64{.2: .2 * .14, .3: 0, .95: .1 * .6, -.9: .5 * .3} {
-		if got := within(list, z, -1, 1); z != .3 && math.Abs(got-want) > 1e-12 {
+		if got := within(list, z, -1, 1); z != .3 && !(math.Abs(got-want) <= 1e-12) {
 			t.Errorf("beside %v: %v: must be %v", z, got, want)
 		}
 	}
@@ -396,7 +396,7 @@ func TestRoundsByHand(t *testing.T) {
 	s.now.Set, s.smallest, s.least = ball, nil, math.Inf(1)
 	r := &Run{at: []float64{0, 0}, W: []float64{0, 0}, rounds: s, out: &collector{}, plan: &Settled{}}
 	r.Land(newAnswer(query.Release{Mean: []float64{3, 4}, Sigma: .5}, 1), .25)
-	if math.Abs(r.W[0]-.6) > 1e-12 || math.Abs(r.W[1]-.8) > 1e-12 || !slices.Equal(r.at, r.W) || !slices.Equal(s.average, r.W) || s.sum != 1 || !slices.Equal(parts(s.fresh), []float64{0, 0, 0, 1}) {
+	if !(math.Abs(r.W[0]-.6) <= 1e-12) || !(math.Abs(r.W[1]-.8) <= 1e-12) || !slices.Equal(r.at, r.W) || !slices.Equal(s.average, r.W) || s.sum != 1 || !slices.Equal(parts(s.fresh), []float64{0, 0, 0, 1}) {
 		t.Errorf("lands at %v with the average %v and the weights %v", r.W, s.average, parts(s.fresh))
 	}
 	if l := r.trace.trace; len(l.StepSizes) != 1 || l.StepSizes[0] != .25 || l.Noise[0] != .5/.25 {
@@ -418,7 +418,7 @@ func TestPaceByHand(t *testing.T) {
 	} {
 		p := NewPace(1, .3)
 		p.Next([]float64{2, 0}, c.noise)
-		if got := p.Next(c.g, c.noise); math.Abs(got-c.want) > 1e-12 {
+		if got := p.Next(c.g, c.noise); !(math.Abs(got-c.want) <= 1e-12) {
 			t.Errorf("%+v: a step of %v", c, got)
 		}
 	}

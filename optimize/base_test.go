@@ -83,7 +83,7 @@ func TestSharesBeyondAllRecords(t *testing.T) {
 	for _, c := range []struct{ sigma, first, second, p float64 }{{.02, 1.05, -.01, .02}, {.02, -.03, 1.2, .98}, {.0004, 1.0001, .00005, .001},
 		{.02, .3, .6, 2. / 3}} {
 		got := optimize.BaseOfShares(loss.Logistic(), c.sigma, .001, c.first, c.second).Margins[0]
-		if want := math.Log(c.p / (1 - c.p)); math.Abs(got-want) > 1e-12 {
+		if want := math.Log(c.p / (1 - c.p)); !(math.Abs(got-want) <= 1e-12) {
 			t.Errorf("%+v: margin %v: must be %v", c, got, want)
 		}
 	}
@@ -291,7 +291,7 @@ func TestCalibrationOfCountsIsTheirMeanPrediction(t *testing.T) {
 					continue
 				}
 				got, moves := of(c.x, c.s, c.q)
-				if math.Abs(got-c.want) > 1e-4*c.want || math.Abs(moves-.5) > 1e-6 {
+				if !(math.Abs(got-c.want) <= 1e-4*c.want) || !(math.Abs(moves-.5) <= 1e-6) {
 					t.Errorf("%s, %v, %+v: %v, and a record may move it by %v", name, relation, c, got, moves)
 				}
 			}

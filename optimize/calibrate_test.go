@@ -93,7 +93,7 @@ func TestCalibrationOfCountsByHand(t *testing.T) {
 			Shape: Shape{Features: 3, Margins: 1}, Start: make([]float64, 3)}
 		predicted, noise := .9*c.count, .02*c.count
 		o := &told{answers: []query.Release{{Mean: []float64{predicted * unit}, Sigma: noise * unit}, {Mean: []float64{-.05}, Sigma: .01}}}
-		if most := c.sigma / 2 * records * math.Sqrt(extra*usable); name == "more, at half noise" && math.Abs(most-c.cap) > 1e-9 {
+		if most := c.sigma / 2 * records * math.Sqrt(extra*usable); name == "more, at half noise" && !(math.Abs(most-c.cap) <= 1e-9) {
 			t.Fatalf("the cap for half of the noise is %v", most)
 		}
 		compare := Compare{Charge: charge + extra, Calibrate: extra, Loss: l, Features: 3, Intercept: intercept}
@@ -177,7 +177,7 @@ func TestQuestionsLeaveAPart(t *testing.T) {
 		for _, q := range o.asked {
 			sum += q.Charge()
 		}
-		if len(o.asked) != c.questions || math.Abs(sum/charge-(1-0x1p-30)) > 1e-13 {
+		if len(o.asked) != c.questions || !(math.Abs(sum/charge-(1-0x1p-30)) <= 1e-13) {
 			t.Errorf("%s: %d questions are charged %v: must be %d, and %v", name, len(o.asked), sum, c.questions, charge*(1-0x1p-30))
 		}
 	}

@@ -365,14 +365,10 @@ func (m Measure) Ask(ctx context.Context, o Oracle, p Problem, w []float64) (Mea
 	if err != nil {
 		return Measured{}, stepError("measure", 1, err)
 	}
-	out := Measured{
-		Loss: value.Mean[0], LossSigma: value.Sigma, LossClip: 2 * f0,
+	return Measured{
+		Loss: value.Mean[0] + p.Penalty().Value(w), LossSigma: value.Sigma, LossClip: 2 * f0,
 		GradientNorm: math.Max(gradient.Mean[0], 0), GradientSigma: gradient.Sigma,
-	}
-	if p.Regularizer != nil {
-		out.Loss += p.Regularizer.Value(w)
-	}
-	return out, nil
+	}, nil
 }
 
 func ask(ctx context.Context, o Oracle, charge float64, terms ...query.Term) (query.Release, error) {

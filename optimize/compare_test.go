@@ -122,7 +122,7 @@ func TestCompareWithoutIntercept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Margins) != 1 || got.Margins[0] != 0 || math.Abs(got.Constant-math.Ln2) > 1e-12 || len(o.Asked) != 1 {
+	if len(got.Margins) != 1 || got.Margins[0] != 0 || !(math.Abs(got.Constant-math.Ln2) <= 1e-12) || len(o.Asked) != 1 {
 		t.Errorf("%+v after %d questions", got, len(o.Asked))
 	}
 	if k := o.Asked[0].Question.Terms()[0].Kind(); k != query.ValueChange {
@@ -153,8 +153,8 @@ func TestCompareCountsTheConstantsNoise(t *testing.T) {
 			t.Fatal(err)
 		}
 		asked := o.Asked[len(o.Asked)-1]
-		if math.Abs(got.Difference-asked.Exact[0]-test.half) > 1e-9 ||
-			math.Abs(got.Sigma-math.Hypot(asked.Answer.Sigma, test.spread)) > 1e-9 {
+		if !(math.Abs(got.Difference-asked.Exact[0]-test.half) <= 1e-9) ||
+			!(math.Abs(got.Sigma-math.Hypot(asked.Answer.Sigma, test.spread)) <= 1e-9) {
 			t.Errorf("%s: difference %v with noise %v: must be %v and %v", name, got.Difference, got.Sigma,
 				asked.Exact[0]+test.half, math.Hypot(asked.Answer.Sigma, test.spread))
 		}
@@ -181,7 +181,7 @@ func TestResidualIsPredictionLessOutcome(t *testing.T) {
 			}
 			want += min(predicted, .5) / 6
 		}
-		if math.Abs(got.Residual-want) > .002 {
+		if !(math.Abs(got.Residual-want) <= .002) {
 			t.Errorf("w = %v: the residual is %v: must be %v", w, got.Residual, want)
 		}
 	}
@@ -215,7 +215,7 @@ func TestCompareOfADeclaredNumber(t *testing.T) {
 		l.(loss.RankOne).Values(value, []float64{w[0]*float64(float32(i%3-1)/4) + 1.5, -3}, []float64{y, y})
 		want += (value[0] - value[1]) * 1000 / 5000
 	}
-	if got.Least != -got.Most || math.Abs(got.Difference-want) > 1e-6 {
+	if got.Least != -got.Most || !(math.Abs(got.Difference-want) <= 1e-6) {
 		t.Errorf("%+v: the difference must be %v", got, want)
 	}
 }
@@ -261,7 +261,7 @@ func TestCompareCutsFarNumbers(t *testing.T) {
 			most = max(-least, most) / 10
 			least = -most
 		}
-		if math.Abs(got.Most-most) > 1e-6*most || math.Abs(got.Least-least) > 1e-6*most {
+		if !(math.Abs(got.Most-most) <= 1e-6*most) || !(math.Abs(got.Least-least) <= 1e-6*most) {
 			t.Errorf("%s: from %v to %v: must be from %v to %v", name, got.Least, got.Most, least, most)
 		}
 		want, whole, value := 0., 0., []float64{0, 0}
@@ -270,7 +270,7 @@ func TestCompareCutsFarNumbers(t *testing.T) {
 			whole += (value[0] - value[1]) / 8
 			want += min(max(value[0]-value[1], least), most) / 8
 		}
-		if math.Abs(got.Difference-want) > 1e-6 || cut && math.Abs(whole-want) < 1e-3 {
+		if !(math.Abs(got.Difference-want) <= 1e-6) || cut && math.Abs(whole-want) < 1e-3 {
 			t.Errorf("%s: difference %v: must be %v, and %v without a cut", name, got.Difference, want, whole)
 		}
 		if _, _, _, ok := got.Explained(); ok && cut || strings.Contains(got.Text(), "difference is capped") != cut ||
@@ -296,13 +296,13 @@ func TestBaseRateOfLargeCaps(t *testing.T) {
 		apart := -math.Log(1e-6*.01) / 4096
 		clip := o.Asked[0].Question.Terms()[0].Ball().Radius / apart
 		if want == 0 {
-			if sigma := o.Asked[0].Answer.Sigma / apart; math.Abs(sigma-.1) > .001 {
+			if sigma := o.Asked[0].Answer.Sigma / apart; !(math.Abs(sigma-.1) <= .001) {
 				t.Errorf("%d records: noise %v of a slope: must be .1", records, sigma)
 			}
-		} else if math.Abs(clip/want-1) > .001 {
+		} else if !(math.Abs(clip/want-1) <= .001) {
 			t.Errorf("%d records: slopes are clipped at %v: must be at %v", records, clip, want)
 		}
-		if mean := 1000 * math.Exp(base.Margins[0]); math.Abs(mean/18.333-1) > .05 || !(base.Excess < .2) {
+		if mean := 1000 * math.Exp(base.Margins[0]); !(math.Abs(mean/18.333-1) <= .05) || !(base.Excess < .2) {
 			t.Errorf("%d records: mean %v, excess %v: the mean of the numbers is 18.33", records, mean, base.Excess)
 		}
 	}

@@ -50,7 +50,7 @@ func TestLateGradientsTellWhetherARunArrived(t *testing.T) {
 			}
 			// With equal charges the noise in the mean of k steps is 1/sqrt(k) times the noise of one
 			// step.
-			if k := float64(late.Steps) * math.Pow(late.Noise/late.FirstNoise, 2); math.Abs(k-math.Round(k)) > 1e-3*k ||
+			if k := float64(late.Steps) * math.Pow(late.Noise/late.FirstNoise, 2); !(math.Abs(k-math.Round(k)) <= 1e-3*k) ||
 				math.Exp2(math.Round(math.Log2(k))) != math.Round(k) {
 				t.Errorf("%s: the first noise is of %v steps: must be a power of two: %+v", name, k, late)
 			}

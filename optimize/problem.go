@@ -280,11 +280,15 @@ func (p Problem) DataSmoothness() float64 {
 // Smoothness returns the smoothness L1 of the objective: the smoothness of the loss plus the smoothness of
 // the regularizer.
 func (p Problem) Smoothness() float64 {
-	s := p.DataSmoothness()
-	if p.Regularizer != nil {
-		s += p.Regularizer.Smoothness()
+	return p.DataSmoothness() + p.Penalty().Smoothness()
+}
+
+// Penalty returns the regularizer. If there is none, it returns the one that is 0 everywhere.
+func (p Problem) Penalty() loss.Regularizer {
+	if p.Regularizer == nil {
+		return loss.None()
 	}
-	return s
+	return p.Regularizer
 }
 
 // InitialGradient returns G0 = sqrt(2 L1 F0), an upper bound on the gradient norm at the start,
@@ -296,15 +300,10 @@ func (p Problem) InitialGradient() float64 {
 // StepSize returns the step size h/L1 for the smoothness L1 of the objective, but at most 1/s for a regularizer of
 // smoothness s. The curvature of the data may be smaller than its bound, so h above 1 can be stable. The curvature of
 // the regularizer may be s in every direction, so steps longer than 1/s may be unstable.
-func (p Problem) StepSize(h float64) float64 {
-	eta := h / p.Smoothness()
-	if p.Regularizer != nil {
-		if s := p.Regularizer.Smoothness(); s > 0 {
-			eta = min(eta, 1/s)
-		}
-	}
-	return eta
-}
+func (p Problem) StepSize(h float64) float64 { return p.Stable(h / p.Smoothness()) }
+
+// Stable returns the step size eta, but at most the inverse of the regularizer's smoothness.
+func (p Problem) Stable(eta float64) float64 { return min(eta, 1/max(p.Penalty().Smoothness(), 0)) }
 
 // LowRank reports whether a record's gradient is an outer product or the sum of a few outer products. The mean loss
 // then has large curvature in few directions only, and steps of several times 1/L1 are stable in practice.
@@ -359,9 +358,7 @@ func (p Problem) Project(w []float64) {
 
 // AddRegularizer adds the regularizer's gradient at w to g.
 func (p Problem) AddRegularizer(g, w []float64) {
-	if p.Regularizer != nil {
-		p.Regularizer.AddGradient(g, w)
-	}
+	p.Penalty().AddGradient(g, w)
 }
 
 // NormAt asks for the norm of the mean gradient at w over a cohort, to which the regularizer's gradient is added.

@@ -83,7 +83,7 @@ func TestSpectrum(t *testing.T) {
 			var trace, shares, height, first float64
 			for i := range e {
 				k := share[i] * float64(d)
-				if math.Abs(k-math.Round(k)) > 1e-9 || k < .5 {
+				if !(math.Abs(k-math.Round(k)) <= 1e-9) || k < .5 {
 					t.Fatalf("d = %d: a group of %v directions", d, k)
 				}
 				trace, shares = trace+(e[i]-lambda)*k, shares+share[i]

@@ -20,13 +20,13 @@ func TestRowsSquare(t *testing.T) {
 		want float64
 	}{{[]float64{c, s}, 1}, {[]float64{-s, c}, 3}, {[]float64{1, 0}, 3*s*s + c*c}, {[]float64{0, 0}, 0},
 		{[]float64{1}, 0}} {
-		if got := r.Square(test.v); math.Abs(got-test.want) > 1e-12 {
+		if got := r.Square(test.v); !(math.Abs(got-test.want) <= 1e-12) {
 			t.Errorf("along %v: %v: must be %v", test.v, got, test.want)
 		}
 	}
 	centred := &optimize.Rows{Values: []float64{13, 15}, Vectors: []float64{1, 0, 0, 1}, Edge: 12, Mean: []float64{0, 1},
 		MeanWeight: 3}
-	if got := centred.Square([]float64{1, 1}); math.Abs(got-(5+9-3)) > 1e-12 {
+	if got := centred.Square([]float64{1, 1}); !(math.Abs(got-(5+9-3)) <= 1e-12) {
 		t.Errorf("about the mean: %v: must be 11", got)
 	}
 	if got := (*optimize.Rows)(nil).Square([]float64{1}); got != 0 {

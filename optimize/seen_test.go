@@ -43,7 +43,7 @@ func TestCurvatureChargeByHand(t *testing.T) {
 		p := Problem{Shape: Vector(5), Constants: loss.Logistic().Constants(), Explained: true, Grouped: true, Records: 1000, Mu: .5,
 			Relation: account.ReplaceOne}
 		c.change(&p)
-		if got := p.CurvatureCharge(); math.Abs(got-.25*c.want) > 1e-8 {
+		if got := p.CurvatureCharge(); !(math.Abs(got-.25*c.want) <= 1e-8) {
 			t.Errorf("%s: %v: must be %v", name, got, .25*c.want)
 		}
 	}

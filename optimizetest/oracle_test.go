@@ -244,14 +244,14 @@ func TestNoise(t *testing.T) {
 			Loss: optimizetest.Quadratic{Eigenvalues: w}, Budget: budget(t, relation), Seed: 5})
 		r := ask(t, o, .0025, query.GradientAt(o.All(), w, 2))
 		want := sensitivity / .05 / 10
-		if math.Abs(r.Sigma-want) > 1e-12*want || !(r.Charge <= .0025 && r.Charge > .0025*(1-1e-12)) {
+		if !(math.Abs(r.Sigma-want) <= 1e-12*want) || !(r.Charge <= .0025 && r.Charge > .0025*(1-1e-12)) {
 			t.Errorf("%v: sigma %v, charge %v: want %v, .0025", relation, r.Sigma, r.Charge, want)
 		}
 		var squares float64
 		for _, v := range r.Mean {
 			squares += v * v / (want * want) / 20000
 		}
-		if math.Abs(squares-1) > .06 {
+		if !(math.Abs(squares-1) <= .06) {
 			t.Errorf("%v: the noise has %v times the stated variance", relation, squares)
 		}
 	}
@@ -291,7 +291,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := o.Ask(ctx, q(.1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if got := o.Charged() / b.Charge(); math.Abs(got-.75) > 1e-9 {
+	if got := o.Charged() / b.Charge(); !(math.Abs(got-.75) <= 1e-9) {
 		t.Errorf("charged %v of the budget, want .75: refused questions are free", got)
 	}
 	if len(o.Asked) != 4 || o.Asked[0].Err != nil || o.Asked[3].Err == nil {
@@ -330,7 +330,7 @@ func TestProblems(t *testing.T) {
 		if g := p.Gradient(p.Minimiser); !near(g, make([]float64, len(g))) {
 			t.Errorf("%s: gradient %v at the minimiser", p.Name, g)
 		}
-		if f := p.Objective(p.Minimiser); math.Abs(f-p.Minimum) > 1e-12 {
+		if f := p.Objective(p.Minimiser); !(math.Abs(f-p.Minimum) <= 1e-12) {
 			t.Errorf("%s: objective %v at the minimiser, minimum %v", p.Name, f, p.Minimum)
 		}
 		if gap := p.Objective(make([]float64, p.Public.Dim())) - p.Minimum; !(gap > 0 &&

@@ -45,7 +45,7 @@ func TestBallsByHand(t *testing.T) {
 		"weighted moment":              {query.WeightedMomentOf(c, 1.5, m), 2.25, 0},
 	} {
 		ball := x.term.Ball()
-		if math.Abs(ball.Radius-x.radius) > 1e-12*x.radius || math.Abs(ball.Centre-x.centre) > 1e-12 || x.term.Weight() != 1 || x.term.Cohort() != c {
+		if !(math.Abs(ball.Radius-x.radius) <= 1e-12*x.radius) || !(math.Abs(ball.Centre-x.centre) <= 1e-12) || x.term.Weight() != 1 || x.term.Cohort() != c {
 			t.Errorf("%s: radius %v, centre %v, weight %v: must be %v, %v, 1", name, ball.Radius, ball.Centre, x.term.Weight(), x.radius, x.centre)
 		}
 		twice := x.term.Weighted(.5).Weighted(.25)

@@ -48,7 +48,7 @@ func NewBlocks(entries []float64, whole []int, block []float64) (Metric, error) 
 // Block returns the features of the metric's block, in increasing order, and the metric of its matrix. It returns
 // nil and the zero Metric for a metric without a block.
 func (m Metric) Block() (whole []int, inner Metric) {
-	if m.m == nil || m.m.inner == nil {
+	if m.matrix().inner == nil {
 		return nil, Metric{}
 	}
 	return slices.Clone(m.m.whole), Metric{m.m.inner}
@@ -173,7 +173,7 @@ const MaxDiagonal = 1 << 24
 func NewDiagonal(entries []float64) (Metric, error) { return NewBlocks(entries, nil, nil) }
 
 // Diagonal reports whether the metric was made by NewDiagonal or NewBlocks.
-func (m Metric) Diagonal() bool { return m.m != nil && m.m.diagonal }
+func (m Metric) Diagonal() bool { return m.matrix().diagonal }
 
 // Entry returns the j-th diagonal entry of the metric's matrix as a multiple of the metric's rounding
 // unit (Metric.Step).

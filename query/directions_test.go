@@ -32,7 +32,7 @@ func TestDirectionsAreUniform(t *testing.T) {
 				d := directionsOf(t, by, 7, append([]float64{float64(k)}, make([]float64, dim-1)...)...)
 				d.Write(u, k%Pool(dim))
 				size := norm(u)
-				if !(size > 0 && size <= 1+1e-12) || by == Values && math.Abs(size-1) > 1e-12 {
+				if !(size > 0 && size <= 1+1e-12) || by == Values && !(math.Abs(size-1) <= 1e-12) {
 					t.Fatalf("by %d in %d dimensions: a direction of length %v", by, dim, size)
 				}
 				length += math.Pow(size, float64(dim)) / n
@@ -135,7 +135,7 @@ func TestEqualRowsAreOneDraw(t *testing.T) {
 		}
 		const v = 1. / (dim + 2)
 		want := v*float64(m)/(k*n) + v/float64(Pool(dim))*(1-float64(m)/n)
-		if math.Abs(square/want-1) > .2 {
+		if !(math.Abs(square/want-1) <= .2) {
 			t.Errorf("groups of %d: variance %v: want %v", m, square, want)
 		}
 	}
@@ -156,11 +156,11 @@ func TestLogarithm(t *testing.T) {
 // jump from -1 to 1, is a ramp of slope 1. In high dimension the result is about .8 sqrt d.
 func TestSteepness(t *testing.T) {
 	for dim, want := range map[int]float64{1: 1, 2: 4 / math.Pi, 3: 1.5} {
-		if got := Steepness(dim); math.Abs(got-want) > 1e-12 {
+		if got := Steepness(dim); !(math.Abs(got-want) <= 1e-12) {
 			t.Errorf("dimension %d: %v, want %v", dim, got, want)
 		}
 	}
-	if got := Steepness(10000) / 100; math.Abs(got-math.Sqrt(2/math.Pi)) > 1e-3 {
+	if got := Steepness(10000) / 100; !(math.Abs(got-math.Sqrt(2/math.Pi)) <= 1e-3) {
 		t.Errorf("%v sqrt d", got)
 	}
 }

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -131,22 +132,17 @@ func (m *metric) bound() float64 {
 	return min(float64(slices.Max(sums)), math.Sqrt(float64(squares))*(1+0x1p-50))
 }
 
+// noMatrix is the matrix of the zero Metric.
+var noMatrix metric
+
+func (m Metric) matrix() *metric { return cmp.Or(m.m, &noMatrix) }
+
 // Dim returns the number of rows.
-func (m Metric) Dim() int {
-	if m.m == nil {
-		return 0
-	}
-	return m.m.dim
-}
+func (m Metric) Dim() int { return m.matrix().dim }
 
 // Step returns the metric's rounding unit, the power of two of which every entry of the matrix is a
 // multiple. It returns 0 for the zero Metric.
-func (m Metric) Step() float64 {
-	if m.m == nil {
-		return 0
-	}
-	return m.m.step
-}
+func (m Metric) Step() float64 { return m.matrix().step }
 
 // Row sets dst[k] to the matrix's entry in row j and column k as a multiple of the rounding unit
 // (Step): an integer of at most 2^20 in absolute value. len(dst) must be Dim.
@@ -171,12 +167,7 @@ func (m Metric) Row(dst []int64, j int) {
 // Norm returns an upper bound on the operator norm of the matrix, as a multiple of the rounding unit
 // (Step): the smaller of the Frobenius norm and the largest sum of absolute values along a row,
 // rounded up. For a diagonal matrix it returns the operator norm, and for the zero Metric 0.
-func (m Metric) Norm() float64 {
-	if m.m == nil {
-		return 0
-	}
-	return m.m.norm
-}
+func (m Metric) Norm() float64 { return m.matrix().norm }
 
 // Times returns R v for the metric's matrix R. If v holds several vectors one after the other, it
 // returns R times each of them. len(v) must be a multiple of Dim.

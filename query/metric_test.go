@@ -60,7 +60,7 @@ func TestMetricIsTheRoundedMatrix(t *testing.T) {
 					t.Fatalf("entry %d, %d is %v, rounded to %v in steps of %v", j, k, p[j*d+k], rounded[j*d+k], m.Step())
 				}
 			}
-			if got := m.Times(v)[j]; math.Abs(got-want) > 1e-12*(math.Abs(want)+m.Step()*math.Exp2(metricBits)) {
+			if got := m.Times(v)[j]; !(math.Abs(got-want) <= 1e-12*(math.Abs(want)+m.Step()*math.Exp2(metricBits))) {
 				t.Fatalf("R v has coordinate %d = %v, want %v", j, got, want)
 			}
 		}
@@ -207,7 +207,7 @@ func TestSymmetric(t *testing.T) {
 		if err != nil || dim != d || len(m) != d*d || !slices.Equal(m, transposed(m, d)) {
 			t.Fatalf("d = %d: %v", d, err)
 		}
-		if a, b := norm(m), norm(v); math.Abs(a-b) > 1e-12*b {
+		if a, b := norm(m), norm(v); !(math.Abs(a-b) <= 1e-12*b) {
 			t.Errorf("d = %d: length %v became %v", d, b, a)
 		}
 		for i := range v {

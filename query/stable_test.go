@@ -75,7 +75,7 @@ func TestPassSensitivity(t *testing.T) {
 					power *= c
 				}
 				want := 2 * step * 3 * sum / float64(n)
-				if got := p.Sensitivity(n, 1); math.Abs(got/want-1) > 1e-6 {
+				if got := p.Sensitivity(n, 1); !(math.Abs(got/want-1) <= 1e-6) {
 					t.Errorf("n = %d, step %v, lambda %v: %v, want %v", n, step, lambda, got, want)
 				}
 				if lambda > 0 && step <= 2/(1+2*lambda) {

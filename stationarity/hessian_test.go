@@ -77,7 +77,7 @@ func TestHessianVector(t *testing.T) {
 			var want mat.VecDense
 			want.MulVec(h, mat.NewVecDense(5, v))
 			for j := range got {
-				if math.Abs(got[j]-want.AtVec(j)) > 1e-8*stationarity.Norm(v) {
+				if !(math.Abs(got[j]-want.AtVec(j)) <= 1e-8*stationarity.Norm(v)) {
 					t.Errorf("%v: direction %d: coordinate %d: %v: want %v", names, k, j, got[j], want.AtVec(j))
 				}
 			}
@@ -109,10 +109,10 @@ func TestLambdaMin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := e.Values(nil)[0]; math.Abs(got.Value-want) > 1e-8 {
+			if want := e.Values(nil)[0]; !(math.Abs(got.Value-want) <= 1e-8) {
 				t.Errorf("%v, d = %d: %v: want %v", names, d, got.Value, want)
 			}
-			if n := stationarity.Norm(got.Vector); math.Abs(n-1) > 1e-12 || !(got.Residual < 1e-8) {
+			if n := stationarity.Norm(got.Vector); !(math.Abs(n-1) <= 1e-12) || !(got.Residual < 1e-8) {
 				t.Errorf("%v, d = %d: a vector of norm %v, residual %v", names, d, n, got.Residual)
 			}
 		}
@@ -173,7 +173,7 @@ func TestLanczos(t *testing.T) {
 			t.Fatal(err)
 		}
 		// The tolerance of 1e-9 on the residual allows this error.
-		if math.Abs(got.Value-least) > 2e-9*size+1e-13 || got.Residual > 2e-9*size+1e-13 {
+		if !(math.Abs(got.Value-least) <= 2e-9*size+1e-13) || got.Residual > 2e-9*size+1e-13 {
 			t.Errorf("%s: %v, residual %v: want %v", name, got.Value, got.Residual, least)
 		}
 		if got.Products != products || products > c.most {

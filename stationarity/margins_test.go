@@ -62,7 +62,7 @@ func TestSeveralMargins(t *testing.T) {
 		}
 	}
 	value, err := stationarity.Objective(l, nil, s, w)
-	if err != nil || math.Abs(value-objective) > 1e-12 {
+	if err != nil || !(math.Abs(value-objective) <= 1e-12) {
 		t.Errorf("objective %v, %v: want %v", value, err, objective)
 	}
 	got, err := stationarity.Gradient(l, nil, s, w)
@@ -74,7 +74,7 @@ func TestSeveralMargins(t *testing.T) {
 		t.Fatal(err)
 	}
 	for j := range got {
-		if math.Abs(got[j]-gradient[j]) > 1e-12 || math.Abs(hessian[j]-bent[j]) > 1e-8*stationarity.Norm(v) {
+		if !(math.Abs(got[j]-gradient[j]) <= 1e-12) || !(math.Abs(hessian[j]-bent[j]) <= 1e-8*stationarity.Norm(v)) {
 			t.Errorf("coordinate %d: gradient %v, Hessian %v: want %v, %v", j, got[j], hessian[j], gradient[j], bent[j])
 		}
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 type describeCommand struct {
-	Config string `arg:"" help:"Configuration file (YAML): table, schema, privacy. It need not have a model." placeholder:"CONFIG"`
+	Config string `arg:"" help:"Configuration file (YAML): table, schema with a target, privacy. It need not have a model." placeholder:"CONFIG"`
 	privacyFlags
 	By        string  `help:"Also describe the columns by the values of this category, as in table 1 of a paper." placeholder:"COLUMN"`
 	Level     float64 `help:"Confidence level of the intervals." default:"0.95" placeholder:"L"`

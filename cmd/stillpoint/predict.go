@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
@@ -70,9 +71,14 @@ func formatOf(path string) string {
 	return "csv"
 }
 
-// withoutIntervals says which rows have no interval because the formula of the fit lacks terms that were asked
-// for. It returns "" if the formula lacks no such term.
+// withoutIntervals says why no row has an interval, or which rows have none because the formula of the fit lacks terms that
+// were asked for. It returns "" if the formula lacks no such term.
 func withoutIntervals(list *model.Coefficients) string {
+	for _, r := range list.Reasons {
+		if list.Method == string(inference.NotIdentified) && r.State == inference.Unidentified {
+			return "warning: no prediction has an interval: " + r.Text
+		}
+	}
 	if !list.Short {
 		return ""
 	}

@@ -249,7 +249,7 @@ func TestQuantilesOfHats(t *testing.T) {
 		f := cumulated(knots, masses, sigma*sigma, estimate{1, 1e-12})
 		for _, q := range []float64{.05, .25, .5, .75, .95} {
 			v, truth := f.quantile(q, 1.96, in), 10*math.Sqrt(q)
-			if math.Abs(v.Estimate-truth) > .04 || v.Low > truth || v.High < truth {
+			if !(math.Abs(v.Estimate-truth) <= .04) || v.Low > truth || v.High < truth {
 				t.Errorf("sigma %v, share %v: %+v: must be %v", sigma, q, v, truth)
 			}
 			low, high := 0., 10.

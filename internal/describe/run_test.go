@@ -80,7 +80,7 @@ func TestDescriptionByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, share := range []float64{.25, .45, .3} {
-		if math.Abs(o.charges[i]-.8*share) > 1e-12 {
+		if !(math.Abs(o.charges[i]-.8*share) <= 1e-12) {
 			t.Errorf("stage %d is charged %v: must be %v", i, o.charges[i], .8*share)
 		}
 	}
@@ -94,8 +94,8 @@ func TestDescriptionByHand(t *testing.T) {
 	variance := 1 / precision
 	same := func(what string, got Value, want, deviation float64) {
 		t.Helper()
-		if math.Abs(got.Estimate-want) > 1e-5*(1+math.Abs(want)) || math.Abs(got.High-got.Estimate-z*deviation) > 1e-4*z*deviation &&
-			got.High < 1 || got.High > 1 && math.Abs(got.High-got.Low-2*z*deviation) > 1e-4*z*deviation {
+		if !(math.Abs(got.Estimate-want) <= 1e-5*(1+math.Abs(want))) || !(math.Abs(got.High-got.Estimate-z*deviation) <= 1e-4*z*deviation) &&
+			got.High < 1 || got.High > 1 && !(math.Abs(got.High-got.Low-2*z*deviation) <= 1e-4*z*deviation) {
 			t.Errorf("%s: %+v: must be %v with the deviation %v", what, got, want, deviation)
 		}
 	}
@@ -136,7 +136,7 @@ func TestDescriptionByHand(t *testing.T) {
 				mean, n = mean+y, n+1
 			}
 		}
-		if y := group["y"].Mean; y == nil || math.Abs(y.Estimate-mean/n) > 1e-3 {
+		if y := group["y"].Mean; y == nil || !(math.Abs(y.Estimate-mean/n) <= 1e-3) {
 			t.Errorf("mean of y in %s: %+v: must be %v", k.Name, y, mean/n)
 		}
 		if len(group) != 4 {
@@ -162,18 +162,18 @@ func TestDescriptionByHand(t *testing.T) {
 		off += math.Pow(min(max(k, x.Within[0]), x.Within[1])-mean, 2)
 	}
 	same("mean of x", *x.Mean, mean, math.Sqrt(off)*deviations[2]/spline.Scale/.875)
-	if s := math.Sqrt(square/n - mean*mean); math.Abs(x.Spread.Estimate/s-1) > .01 || x.Spread.Low > s || x.Spread.High < s {
+	if s := math.Sqrt(square/n - mean*mean); !(math.Abs(x.Spread.Estimate/s-1) <= .01) || x.Spread.Low > s || x.Spread.High < s {
 		t.Errorf("deviation of x: %+v: must be %v", x.Spread, s)
 	}
 	for i, q := range []float64{.05, .25, .5, .75, .95} {
-		if v := x.Quantiles[i]; v.Share != q || v.Low > 20+40*q || v.High < 20+40*q || math.Abs(v.Estimate-20-40*q) > 1 {
+		if v := x.Quantiles[i]; v.Share != q || v.Low > 20+40*q || v.High < 20+40*q || !(math.Abs(v.Estimate-20-40*q) <= 1) {
 			t.Errorf("quantile %v of x: %+v: must be %v", q, v, 20+40*q)
 		}
 	}
 	if b := x.Bounds; len(b) != 2 || b[0] < 14 || b[0] > 18 || b[1] < 62 || b[1] > 66 {
 		t.Errorf("bounds of x: %v", b)
 	}
-	if w := columns["w"]; w.Mean == nil || math.Abs(w.Mean.Estimate-.25) > 1e-3 || len(o.schemas[0].Columns()[4].Knots) != 33 {
+	if w := columns["w"]; w.Mean == nil || !(math.Abs(w.Mean.Estimate-.25) <= 1e-3) || len(o.schemas[0].Columns()[4].Knots) != 33 {
 		t.Errorf("%+v", w)
 	}
 	if w := o.schemas[0].Columns()[4]; w.Low != 0 || w.High != 1 {

@@ -32,7 +32,7 @@ func TestFrequencies(t *testing.T) {
 	// Of three deviations each is that of a third of the pairs, in their order.
 	for i, v := range Frequencies(1, n/4, 4, 8, 4, 1) {
 		pair := i / 4
-		if want := omega[i] / Deviation * []float64{8, 4, 1}[pair*3/(n/4)]; math.Abs(v-want) > 1e-15*math.Abs(want) {
+		if want := omega[i] / Deviation * []float64{8, 4, 1}[pair*3/(n/4)]; !(math.Abs(v-want) <= 1e-15*math.Abs(want)) {
 			t.Fatalf("frequency %d is %v: want %v", i, v, want)
 		}
 	}
@@ -70,24 +70,24 @@ func TestFill(t *testing.T) {
 				angle += omega[3*k+j] * (v - centres[j]) / scale
 				again += factors[j] * v
 			}
-			if math.Abs(angle-again-offset) > 1e-9*max(1, math.Abs(angle)) {
+			if !(math.Abs(angle-again-offset) <= 1e-9*max(1, math.Abs(angle))) {
 				t.Errorf("angle %d of %v is %v: want %v", k, f, again+offset, angle)
 			}
 			for i, want := range []float64{math.Cos(angle), math.Sin(angle)} {
-				if math.Abs(float64(dst[2*k+i])-amplitude*want) > 1e-7 {
+				if !(math.Abs(float64(dst[2*k+i])-amplitude*want) <= 1e-7) {
 					t.Errorf("feature %d of %v is %v: want %v", 2*k+i, f, dst[2*k+i], amplitude*want)
 				}
 			}
 			norm += float64(dst[2*k])*float64(dst[2*k]) + float64(dst[2*k+1])*float64(dst[2*k+1])
 		}
-		if want := features / 2 * amplitude * amplitude; math.Abs(norm-want) > 1e-7*want {
+		if want := features / 2 * amplitude * amplitude; !(math.Abs(norm-want) <= 1e-7*want) {
 			t.Errorf("squared norm %v: want %v", norm, want)
 		}
 	}
 	dst := make([]float32, features)
 	b.Fill(dst, features, []float64{1e99, 0, -1e99})
 	for _, v := range dst {
-		if v != v || math.Abs(float64(v)) > amplitude*(1+1e-7) {
+		if v != v || !(math.Abs(float64(v)) <= amplitude*(1+1e-7)) {
 			t.Errorf("feature of a huge effect: %v", v)
 		}
 	}

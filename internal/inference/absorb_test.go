@@ -31,7 +31,7 @@ func TestAbsorb(t *testing.T) {
 	}
 	columns := []inference.Column{{Feature: 1}, {Feature: 0}, {Feature: 4, Kept: true}}
 	list := inference.Absorb(m, columns, []int{3, 2}, 1e-3)
-	if len(list) != 1 || list[0].Feature != 2 || list[0].By != 0 || math.Abs(list[0].Correlation-correlation(0, 2)) > 1e-9 {
+	if len(list) != 1 || list[0].Feature != 2 || list[0].By != 0 || !(math.Abs(list[0].Correlation-correlation(0, 2)) <= 1e-9) {
 		t.Fatalf("%+v: feature 2 has the correlation %v with feature 0, 3 has %v and %v", list, correlation(0, 2),
 			correlation(3, 0), correlation(3, 1))
 	}
@@ -39,7 +39,7 @@ func TestAbsorb(t *testing.T) {
 	a, b, r := variance(0), variance(2), correlation(0, 2)
 	// The derivatives of v/sqrt(a b) times the deviations of v, a and b.
 	want := math.Hypot(1e-3/math.Sqrt2/math.Sqrt(a*b), math.Hypot(r/2/a*1e-3, r/2/b*1e-3))
-	if math.Abs(list[0].Noise-want) > 1e-12 {
+	if !(math.Abs(list[0].Noise-want) <= 1e-12) {
 		t.Errorf("noise %v: want %v", list[0].Noise, want)
 	}
 	negative := mat.NewSymDense(5, nil)

@@ -31,7 +31,7 @@ func TestMarginsOfClasses(t *testing.T) {
 			for j := range k {
 				sum += v[j][a]
 			}
-			if math.Abs(sum) > 1e-12 {
+			if !(math.Abs(sum) <= 1e-12) {
 				t.Errorf("%d classes: column %d adds up to %v", k, a, sum)
 			}
 			for b := range n {
@@ -45,14 +45,14 @@ func TestMarginsOfClasses(t *testing.T) {
 				for c := range n { // T is symmetric, and T T = I + 1 1'
 					square += (v[c+1][a] - v[0][a]) * (v[c+1][b] - v[0][b])
 				}
-				if math.Abs(product-own) > 1e-12 || math.Abs(square-own-1) > 1e-12 ||
-					math.Abs(v[a+1][b]-v[0][b]-v[b+1][a]+v[0][a]) > 1e-12 || !(v[a+1][a]-v[0][a] > 1) {
+				if !(math.Abs(product-own) <= 1e-12) || !(math.Abs(square-own-1) <= 1e-12) ||
+					!(math.Abs(v[a+1][b]-v[0][b]-v[b+1][a]+v[0][a]) <= 1e-12) || !(v[a+1][a]-v[0][a] > 1) {
 					t.Errorf("%d classes: columns %d and %d: product %v, square %v", k, a, b, product, square)
 				}
 			}
 		}
 	}
-	if got := Margins([]float64{3}); math.Abs(got[0]+3/math.Sqrt2) > 1e-12 || math.Abs(got[1]-3/math.Sqrt2) > 1e-12 {
+	if got := Margins([]float64{3}); !(math.Abs(got[0]+3/math.Sqrt2) <= 1e-12) || !(math.Abs(got[1]-3/math.Sqrt2) <= 1e-12) {
 		t.Errorf("two classes: %v", got)
 	}
 }
@@ -77,7 +77,7 @@ func TestShapeOfClasses(t *testing.T) {
 					if i == j {
 						seen = row.Seen.At(p, q)
 					}
-					if got, want := s.Metric.At(2*i+p, 2*j+q), root*row.Metric.At(p, q); math.Abs(got-want) > 1e-12 {
+					if got, want := s.Metric.At(2*i+p, 2*j+q), root*row.Metric.At(p, q); !(math.Abs(got-want) <= 1e-12) {
 						t.Errorf("metric of classes %d and %d: %v: must be %v", i, j, got, want)
 					}
 					if got := s.Seen.At(2*i+p, 2*j+q); got != seen {
@@ -95,7 +95,7 @@ func TestShapeOfClasses(t *testing.T) {
 			for class := range 3 {
 				want += v[class][i] * g[4*class+feature]
 			}
-			if got := reduced[2*i+p]; math.Abs(got-want) > 1e-12 {
+			if got := reduced[2*i+p]; !(math.Abs(got-want) <= 1e-12) {
 				t.Errorf("entry %d: %v: must be %v", 2*i+p, got, want)
 			}
 		}
@@ -116,7 +116,7 @@ func TestPairsByHand(t *testing.T) {
 	list := pairs(at)
 	for k, p := range list {
 		for form, want := range []float64{change[k+1] - change[0], change[k+1] + change[0] - 2*mean} {
-			if got := along(p[form], h); len(got) != 1 || math.Abs(got[0]-want) > 1e-12 {
+			if got := along(p[form], h); len(got) != 1 || !(math.Abs(got[0]-want) <= 1e-12) {
 				t.Errorf("class %d, form %d: %v: must be %v", k, form, got, want)
 			}
 		}
@@ -131,7 +131,7 @@ func TestPairsByHand(t *testing.T) {
 	c := mat.NewSymDense(4, []float64{1, 2, 3, 4, 2, 5, 6, 7, 3, 6, 8, 9, 4, 7, 9, 10})
 	form, row := mat.NewVecDense(2, []float64{2, -1}), mat.NewVecDense(2, []float64{3, -5})
 	got := mat.Inner(form, between(c, 2, func(of mat.Matrix) float64 { return mat.Inner(row, of, row) }), form)
-	if want := 9*(4*1-4*3+8.) - 30*(4*2-2*4-2*6+9.) + 25*(4*5-4*7+10.); math.Abs(got-want) > 1e-12 {
+	if want := 9*(4*1-4*3+8.) - 30*(4*2-2*4-2*6+9.) + 25*(4*5-4*7+10.); !(math.Abs(got-want) <= 1e-12) {
 		t.Errorf("variance along a row: %v: must be %v", got, want)
 	}
 }
@@ -179,12 +179,12 @@ func TestFitOfClasses(t *testing.T) {
 				}
 			}
 			want := (math.Sqrt(move[0]*left[1]) + math.Sqrt(move[1]*left[0])) / 4
-			if math.Abs(f.Allowances[k]-want) > 1e-12 || want == 0 {
+			if !(math.Abs(f.Allowances[k]-want) <= 1e-12) || want == 0 {
 				t.Errorf("class %d, ahead %v: %v: must be %v", k, ahead, f.Allowances[k], want)
 			}
 			most = max(most, want)
 		}
-		if math.Abs(f.Allowance-most) > 1e-12 {
+		if !(math.Abs(f.Allowance-most) <= 1e-12) {
 			t.Errorf("the largest of %v is %v", f.Allowances, f.Allowance)
 		}
 	}

@@ -121,7 +121,7 @@ func TestAllowanceOnTheMarginsScale(t *testing.T) {
 			}
 		}
 		v := at(3 * inference.WithheldAt)
-		if v.State != inference.Withheld || math.Abs(v.Remainder-3*inference.WithheldAt) > 1e-9 || v.Low != v.High {
+		if v.State != inference.Withheld || !(math.Abs(v.Remainder-3*inference.WithheldAt) <= 1e-9) || v.Low != v.High {
 			t.Errorf("%v: %+v: want withheld, with a remainder of %v", c.w, v, 3*inference.WithheldAt)
 		}
 		if joint, err := f.Joint([][]float64{c.w}, []float64{0}); err != nil || joint.State != inference.Withheld ||
@@ -171,7 +171,7 @@ func TestJointCovers(t *testing.T) {
 				holds++
 			}
 		}
-		if share := holds / draws; math.Abs(share-.95) > .0172 {
+		if share := holds / draws; !(math.Abs(share-.95) <= .0172) {
 			t.Errorf("joint regions of %d contrasts hold the truth in %.3f of the draws", len(contrasts), share)
 		}
 	}
@@ -188,10 +188,10 @@ func TestJointByHand(t *testing.T) {
 		t.Fatal(err, joint)
 	}
 	// Chi-square of 2 degrees is exponential: its .95 quantile is -2 log .05.
-	if math.Abs(joint.Limit+2*math.Log(.05)) > 1e-9 || math.Abs(2*mathext.GammaIncRegInv(1, .95)-joint.Limit) > 1e-9 {
+	if !(math.Abs(joint.Limit+2*math.Log(.05)) <= 1e-9) || !(math.Abs(2*mathext.GammaIncRegInv(1, .95)-joint.Limit) <= 1e-9) {
 		t.Errorf("limit %v", joint.Limit)
 	}
-	if math.Abs(joint.Estimate[0]-(7-3)) > 1e-12 || math.Abs(joint.Estimate[1]-(-1+2)) > 1e-12 {
+	if !(math.Abs(joint.Estimate[0]-(7-3)) <= 1e-12) || !(math.Abs(joint.Estimate[1]-(-1+2)) <= 1e-12) {
 		t.Errorf("estimates %v: want 4 and 1", joint.Estimate)
 	}
 	v := entries(f.Covariance)
@@ -200,7 +200,7 @@ func TestJointByHand(t *testing.T) {
 		for j := range c {
 			both := [3]float64{c[i][0] + c[j][0], c[i][1] + c[j][1], c[i][2] + c[j][2]}
 			want := (quadratic(both, v) - quadratic(c[i], v) - quadratic(c[j], v)) / 2
-			if math.Abs(joint.Covariance[i][j]-want) > 1e-12 {
+			if !(math.Abs(joint.Covariance[i][j]-want) <= 1e-12) {
 				t.Errorf("covariance %d, %d is %v: want %v", i, j, joint.Covariance[i][j], want)
 			}
 		}
@@ -253,11 +253,11 @@ func TestLeastDirection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if math.Abs(math.Abs(f.LeastDirection[1])-1) > 1e-12 {
+	if !(math.Abs(math.Abs(f.LeastDirection[1])-1) <= 1e-12) {
 		t.Errorf("direction %v: want the second column", f.LeastDirection)
 	}
 	for i, v := range f.LeastDirection {
-		if want := s.Metric.At(i, 1) / s.Metric.At(1, 1) * f.LeastDirection[1]; math.Abs(v-want) > 1e-12 {
+		if want := s.Metric.At(i, 1) / s.Metric.At(1, 1) * f.LeastDirection[1]; !(math.Abs(v-want) <= 1e-12) {
 			t.Errorf("entry %d of the direction is %v: want %v", i, v, want)
 		}
 	}

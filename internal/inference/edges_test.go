@@ -163,15 +163,15 @@ func TestReachesByHand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := c.want(s) * (1 + 1e-4); !(want < .9/s.Ridge) || math.Abs(s.Reach*s.Reach/want-1) > 1e-9 || s.Last != s.Reach || !s.Whole {
+		if want := c.want(s) * (1 + 1e-4); !(want < .9/s.Ridge) || !(math.Abs(s.Reach*s.Reach/want-1) <= 1e-9) || s.Last != s.Reach || !s.Whole {
 			t.Errorf("%s: reach %v, %v, whole %v: the longest row is %v", name, s.Reach, s.Last, s.Whole, math.Sqrt(want))
 		}
 		b.Rows = nil
-		if s, _, err = shapeOf(c.moment, c.columns, b); err != nil || math.Abs(s.Reach*s.Reach*s.Ridge-1) > 1e-9 || !s.Whole {
+		if s, _, err = shapeOf(c.moment, c.columns, b); err != nil || !(math.Abs(s.Reach*s.Reach*s.Ridge-1) <= 1e-9) || !s.Whole {
 			t.Errorf("%s: reach %v without a bound on rows: no row is longer than %v", name, s.Reach, 1/math.Sqrt(s.Ridge))
 		}
 		b.Beta = .5
-		if s, _, err = shapeOf(c.moment, c.columns, b); err != nil || math.Abs(s.Reach*s.Reach-.5*s.Effective) > 1e-9 || s.Whole {
+		if s, _, err = shapeOf(c.moment, c.columns, b); err != nil || !(math.Abs(s.Reach*s.Reach-.5*s.Effective) <= 1e-9) || s.Whole {
 			t.Errorf("%s: reach %v, whole %v: must be the root of half of %v", name, s.Reach, s.Whole, s.Effective)
 		}
 	}
@@ -208,14 +208,14 @@ func TestRegionOfAFlatDirection(t *testing.T) {
 			g := r.Gradient[j]
 			step := h * g / v / inner[j]
 			radius += h*g/v*step - g*g/v
-			if math.Abs(e.Step[j]+step) > 1e-9*math.Abs(step) || math.Abs(e.B[j]-r.At[j]+step) > 1e-9 {
+			if !(math.Abs(e.Step[j]+step) <= 1e-9*math.Abs(step)) || !(math.Abs(e.B[j]-r.At[j]+step) <= 1e-9) {
 				t.Errorf("step %d: %v: must be %v", j, e.Step[j], -step)
 			}
 		}
 		for j, h := range []float64{1, flat} {
 			for what, x := range map[string][2]float64{"covariance": {e.Covariance.At(j, j), radius / (z * z) / inner[j]},
 				"sampling": {e.Sampling.At(j, j), .2 / n / (h * h)}, "step": {e.StepCovariance.At(j, j), v / (h * h)}} {
-				if math.Abs(x[0]/x[1]-1) > 1e-9 {
+				if !(math.Abs(x[0]/x[1]-1) <= 1e-9) {
 					t.Errorf("%s %d: %v: must be %v", what, j, x[0], x[1])
 				}
 			}
@@ -231,8 +231,8 @@ func TestAbsorptionHasNoUnits(t *testing.T) {
 	m.ScaleSym(.25, m)
 	got := Absorb(m, columns, []int{1}, .25e-3)
 	r := (.22 - .2*.3) / math.Sqrt((.30-.04)*(.25-.09))
-	if len(want) != 1 || len(got) != 1 || math.Abs(got[0].Correlation-r) > 1e-12 || math.Abs(want[0].Correlation-r) > 1e-12 ||
-		math.Abs(got[0].Noise-want[0].Noise) > 1e-12 {
+	if len(want) != 1 || len(got) != 1 || !(math.Abs(got[0].Correlation-r) <= 1e-12) || !(math.Abs(want[0].Correlation-r) <= 1e-12) ||
+		!(math.Abs(got[0].Noise-want[0].Noise) <= 1e-12) {
 		t.Errorf("%+v and %+v: the correlation is %v", want, got, r)
 	}
 }
@@ -289,7 +289,7 @@ func TestAllowancesOfClassesByHand(t *testing.T) {
 			if most > first {
 				ends++
 			}
-			if want := (most + math.Pow(far, 1.5)/24) / jump; math.Abs(got[2*k]-want) > 1e-12 || got[2*k+1] != 0 {
+			if want := (most + math.Pow(far, 1.5)/24) / jump; !(math.Abs(got[2*k]-want) <= 1e-12) || got[2*k+1] != 0 {
 				t.Errorf("%s: class %d: %v: must be %v", name, k+1, got[2*k:2*k+2], want)
 			}
 		}
@@ -322,7 +322,7 @@ func TestRemaindersOfClasses(t *testing.T) {
 		of   []float64
 		want float64
 	}{{one, math.Hypot(first, 2*.02)}, {both, math.Hypot(math.Hypot(first, second), math.Hypot(2*.02, .05))}} {
-		if got := f.remainder(mat.NewVecDense(4, c.of), s.Metric); math.Abs(got-c.want) > 1e-12 {
+		if got := f.remainder(mat.NewVecDense(4, c.of), s.Metric); !(math.Abs(got-c.want) <= 1e-12) {
 			t.Errorf("%v: %v: must be %v", c.of, got, c.want)
 		}
 	}

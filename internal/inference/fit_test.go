@@ -44,7 +44,7 @@ func TestFitInTheUsersColumns(t *testing.T) {
 			return
 		}
 		for i, v := range want {
-			if math.Abs(got[i]-v) > 1e-12 {
+			if !(math.Abs(got[i]-v) <= 1e-12) {
 				t.Errorf("%s %v: must be %v", name, got, want)
 			}
 		}
@@ -187,14 +187,14 @@ func TestAllowancesByHand(t *testing.T) {
 		}
 		to, moved, noise := dot(e.B), dot(e.Step), square(e.StepCovariance)
 		far, jump := moved*moved-noise, bound-mean+variance/(bound-mean)
-		if got, want := e.Allowances(s, intercept, bend, nil)[j], .5*bend(to-moved, to)*far/jump; math.Abs(got-want) > 1e-12 {
+		if got, want := e.Allowances(s, intercept, bend, nil)[j], .5*bend(to-moved, to)*far/jump; !(math.Abs(got-want) <= 1e-12) {
 			t.Errorf("column %d: %v: must be %v", j, got, want)
 		}
 		ahead := []float64{.7, .5, .45}
 		apart := moved - dot(ahead)
 		left := apart*apart + noise - square(e.Sampling)
 		if want := (.5*bend(to-moved, to)*math.Sqrt(far*left) + math.Pow(far, 1.5)/24) / jump; left > far ||
-			math.Abs(e.Allowances(s, intercept, bend, ahead)[j]-want) > 1e-12 {
+			!(math.Abs(e.Allowances(s, intercept, bend, ahead)[j]-want) <= 1e-12) {
 			t.Errorf("column %d: %v with a step ahead: must be %v", j, e.Allowances(s, intercept, bend, ahead)[j], want)
 		}
 	}

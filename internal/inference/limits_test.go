@@ -18,12 +18,12 @@ func TestNegativeMiddle(t *testing.T) {
 		t.Fatalf("%+v, %v", e, err)
 	}
 	for j, want := range []float64{.36 / 100 / .25, 0} {
-		if got := e.Sampling.At(j, j); math.Abs(got-want) > 1e-12 {
+		if got := e.Sampling.At(j, j); !(math.Abs(got-want) <= 1e-12) {
 			t.Errorf("sampling variance %d: %v: must be %v", j, got, want)
 		}
 	}
 	for j, want := range []float64{(.36/100 + .0009) / .25, .0009 / .0625} {
-		if got := e.Covariance.At(j, j); math.Abs(got-want) > 1e-9 {
+		if got := e.Covariance.At(j, j); !(math.Abs(got-want) <= 1e-9) {
 			t.Errorf("variance %d: %v: must be %v", j, got, want)
 		}
 	}
@@ -53,7 +53,7 @@ func TestLimitsOfAbsorption(t *testing.T) {
 			}
 			r := v / math.Sqrt(a*.01)
 			noise := c.sigma * math.Sqrt(1/(2*a*.01)+r*r/4*(1/(a*a)+1/(.01*.01)))
-			if math.Abs(got[0].Correlation-r) > 1e-9 || math.Abs(got[0].Noise-noise) > 1e-9 {
+			if !(math.Abs(got[0].Correlation-r) <= 1e-9) || !(math.Abs(got[0].Noise-noise) <= 1e-9) {
 				t.Errorf("%+v: %+v: must be %v with the noise %v", c, got, r, noise)
 			}
 		}
@@ -91,8 +91,8 @@ func TestLimitsOfRemainders(t *testing.T) {
 		if got.State != want || (got.Remainder > 0) != (share > .25) {
 			t.Errorf("%v: %+v", share, got)
 		}
-		if want == Reported && (math.Abs(got.High-3-wide*half) > 1e-9 || math.Abs(got.Error-.2*wide) > 1e-9 ||
-			math.Abs(got.Privacy-(1-.5/wide)) > 1e-9) {
+		if want == Reported && (!(math.Abs(got.High-3-wide*half) <= 1e-9) || !(math.Abs(got.Error-.2*wide) <= 1e-9) ||
+			!(math.Abs(got.Privacy-(1-.5/wide)) <= 1e-9)) {
 			t.Errorf("%v: %+v: must be %v times as wide", share, got, wide)
 		}
 	}

@@ -172,7 +172,7 @@ func TestLeftIsAShareOfTheSpread(t *testing.T) {
 	// p'Ap = .3 + .3 + .18.
 	want := []float64{1.42 / 2.2, .004 * 5 / 2.2, .78 / .01, .004 * 10 / .01}
 	for i, got := range s.Left(weighted, .004) {
-		if math.Abs(got-want[i]) > 1e-12*want[i] {
+		if !(math.Abs(got-want[i]) <= 1e-12*want[i]) {
 			t.Errorf("number %d: %v: must be %v", i, got, want[i])
 		}
 	}
@@ -227,7 +227,7 @@ func TestWeightsAreTheFormulas(t *testing.T) {
 			want += b[i] * s.Metric.At(i, j) * short[j]
 		}
 	}
-	if math.Abs(margin-want) > 1e-12 {
+	if !(math.Abs(margin-want) <= 1e-12) {
 		t.Errorf("margin %v: want %v", margin, want)
 	}
 	full, long := s.Full(d), make([]float64, d)
@@ -241,7 +241,7 @@ func TestWeightsAreTheFormulas(t *testing.T) {
 		for j := range k {
 			want += s.Metric.At(i, j) * short[j]
 		}
-		if math.Abs(v-want) > 1e-12 {
+		if !(math.Abs(v-want) <= 1e-12) {
 			t.Errorf("coordinate %d of the row in the metric is %v: want %v", i, v, want)
 		}
 	}
@@ -279,8 +279,8 @@ func TestFit(t *testing.T) {
 		return w
 	}
 	first, second, both := f.Contrast(at(0), 0), f.Contrast(at(1), 0), f.Contrast(at(0, 1), 7)
-	if first.State != inference.Reported || math.Abs(both.Estimate-first.Estimate-second.Estimate-7) > 1e-12 ||
-		math.Abs((first.High-first.Low)/2-inference.Quantile(.95)*first.Error) > 1e-12 ||
+	if first.State != inference.Reported || !(math.Abs(both.Estimate-first.Estimate-second.Estimate-7) <= 1e-12) ||
+		!(math.Abs((first.High-first.Low)/2-inference.Quantile(.95)*first.Error) <= 1e-12) ||
 		!(first.Privacy > 0 && first.Privacy < 1) {
 		t.Errorf("%+v, %+v, %+v", first, second, both)
 	}
@@ -301,7 +301,7 @@ func TestFit(t *testing.T) {
 	}
 	// The joint region of one contrast must be its interval.
 	joint, err := f.Joint([][]float64{at(0)}, []float64{0})
-	if err != nil || math.Abs(math.Sqrt(joint.Limit*joint.Covariance[0][0])-(first.High-first.Low)/2) > 1e-6 ||
+	if err != nil || !(math.Abs(math.Sqrt(joint.Limit*joint.Covariance[0][0])-(first.High-first.Low)/2) <= 1e-6) ||
 		*joint.Zero != (first.Low <= 0 && 0 <= first.High) {
 		t.Errorf("%v: %+v, the interval is %+v", err, joint, first)
 	}
@@ -370,7 +370,7 @@ func TestAllowance(t *testing.T) {
 	e := &inference.Estimate{Method: inference.Wald, Step: []float64{1, 2},
 		StepCovariance: sym([][]float64{{.5, 0}, {0, .25}})}
 	moment := sym([][]float64{{2, 0}, {0, 1}})
-	if got := e.Allowance(moment, .5, nil); math.Abs(got-.5*(2+4-1-.25)*.5) > 1e-12 {
+	if got := e.Allowance(moment, .5, nil); !(math.Abs(got-.5*(2+4-1-.25)*.5) <= 1e-12) {
 		t.Errorf("allowance %v", got)
 	}
 	if e.Allowance(moment, 0, nil) != 0 {
@@ -380,10 +380,10 @@ func TestAllowance(t *testing.T) {
 	// gradient's noise one tenth.
 	e.Sampling = sym([][]float64{{.45, 0}, {0, .225}})
 	if got, want := e.Allowance(moment, .5, []float64{1, 1.5}),
-		.5*math.Sqrt((2+4-1-.25)*(.25+.1+.025))*.5; math.Abs(got-want) > 1e-12 {
+		.5*math.Sqrt((2+4-1-.25)*(.25+.1+.025))*.5; !(math.Abs(got-want) <= 1e-12) {
 		t.Errorf("allowance %v with a curvature ahead: want %v", got, want)
 	}
-	if got := e.Allowance(moment, .5, []float64{-5, -5}); math.Abs(got-.5*(2+4-1-.25)*.5) > 1e-12 {
+	if got := e.Allowance(moment, .5, []float64{-5, -5}); !(math.Abs(got-.5*(2+4-1-.25)*.5) <= 1e-12) {
 		t.Errorf("allowance %v with a curvature far behind: must be that of the point", got)
 	}
 	e.Step = []float64{.1, .1}

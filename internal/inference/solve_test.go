@@ -111,7 +111,7 @@ func TestWaldAgainstSlow(t *testing.T) {
 		var length float64
 		for j := range d {
 			length += d[j] * d[j]
-			if want := of.At[j] - d[j]; math.Abs(e.B[j]-want) > 1e-9*(1+math.Abs(want)) {
+			if want := of.At[j] - d[j]; !(math.Abs(e.B[j]-want) <= 1e-9*(1+math.Abs(want))) {
 				t.Fatalf("coordinate %d of the estimate is %v: want %v", j, e.B[j], want)
 			}
 		}
@@ -131,10 +131,10 @@ func TestWaldAgainstSlow(t *testing.T) {
 					want += u[a] * u[b] * v
 				}
 			}
-			if got := e.Covariance.At(j, j); math.Abs(got-want) > 1e-9*want {
+			if got := e.Covariance.At(j, j); !(math.Abs(got-want) <= 1e-9*want) {
 				t.Fatalf("variance %d is %v: want %v", j, got, want)
 			}
-			if got := e.Sampling.At(j, j); math.Abs(got-sampling) > 1e-9*sampling {
+			if got := e.Sampling.At(j, j); !(math.Abs(got-sampling) <= 1e-9*sampling) {
 				t.Fatalf("sampling variance %d is %v: want %v", j, got, sampling)
 			}
 		}
@@ -243,7 +243,7 @@ func TestRegionIsTheShadow(t *testing.T) {
 			}
 		}
 		got := inference.Quantile(.95) * math.Sqrt(e.Covariance.At(0, 0))
-		if math.Abs((high-low)/2-got) > 3*width/points || math.Abs((high+low)/2-e.Step[0]) > 3*width/points {
+		if !(math.Abs((high-low)/2-got) <= 3*width/points) || !(math.Abs((high+low)/2-e.Step[0]) <= 3*width/points) {
 			t.Fatalf("the region's shadow is %v to %v: the interval is %v +- %v", low, high, e.Step[0], got)
 		}
 		if tried == 3 {
@@ -287,7 +287,7 @@ func TestCutoff(t *testing.T) {
 func TestAhead(t *testing.T) {
 	h := sym([][]float64{{2, 0}, {0, .5}})
 	got, err := inference.Ahead([]float64{1, 1}, h, .1, .5)
-	if err != nil || math.Abs(got[0]+.25) > 1e-12 || math.Abs(got[1]+.5/.6) > 1e-12 {
+	if err != nil || !(math.Abs(got[0]+.25) <= 1e-12) || !(math.Abs(got[1]+.5/.6) <= 1e-12) {
 		t.Errorf("%v, %v: want -.25, -.5/.6: the floor is 3 edges", got, err)
 	}
 	if got, err := inference.Ahead([]float64{1, 1}, h, .13, .5); got != nil || err != nil {
@@ -303,7 +303,7 @@ func TestNewtonStepIsFloored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []float64{-.1 / 1.5, -.1}; math.Abs(step[0]-want[0]) > 1e-12 || math.Abs(step[1]-want[1]) > 1e-12 {
+	if want := []float64{-.1 / 1.5, -.1}; !(math.Abs(step[0]-want[0]) <= 1e-12) || !(math.Abs(step[1]-want[1]) <= 1e-12) {
 		t.Errorf("step %v: want %v", step, want)
 	}
 }

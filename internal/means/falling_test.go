@@ -39,10 +39,10 @@ func TestFallingEffects(t *testing.T) {
 		if !(change < value && value < 0) {
 			t.Fatalf("%s: the effect %v and %v at most: the test shows nothing", name, value, change)
 		}
-		if want := *plain.Low - (value - change); math.Abs(*short.Low-want) > 1e-6 {
+		if want := *plain.Low - (value - change); !(math.Abs(*short.Low-want) <= 1e-6) {
 			t.Errorf("%s: the lower end is %v: must be %v", name, *short.Low, want)
 		}
-		if want := *plain.High - value; math.Abs(*short.High-want) > 1e-6 {
+		if want := *plain.High - value; !(math.Abs(*short.High-want) <= 1e-6) {
 			t.Errorf("%s: the upper end is %v: must be %v", name, *short.High, want)
 		}
 	}

@@ -210,7 +210,7 @@ func TestMeansByHand(t *testing.T) {
 				}
 				return
 			}
-			if a.Estimate == nil || math.Abs(*a.Estimate-value) > 1e-5*(1+math.Abs(value)) {
+			if a.Estimate == nil || !(math.Abs(*a.Estimate-value) <= 1e-5*(1+math.Abs(value))) {
 				t.Errorf("%s: %+v: estimate must be %v", c.name, a, value)
 			}
 			low, high := value-half, value+half
@@ -224,7 +224,7 @@ func TestMeansByHand(t *testing.T) {
 				z, d := log(beta), quantile*deviation(log, c.doubt)
 				low, high = math.Exp(z-d), math.Exp(z+d)
 			}
-			if a.Low == nil || math.Abs(*a.Low-low) > 1e-4*(1+math.Abs(low)) || math.Abs(*a.High-high) > 1e-4*(1+math.Abs(high)) {
+			if a.Low == nil || !(math.Abs(*a.Low-low) <= 1e-4*(1+math.Abs(low))) || !(math.Abs(*a.High-high) <= 1e-4*(1+math.Abs(high))) {
 				t.Errorf("%s: %+v: interval must be %v to %v", c.name, a, low, high)
 			}
 		}
@@ -266,7 +266,7 @@ func TestShortFormula(t *testing.T) {
 		t.Errorf("answers about %q at level %v: must be %q", columns, got.Level, want)
 	}
 	want := 1 / (1 + math.Exp(-.25/math.Sqrt(3))) // an unknown age is the midpoint, as 5 is
-	if math.Abs(*got.Mean.Estimate-want) > 1e-6 {
+	if !(math.Abs(*got.Mean.Estimate-want) <= 1e-6) {
 		t.Errorf("mean %v: must be %v", *got.Mean.Estimate, want)
 	}
 }
@@ -321,7 +321,7 @@ func TestRowsThatTheFormulaLacks(t *testing.T) {
 		plain, short := of("north", 10), of("west", 10)
 		near := func(what string, got *float64, want float64) {
 			t.Helper()
-			if got == nil || math.Abs(*got-want) > 1e-6*(1+math.Abs(want)) {
+			if got == nil || !(math.Abs(*got-want) <= 1e-6*(1+math.Abs(want))) {
 				t.Errorf("%s: %s: %v: must be %v", c.name, what, got, want)
 			}
 		}
@@ -405,7 +405,7 @@ func TestEffectsAtTheBounds(t *testing.T) {
 			p := byHand(func(z float64) float64 { return 1 / (1 + math.Exp(-z)) }, beta, []float64{age}, []string{"south"})
 			want += p * (1 - p) * beta[0] / 5 / math.Sqrt(3) / float64(len(c.at))
 		}
-		if math.Abs(*got.List[0].Estimate/want-1) > 1e-4 {
+		if !(math.Abs(*got.List[0].Estimate/want-1) <= 1e-4) {
 			t.Errorf("ages %v: effect %v: must be %v", c.ages, *got.List[0].Estimate, want)
 		}
 	}
@@ -429,7 +429,7 @@ func TestClampedMeans(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := 50 + 50*intercept/math.Sqrt(3)
-		if half := quantile * 50 * math.Sqrt(.03/3); math.Abs(*free.Mean.Estimate-want) > 1e-4 || math.Abs(*free.Mean.High-want-half) > 1e-4 {
+		if half := quantile * 50 * math.Sqrt(.03/3); !(math.Abs(*free.Mean.Estimate-want) <= 1e-4) || !(math.Abs(*free.Mean.High-want-half) <= 1e-4) {
 			t.Errorf("not clamped: %+v: must be %v and half as wide as %v", free.Mean, want, half)
 		}
 		at, err := means.Of(t.Context(), clamped, people, nil)

@@ -112,7 +112,7 @@ func TestOrderedByHand(t *testing.T) {
 	}
 	near := func(what string, got, want float64) {
 		t.Helper()
-		if math.Abs(got-want) > 1e-6 {
+		if !(math.Abs(got-want) <= 1e-6) {
 			t.Errorf("%s is %v: must be %v", what, got, want)
 		}
 	}

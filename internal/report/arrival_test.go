@@ -36,7 +36,7 @@ func TestShareIsWhatReaches(t *testing.T) {
 			moved, _ := run()
 			w.best = best
 			want := moved[j] - weights[j]
-			if got := *e.list[j].share; math.Abs(got-want) > .02 {
+			if got := *e.list[j].share; !(math.Abs(got-want) <= .02) {
 				t.Errorf("%d steps, %s: share %v: %v reach the result", steps, e.list[j].name, got, want)
 			}
 			if steps == 3 && j == 1 && want > .9 {
@@ -189,7 +189,7 @@ func TestLikelyMomentsByHand(t *testing.T) {
 		first, one := of(.3, .5)
 		second, two := of(.35, .55)
 		got := arrivedAt(first, second).likely()
-		if want := 1 / (1 + math.Exp(power*(two-one))); math.Abs(got[0]-want) > 1e-9 || math.Abs(got[1]-(1-want)) > 1e-9 {
+		if want := 1 / (1 + math.Exp(power*(two-one))); !(math.Abs(got[0]-want) <= 1e-9) || !(math.Abs(got[1]-(1-want)) <= 1e-9) {
 			t.Errorf("%d columns: %v: must be %v", d, got, want)
 		}
 	}
@@ -228,8 +228,8 @@ func TestLimitsOfArrival(t *testing.T) {
 			seen := f*f + noise
 			rest += math.Pow(p.Factor*(1-f), 2) * (math.Pow(f*went/seen, 2) + noise/seen)
 		}
-		if math.Abs(*k.share-c.share) > 1e-9 || k.late != c.late || math.Abs(k.bias-math.Sqrt(rest)) > 1e-9 ||
-			math.Abs(k.effectSD-math.Sqrt(.04+rest)) > 1e-9 || math.Abs(k.spanSD-3*k.effectSD) > 1e-9 {
+		if !(math.Abs(*k.share-c.share) <= 1e-9) || k.late != c.late || !(math.Abs(k.bias-math.Sqrt(rest)) <= 1e-9) ||
+			!(math.Abs(k.effectSD-math.Sqrt(.04+rest)) <= 1e-9) || !(math.Abs(k.spanSD-3*k.effectSD) <= 1e-9) {
 			t.Errorf("%+v: share %v, late %v, bias %v, deviation %v: the rest must be %v", c, *k.share, k.late, k.bias, k.effectSD, math.Sqrt(rest))
 		}
 	}

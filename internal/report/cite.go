@@ -34,8 +34,7 @@ func (f *Fit) recheck() Section {
 	}}
 }
 
-// digests lists the SHA-256 of the certificate and of the model, if there is one, in the format of
-// sha256sum.
+// digests lists the SHA-256 of the certificate and of the model, if there is one, in the format of sha256sum.
 func (f *Fit) digests() string {
 	text := f.digest + "  " + certificateFile
 	if d := f.Certificate.ModelSHA256(); d != "" {

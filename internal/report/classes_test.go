@@ -61,14 +61,14 @@ func TestCoefficientsByClass(t *testing.T) {
 			switch {
 			case c.name == "a":
 				sum += 3 * c.effect
-				if want := 2 / scale / 10 * sd * math.Sqrt(2./3); math.Abs(c.effectSD-want) > 1e-12 {
+				if want := 2 / scale / 10 * sd * math.Sqrt(2./3); !(math.Abs(c.effectSD-want) <= 1e-12) {
 					t.Errorf("noise %v, want %v", c.effectSD, want)
 				}
 			case c.name == "c=y" || c.intercept:
 				sum += c.effect
 			}
 		}
-		if want := margins[k] - mean; math.Abs(sum-want) > 1e-12 {
+		if want := margins[k] - mean; !(math.Abs(sum-want) <= 1e-12) {
 			t.Errorf("%s: %v, want %v", class, sum, want)
 		}
 	}

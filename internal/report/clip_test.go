@@ -41,7 +41,7 @@ func TestWhatTheClipMoves(t *testing.T) {
 	h.weights, h.g = []float64{0, 2 * logit}, mat.NewSymDense(2, []float64{.04, 0, 0, .25})
 	near := func(name string, got, want float64) {
 		t.Helper()
-		if math.Abs(got-want) > 1e-9 {
+		if !(math.Abs(got-want) <= 1e-9) {
 			t.Errorf("%s: %v: must be %v", name, got, want)
 		}
 	}
@@ -138,7 +138,7 @@ func TestWhatIsReleasedOfTheRows(t *testing.T) {
 		product.Mul(square, g)
 		rest := mat.Trace(product) - mat.Inner(mean, square, mean)
 		if !mat.EqualApprox(h.square, square, 1e-9) || !mat.EqualApprox(mat.NewVecDense(d, h.mean), mean, 1e-9) ||
-			math.Abs(h.rest-rest) > 1e-9 || !(rest > .1) || h.clip != 3 {
+			!(math.Abs(h.rest-rest) <= 1e-9) || !(rest > .1) || h.clip != 3 {
 			t.Errorf("square %v, mean %v, rest %v: must be %v, %v, %v", h.square, h.mean, h.rest, square, mean.RawVector().Data, rest)
 		}
 	}
@@ -149,7 +149,7 @@ func TestWhatIsReleasedOfTheRows(t *testing.T) {
 	for _, p := range share {
 		sum += p
 	}
-	if len(y) != 2001 || math.Abs(y[2000]-1./3) > 1e-9 || !(math.Abs(sum-.5) < .02) { // half of the counts around 2,000
+	if len(y) != 2001 || !(math.Abs(y[2000]-1./3) <= 1e-9) || !(math.Abs(sum-.5) < .02) { // half of the counts around 2,000
 		t.Errorf("%d counts, the last %v, with the probability %v", len(y), y[len(y)-1], sum)
 	}
 }
@@ -165,7 +165,7 @@ func TestALevelTakesThePlaceOfItsColumn(t *testing.T) {
 	h := &holding{clip: 2, square: square, g: square, mean: []float64{.1, .15, .25, .5}, weights: []float64{1, 3, -2, 2 * math.Log(.1/.9)},
 		slopes: of.Slopes}
 	base, second := h.moved(h.mean)[0], h.moved([]float64{0, .5, 0, .5})[0]
-	if got, want := h.moves([]dataset.Group{{First: 0, Width: 3}}, .5)[1], 2*(second-base); want == 0 || math.Abs(got-want) > 1e-12 {
+	if got, want := h.moves([]dataset.Group{{First: 0, Width: 3}}, .5)[1], 2*(second-base); want == 0 || !(math.Abs(got-want) <= 1e-12) {
 		t.Errorf("%v: must be %v", got, want)
 	}
 }
@@ -193,7 +193,7 @@ func TestAHatTakesThePlaceOfItsCurve(t *testing.T) {
 	clear(x[hats.First : last+1])
 	x[last] = 1 / s.Scale()
 	move := math.Abs(h.moved(x)[0]-h.moved(h.mean)[0]) * s.Scale()
-	if got := fit.clipMoves()[last]; move == 0 || math.Abs(math.Abs(got)-move) > 1e-12 {
+	if got := fit.clipMoves()[last]; move == 0 || !(math.Abs(math.Abs(got)-move) <= 1e-12) {
 		t.Errorf("the clip moves the last knot by %v: must be %v", got, move)
 	}
 }

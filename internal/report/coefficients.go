@@ -12,9 +12,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// score returns the unit of the model's coefficients in words. odds reports that the target has two classes
-// and that coefficients are log-odds of the second class, or those of an event in an interval: the exponential of a coefficient is then an odds
-// ratio.
+// score returns the unit of the model's coefficients in words. odds reports that the target has two classes and that
+// coefficients are log-odds of the second class, or those of an event in an interval: the exponential of a coefficient
+// is then an odds ratio.
 func (f *Fit) score() (unit string, odds bool) {
 	target := f.Model.Schema().Target()
 	if rates(f.Model) {

@@ -14,8 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
-// cost makes the section of the page about the privacy cost of the run and the meaning of that cost for a
-// person.
+// cost makes the section of the page about the privacy cost of the run and the meaning of that cost for a person.
 func (f *Fit) cost(ctx context.Context, a attack) Section {
 	c, v := f.Certificate.Claim(), f.verified
 	filter, unit := f.Certificate.Filter(), f.Certificate.Unit()
@@ -229,12 +228,10 @@ type attack struct {
 // alarms returns the 101 false-alarm probabilities, from 0 to 1, at which an attack's curve is computed and
 // drawn. The probabilities are denser near 0.
 func alarms() []float64 {
-	list := make([]float64, 101)
-	for i := range list {
+	return vector.Make(101, func(i int) float64 {
 		x := float64(i) / 100
-		list[i] = float64(x * x)
-	}
-	return list
+		return float64(x * x)
+	})
 }
 
 // normal is the distribution function of the standard normal distribution.

@@ -218,7 +218,7 @@ func TestLevelIsOfTheRowsThatAreRead(t *testing.T) {
 		if got := of.at.At(0, 0); !near(got, want, 1e-12) {
 			t.Errorf("of a share of %v the second derivative is %v: must be %v", share, got, want)
 		}
-		if !near(of.mean[0], .5*shared, 1e-9) || math.Abs(of.spread[0][0]) > 1e-12 {
+		if !near(of.mean[0], .5*shared, 1e-9) || !(math.Abs(of.spread[0][0]) <= 1e-12) {
 			t.Errorf("of a share of %v the margins are %v with the variance %v: must be %v with 0", share, of.mean, of.spread, .5*shared)
 		}
 	}
@@ -281,7 +281,7 @@ func TestLikelihoodIsTempered(t *testing.T) {
 		c := covariance{ways: []way{{noise: make([]float64, d), seen: []arrival{seen(4), seen(60)}}}}
 		density := func(variance float64) float64 { return math.Exp(-4/(2*variance)) / math.Sqrt(variance) }
 		want := math.Pow(density(2)/density(16), power)
-		if got := c.likely(); math.Abs(got[0]/got[1]-want) > 1e-9 || math.Abs(got[0]+got[1]-1) > 1e-12 {
+		if got := c.likely(); !(math.Abs(got[0]/got[1]-want) <= 1e-9) || !(math.Abs(got[0]+got[1]-1) <= 1e-12) {
 			t.Errorf("%d features: %v: must be in the ratio %v", d, got, want)
 		}
 	}
@@ -302,7 +302,7 @@ func TestPossibleMomentsAreOfRows(t *testing.T) {
 	last, of := w.schema.Dim()-1, 1/(w.schema.Scale()*w.schema.Scale())
 	for n, m := range list {
 		levels := m.At(2, last) + m.At(3, last) + m.At(4, last)
-		if math.Abs(m.At(last, last)-of) > 1e-9 || math.Abs(m.At(2, 3)) > 1e-6 || math.Abs(levels-of) > 1e-6 {
+		if !(math.Abs(m.At(last, last)-of) <= 1e-9) || !(math.Abs(m.At(2, 3)) <= 1e-6) || !(math.Abs(levels-of) <= 1e-6) {
 			t.Errorf("moment %d: intercept %v, levels %v, two levels %v: want %v, the same, and 0", n, m.At(last, last), levels,
 				m.At(2, 3), of)
 		}

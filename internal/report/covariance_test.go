@@ -196,7 +196,7 @@ func TestCovarianceIsTheSpread(t *testing.T) {
 			for j := range i {
 				got := stated[i][j] / math.Sqrt(stated[i][i]*stated[j][j])
 				want := spread(i, j) / math.Sqrt(spread(i, i)*spread(j, j))
-				if math.Abs(got-want) > .2 {
+				if !(math.Abs(got-want) <= .2) {
 					t.Errorf("reg %v: correlation of %s and %s: stated %.2f, measured %.2f", reg, name, names[j], got, want)
 				}
 			}
@@ -268,7 +268,7 @@ func TestStructureOfRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for i := range d {
 		for j := i; j < d; j++ {
-			if math.Abs(same.At(i, j)-w.second.At(i, j)) > 1e-5 {
+			if !(math.Abs(same.At(i, j)-w.second.At(i, j)) <= 1e-5) {
 				t.Errorf("entry %d, %d: %v became %v", i, j, w.second.At(i, j), same.At(i, j))
 			}
 			noisy.SetSym(i, j, w.second.At(i, j)+.3*w.sigma*r.NormFloat64())
@@ -278,11 +278,11 @@ func TestStructureOfRows(t *testing.T) {
 	noisy.SetSym(4, 5, w.sigma)
 	x.impose(noisy, w.sigma)
 	for j := range d {
-		if v := noisy.At(4, j); math.Abs(v) > 1e-12 {
+		if v := noisy.At(4, j); !(math.Abs(v) <= 1e-12) {
 			t.Errorf("the level that no row has: entry %d is %v", j, v)
 		}
 		levels := noisy.At(2, j) + noisy.At(3, j) + noisy.At(4, j) - noisy.At(5, j)
-		if math.Abs(levels) > 1e-6 {
+		if !(math.Abs(levels) <= 1e-6) {
 			t.Errorf("levels less the intercept, entry %d: %v", j, levels)
 		}
 	}
@@ -341,8 +341,8 @@ func TestCovarianceOfClasses(t *testing.T) {
 					if a == b {
 						want = 2 * v / 3
 					}
-					if got := e.covariance.At(3*i+a, 3*j+b); math.Abs(got-want) > 2e-3*math.Sqrt(single.covariance.At(i,
-						i)*single.covariance.At(j, j)) {
+					if got := e.covariance.At(3*i+a, 3*j+b); !(math.Abs(got-want) <= 2e-3*math.Sqrt(single.covariance.At(i,
+						i)*single.covariance.At(j, j))) {
 						t.Errorf("%s %s, %s %s: %v: want %v", e.list[3*i+a].name, e.list[3*i+a].class, e.list[3*j+b].name,
 							e.list[3*j+b].class, got, want)
 					}
@@ -373,12 +373,12 @@ func TestSeenCurvature(t *testing.T) {
 		l := trace{Curvature: runrecord.NewMoment(seen.RawSymmetric().Data, d, 1e-6, 0)}
 		l.Curvature.Sigma = sigma
 		level, apart, err := l.seenCurvature(of, rows)
-		if err != nil || math.Abs(level-mean) > 1e-4 {
+		if err != nil || !(math.Abs(level-mean) <= 1e-4) {
 			t.Fatalf("%v: mean %v: must be %v", err, level, mean)
 		}
 		for i := range d {
 			for j := range d {
-				if got := level*rows.At(i, j) + apart.At(i, j); math.Abs(got-want(i, j)) > 1e-3 {
+				if got := level*rows.At(i, j) + apart.At(i, j); !(math.Abs(got-want(i, j)) <= 1e-3) {
 					t.Errorf("noise %v: entry %d, %d is %v: must be %v", sigma, i, j, got, want(i, j))
 				}
 			}
@@ -409,7 +409,7 @@ func TestSeenCurvatureIsShrunkByEntries(t *testing.T) {
 		l.Curvature.Sigma = sigma
 		level, apart, err := l.seenCurvature(of, rows)
 		mean := .9 / (u[0] + u[1])
-		if err != nil || math.Abs(level-mean) > 1e-4 {
+		if err != nil || !(math.Abs(level-mean) <= 1e-4) {
 			t.Fatalf("%v: mean %v: must be %v", err, level, mean)
 		}
 		for i := range 2 {
@@ -420,7 +420,7 @@ func TestSeenCurvatureIsShrunkByEntries(t *testing.T) {
 				}
 				a := mean * mean / 4 * u[i] * u[j]
 				want *= a / (a + 2*directions*sigma*sigma) * math.Sqrt((rows.At(i, i)+.05)*(rows.At(j, j)+.05))
-				if got := apart.At(i, j); math.Abs(got-want) > 1e-6 {
+				if got := apart.At(i, j); !(math.Abs(got-want) <= 1e-6) {
 					t.Errorf("u = %v, entry %d, %d is %v: must be %v", u, i, j, got, want)
 				}
 			}
@@ -467,7 +467,7 @@ func TestSeenCurvatureIsOfEachMoment(t *testing.T) {
 	}
 	for n, a := range c.ways[0].seen {
 		for i, v := range e.Values {
-			if want := 1 - math.Pow(1-.8*v, 2); math.Abs(a.shares[i]-want) > 1e-4 {
+			if want := 1 - math.Pow(1-.8*v, 2); !(math.Abs(a.shares[i]-want) <= 1e-4) {
 				t.Errorf("moment %d, coordinate %d: a share of %v: must be %v", n, i, a.shares[i], want)
 			}
 		}
@@ -526,7 +526,7 @@ func TestNoiseOfManyNumbersIsWidened(t *testing.T) {
 		}
 		for i, v := range e.Values {
 			noise := .8 * math.Hypot(.01*(1-.8*v), .02)
-			if got := c.ways[0].noise[i] / noise; math.Abs(got-want) > 1e-3 {
+			if got := c.ways[0].noise[i] / noise; !(math.Abs(got-want) <= 1e-3) {
 				t.Errorf("%d numbers, coordinate %d: %v times the noise of the steps: must be %v", numbers, i, got, want)
 			}
 		}

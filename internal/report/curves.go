@@ -19,8 +19,7 @@ type Curve struct {
 	Column string `json:"column"`
 	// Date says that the column is a date, and that Knots and the X of Points are in days since 1970-01-01.
 	Date bool `json:"date,omitempty"`
-	// Log says that the column is transformed by log1p. The curve is then linear between knots in log(1 +
-	// x).
+	// Log says that the column is transformed by log1p. The curve is then linear between knots in log(1 + x).
 	Log bool `json:"log,omitempty"`
 	// Centred says over which rows the curve has the mean 0.
 	Centred Centre `json:"mean_zero_over"`
@@ -108,8 +107,7 @@ type shaped struct {
 	mass    []float64 // nil if unknown
 	thin    []bool
 	sd      []float64 // nil if unknown
-	// covariance is the covariance of the noise in the values effect. It is nil unless the noise is
-	// estimated.
+	// covariance is the covariance of the noise in the values effect. It is nil unless the noise is estimated.
 	covariance *mat.SymDense
 }
 

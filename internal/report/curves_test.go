@@ -97,7 +97,7 @@ func TestBandsAreTheSpread(t *testing.T) {
 			stated = make([]float64, len(row))
 		}
 		for i, p := range curves[0].Points {
-			if math.Abs((*p.Low+*p.High)/2-p.Effect) > 1e-9 {
+			if !(math.Abs((*p.Low+*p.High)/2-p.Effect) <= 1e-9) {
 				t.Fatal("the band is not around the curve")
 			}
 			stated[i] += (*p.High - *p.Low) / 4 / float64(looked)
@@ -130,11 +130,11 @@ func checkMass(t *testing.T, c Curve) {
 		sum += *c.Points[i].Mass
 		mean += *c.Points[i].Mass * c.Points[i].Effect
 	}
-	if math.Abs(sum-1) > 1e-9 || math.Abs(mean) > 1e-9 || c.Centred != OverRows {
+	if !(math.Abs(sum-1) <= 1e-9) || !(math.Abs(mean) <= 1e-9) || c.Centred != OverRows {
 		t.Errorf("masses add up to %v, the mean is %v over %v", sum, mean, c.Centred)
 	}
 	// The expected mass is the mean of max(0, 1 - 5 u^2.5) over u from 0 to 1.
-	if m := *c.Points[0].Mass; math.Abs(m-.375) > .03 {
+	if m := *c.Points[0].Mass; !(math.Abs(m-.375) <= .03) {
 		t.Errorf("the mass of the first knot is %v", m)
 	}
 }
@@ -166,7 +166,7 @@ func TestCurvesWithoutReleasedMeans(t *testing.T) {
 		t.Errorf("knots %v, %d points, %v", c.Knots, len(c.Points), c.Centred)
 	}
 	mean := c.Points[0].Effect/6 + c.Points[4].Effect/3 + c.Points[8].Effect/3 + c.Points[12].Effect/6
-	if math.Abs(mean) > 1e-9 {
+	if !(math.Abs(mean) <= 1e-9) {
 		t.Errorf("the mean is %v", mean)
 	}
 	for _, p := range c.Points {
@@ -209,7 +209,7 @@ func TestThinStretchesAreGrey(t *testing.T) {
 	if got := thinStretches(c); len(got) != 1 || got[0] != (Interval{.75, 1.25}) {
 		t.Errorf("shaded %v", got)
 	}
-	if share, ok := thinned(c); !ok || math.Abs(share-.12) > 1e-12 {
+	if share, ok := thinned(c); !ok || !(math.Abs(share-.12) <= 1e-12) {
 		t.Errorf("share %v", share)
 	}
 }
@@ -255,14 +255,14 @@ func TestStructureOfHats(t *testing.T) {
 			sums[k] += noisy.At(h.First+j, k)
 		}
 		for k := j + 2; k < h.Width; k++ {
-			if v := noisy.At(h.First+j, h.First+k); math.Abs(v) > 1e-4 {
+			if v := noisy.At(h.First+j, h.First+k); !(math.Abs(v) <= 1e-4) {
 				t.Errorf("hats %d and %d: %v", j, k, v)
 			}
 		}
 	}
 	for k, sum := range sums {
 		missing := noisy.At(h.Axes[0].Missing, k)
-		if want := spline.Scale * (noisy.At(d-1, k) - missing); math.Abs(sum-want) > 1e-4 {
+		if want := spline.Scale * (noisy.At(d-1, k) - missing); !(math.Abs(sum-want) <= 1e-4) {
 			t.Errorf("feature %d: the hats add up to %v, must be %v", k, sum, want)
 		}
 	}
@@ -282,11 +282,11 @@ func TestMeansOfReleasedRows(t *testing.T) {
 	m := runrecord.NewMoment(matrix, d, 1./1024, 1)
 	f.plan.Trace.Moment = m
 	means, sigma := f.means()
-	if want := m.Sigma * s.Scale() / math.Sqrt2; len(means) != d || math.Abs(sigma/want-1) > 1e-9 {
+	if want := m.Sigma * s.Scale() / math.Sqrt2; len(means) != d || !(math.Abs(sigma/want-1) <= 1e-9) {
 		t.Errorf("%d means with noise of %v: must be %d with %v", len(means), sigma, d, want)
 	}
 	for j, v := range means {
-		if want := float64(j+1) / 64 * s.Scale(); math.Abs(v-want) > m.Step*s.Scale() {
+		if want := float64(j+1) / 64 * s.Scale(); !(math.Abs(v-want) <= m.Step*s.Scale()) {
 			t.Errorf("mean %d is %v: must be %v", j, v, want)
 		}
 	}
@@ -338,7 +338,7 @@ func TestFewRows(t *testing.T) {
 			if k+1 < len(knots) {
 				high = (knots[k] + knots[k+1]) / 2
 			}
-			if want := (high - low) / 10 * []float64{1, 1. / 3}[n]; math.Abs(v-want) > 1e-12 {
+			if want := (high - low) / 10 * []float64{1, 1. / 3}[n]; !(math.Abs(v-want) <= 1e-12) {
 				t.Errorf("shape %d: even share %d is %v: must be %v", n, i, v, want)
 			}
 		}
@@ -351,7 +351,7 @@ func TestFewRows(t *testing.T) {
 			}
 			mass, few := massesOf(shape, means, sigma)
 			for i, v := range values {
-				if want := max(v, 0) / sum; math.Abs(mass[i]-want) > 1e-12 || few[i] != thin(i) {
+				if want := max(v, 0) / sum; !(math.Abs(mass[i]-want) <= 1e-12) || few[i] != thin(i) {
 					t.Errorf("shape %d, %s: the share at place %d is %v, few: %v; must be %v, %v", n, what, i, mass[i], few[i], want, thin(i))
 				}
 			}

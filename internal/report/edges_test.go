@@ -41,7 +41,7 @@ func TestSharesOfKeptModels(t *testing.T) {
 		e := explanation{how: estimated, list: []coefficient{{units: 1, against: "b", parts: []dataset.Part{{Feature: 0, Factor: 2}, {Feature: 1, Factor: -2}}}},
 			covariance: mat.NewSymDense(1, []float64{.04}), noise: carried{covariance: of, kept: c.kept}}
 		e.arrive(nil, 0)
-		if k := e.list[0]; math.Abs(*k.share-c.want) > 1e-12 || k.late != (c.want < .05) {
+		if k := e.list[0]; !(math.Abs(*k.share-c.want) <= 1e-12) || k.late != (c.want < .05) {
 			t.Errorf("%+v: share %v, late %v", c, *k.share, k.late)
 		}
 	}
@@ -57,7 +57,7 @@ func TestLossesNeedPrecision(t *testing.T) {
 		if known {
 			want = factor * noise
 		}
-		if got := f.meanLoss(); math.Abs(got-want) > 1e-12 {
+		if got := f.meanLoss(); !(math.Abs(got-want) <= 1e-12) {
 			t.Errorf("%v deviations: %v", factor, got)
 		}
 	}

@@ -146,7 +146,7 @@ func TestScoresAreRedrawn(t *testing.T) {
 	first := noiseOfSteps(rows, .2, .4, .8, .3, .02)
 	near("the first stage", square, first)
 	two, _, _ := squareOf(t, f, 1, 2)
-	if five, _, _ := squareOf(t, f, 5, 2); math.Abs(five/two-25) > 1e-6 {
+	if five, _, _ := squareOf(t, f, 5, 2); !(math.Abs(five/two-25) <= 1e-6) {
 		t.Errorf("in units of 5 the mean square is %v times that: must be 25", five/two)
 	}
 

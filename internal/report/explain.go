@@ -212,8 +212,7 @@ func partsOf(parts []dataset.Part, w []float64) float64 {
 	return vector.Sum(parts, func(p dataset.Part) float64 { return p.Factor * w[p.Feature] })
 }
 
-// carried holds the numbers that determine the noise of the releases in linear functions of the model's
-// weights.
+// carried holds the numbers that determine the noise of the releases in linear functions of the model's weights.
 type carried struct {
 	how certainty
 	// why is the reason why no standard deviation is stated, or the basis of a bound.

@@ -59,7 +59,7 @@ func TestOwnShareUnderNoise(t *testing.T) {
 	} {
 		coins := rand.New(rand.NewPCG(1, 2))
 		covariance := noisy(drawnFactors(variances, c.own, coins), c.sigma, coins)
-		if got := own(covariance, variances, c.sigma); math.Abs(got-.75*c.want) > 1e-12 {
+		if got := own(covariance, variances, c.sigma); !(math.Abs(got-.75*c.want) <= 1e-12) {
 			t.Errorf("own share %v, sigma %v: %v, want three quarters of %v", c.own, c.sigma, got, c.want)
 		}
 	}
@@ -146,7 +146,7 @@ func TestAverageOfTheSteps(t *testing.T) {
 		(1 + .9/(2*math.Log(.1))) * 3 / .9,
 		(1 + .99/(2*math.Log(.01))) * -4 / .99,
 	} {
-		if math.Abs(got.AtVec(i)-want) > 1e-9 {
+		if !(math.Abs(got.AtVec(i)-want) <= 1e-9) {
 			t.Errorf("coordinate %d: %v: must be %v", i, got.AtVec(i), want)
 		}
 	}

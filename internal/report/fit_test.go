@@ -152,7 +152,7 @@ func TestScheduledFit(t *testing.T) {
 	for i, alarm := range a.alarms {
 		best = max(best, a.detected[i]-alarm)
 	}
-	if got := 2*a.right - 1; math.Abs(got-best) > .01*best {
+	if got := 2*a.right - 1; !(math.Abs(got-best) <= .01*best) {
 		t.Errorf("a guess gains %v, the curve %v", got, best)
 	}
 	text, _ := fitPage(t, dir)

@@ -123,7 +123,7 @@ func checkNumbers(t testing.TB, nodes []node) {
 	for _, n := range nodes {
 		for name, value := range n.attributes {
 			if slices.Contains(numeric, name) && !(n.name == "svg" && name == "width") {
-				if x, err := strconv.ParseFloat(value, 64); err != nil || math.Abs(x) > 1e7 {
+				if x, err := strconv.ParseFloat(value, 64); err != nil || !(math.Abs(x) <= 1e7) {
 					t.Errorf("%s = %q of %s: must be a number that can be drawn", name, value, n.name)
 				}
 			}

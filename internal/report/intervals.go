@@ -295,8 +295,7 @@ func AtLevel(m *model.Model, asked *float64, together int) (*model.Model, error)
 // levels of a category, all pairs of levels of an interaction, or the line and all knots of a curve.
 type Test struct {
 	Column string `json:"column"`
-	// Terms is the number of coefficients, the degrees of freedom of the statistic's chi-squared distribution. Without are the
-	// coefficients that the formula and so the test lacks.
+	// Terms is the number of coefficients, the statistic's degrees of freedom. Without are those that the formula lacks.
 	Terms     int      `json:"terms"`
 	Without   []string `json:"without,omitempty"`
 	Statistic float64  `json:"statistic,omitempty"`
@@ -437,8 +436,8 @@ func TestText(list []Test) string {
 		b.WriteString(safetext.Lines(oneLine(strings.Join(columns[why], ", ")+": "+why+"."), "", 100))
 	}
 	b.WriteString(safetext.Lines("Each test is of the hypothesis that all coefficients of the column in the formula are 0, by the "+
-		"covariance of sampling and privacy noise together. A column that interacts with another is tested at the reference level "+
-		"of the other. Adjusted p-values hold for all columns at once.", "", 100))
+		"covariance of sampling and privacy noise together. A column of an interaction is tested at the reference level of the "+
+		"other column. Adjusted p-values hold for all columns at once.", "", 100))
 	return b.String()
 }
 

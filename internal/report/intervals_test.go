@@ -132,7 +132,7 @@ func TestOrderedClassesHaveOneSlope(t *testing.T) {
 		LeastCurvature: 100}
 	fit := read(t, f)
 	e, ok := fit.explained(runNoise{})
-	if !ok || fit.firstClass() != 0 || len(e.list) != 2 || e.list[0].class != "" || math.Abs(e.list[0].effect-.8/(40*math.Sqrt2)) > 1e-12 || !e.list[1].intercept {
+	if !ok || fit.firstClass() != 0 || len(e.list) != 2 || e.list[0].class != "" || !(math.Abs(e.list[0].effect-.8/(40*math.Sqrt2)) <= 1e-12) || !e.list[1].intercept {
 		t.Errorf("%d coefficients from class %d: %+v", len(e.list), fit.firstClass(), e.list)
 	}
 	if unit, odds := fit.score(); unit != "log-odds of a higher class" || !odds {

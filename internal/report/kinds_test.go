@@ -157,36 +157,36 @@ func TestNoiseOfTheConstantIsCarried(t *testing.T) {
 	want := [][]float64{{.1 * fit[0], .1 * (fit[1] - at(margin))}, {0, shrunk * .2 * at(1)}}
 	for i := range want {
 		for j := range want[i] {
-			if math.Abs(k.away[i][j]-want[i][j]) > 1e-12 {
+			if !(math.Abs(k.away[i][j]-want[i][j]) <= 1e-12) {
 				t.Errorf("part %d moves weight %d by %v: must be %v", i, j, k.away[i][j], want[i][j])
 			}
 		}
 	}
 	parts := [][]dataset.Part{{{Feature: 0, Factor: 2}, {Feature: 1, Factor: -1}}}
 	sd, _, _ := k.of(parts)
-	if v := math.Sqrt(5*.75*.75 + math.Pow(2*want[0][0]-want[0][1], 2) + math.Pow(want[1][1], 2)); math.Abs(sd[0]-v) > 1e-12 {
+	if v := math.Sqrt(5*.75*.75 + math.Pow(2*want[0][0]-want[0][1], 2) + math.Pow(want[1][1], 2)); !(math.Abs(sd[0]-v) <= 1e-12) {
 		t.Errorf("deviation %v: must be %v", sd[0], v)
 	}
 	// The noise of a calibration's shift is that of the intercept, beside the constant's, and the fit is the calibrated one.
 	f.plan.Compared.Shift, f.plan.Compared.ShiftSigma = .4, .3
 	k = f.carried(runNoise{noise: noise{weight: 1}, convex: true})
-	if got, want := k.away[1][1], at(1)*math.Hypot(shrunk*.2, (1-shrunk)*.3); math.Abs(got-want) > 1e-12 {
+	if got, want := k.away[1][1], at(1)*math.Hypot(shrunk*.2, (1-shrunk)*.3); !(math.Abs(got-want) <= 1e-12) {
 		t.Errorf("the shift moves the intercept by %v: must be %v", got, want)
 	}
 	f.plan.Compared.Counts = true // the mean count has a part of both noises
 	k = f.carried(runNoise{noise: noise{weight: 1}, convex: true})
-	if got, want := k.away[1][1], at(1)*(shrunk*.2+(1-shrunk)*.3); math.Abs(got-want) > 1e-12 {
+	if got, want := k.away[1][1], at(1)*(shrunk*.2+(1-shrunk)*.3); !(math.Abs(got-want) <= 1e-12) {
 		t.Errorf("the shift of counts moves the intercept by %v: must be %v", got, want)
 	}
 	f.plan.Compared.Counts = false
-	if got := k.away[0][1]; math.Abs(got-want[0][1]) > 1e-12 {
+	if got := k.away[0][1]; !(math.Abs(got-want[0][1]) <= 1e-12) {
 		t.Errorf("the position moves the intercept by %v: must be %v", got, want[0][1])
 	}
 	f.plan.Compared.Shrunk = 0
 	if k = f.carried(runNoise{noise: noise{weight: 1}, convex: true}); k.away[len(k.away)-1][1] != .3*at(1) {
 		t.Errorf("the shift of a model that is its fit: %+v", k.away)
 	}
-	if run, _, err := f.ends(lifted{}); err != nil || run[0] != .6 || math.Abs(run[1]-(-.3-at(.4))) > 1e-12 {
+	if run, _, err := f.ends(lifted{}); err != nil || run[0] != .6 || !(math.Abs(run[1]-(-.3-at(.4))) <= 1e-12) {
 		t.Errorf("the run ended at %v, %v: the calibration's shift is not of its steps", run, err)
 	}
 	f.plan.Compared.Shrunk = shrunk

@@ -49,8 +49,8 @@ func TestAtLevel(t *testing.T) {
 			if k.State != inference.Reported {
 				continue
 			}
-			if k.Estimate != was.Estimate || math.Abs(k.High-k.Estimate-c.quantile*was.Error) > 1e-4*was.Error ||
-				math.Abs(k.Estimate-k.Low-c.quantile*was.Error) > 1e-4*was.Error {
+			if k.Estimate != was.Estimate || !(math.Abs(k.High-k.Estimate-c.quantile*was.Error) <= 1e-4*was.Error) ||
+				!(math.Abs(k.Estimate-k.Low-c.quantile*was.Error) <= 1e-4*was.Error) {
 				t.Errorf("%+v, %s: %v [%v, %v]: must be %v +- %v * %v", c, k.Term, k.Estimate, k.Low, k.High, was.Estimate,
 					c.quantile, was.Error)
 			}

@@ -57,7 +57,7 @@ func TestHiddenTermsHaveNoCovariance(t *testing.T) {
 			if (v == nil) != (of.Deviation == nil || other.Deviation == nil) {
 				t.Errorf("%s and %s: a covariance is stated: %v", of.Term, other.Term, v != nil)
 			}
-			if i == j && v != nil && math.Abs(math.Sqrt(*v)-*of.Deviation) > 1e-9 {
+			if i == j && v != nil && !(math.Abs(math.Sqrt(*v)-*of.Deviation) <= 1e-9) {
 				t.Errorf("%s: the variance %v of the deviation %v", of.Term, *v, *of.Deviation)
 			}
 		}

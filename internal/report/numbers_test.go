@@ -38,7 +38,7 @@ func number(t *testing.T, text string) float64 {
 // what names the number in the error.
 func shows(t *testing.T, what, text string, want float64, digits int) {
 	t.Helper()
-	if got := number(t, text); math.Abs(got-want) > math.Abs(want)*math.Pow(10, 1-float64(digits))*1.01 {
+	if got := number(t, text); !(math.Abs(got-want) <= math.Abs(want)*math.Pow(10, 1-float64(digits))*1.01) {
 		t.Errorf("%s: shows %s: must be %v", what, text, want)
 	}
 }
@@ -133,12 +133,12 @@ func TestCostInNumbers(t *testing.T) {
 		if x == 0 || x == 1 {
 			continue
 		}
-		if y := curve.Series[0].Y[i]; math.Abs(y-power(x)) > 1e-9 {
+		if y := curve.Series[0].Y[i]; !(math.Abs(y-power(x)) <= 1e-9) {
 			t.Errorf("power at %v: %v: must be %v", x, y, power(x))
 		}
 		// Both inequalities of (epsilon, delta) bound a test with false-alarm probability x.
 		want := min(1, math.E*x+1e-6, 1-math.Exp(-1)*(1-1e-6-x))
-		if y := curve.Series[1].Y[i]; math.Abs(y-want) > 1e-12 {
+		if y := curve.Series[1].Y[i]; !(math.Abs(y-want) <= 1e-12) {
 			t.Errorf("(epsilon, delta) at %v: %v: must be %v", x, y, want)
 		}
 	}

@@ -52,7 +52,7 @@ func TestOrderedInNumbers(t *testing.T) {
 		t.Fatalf("%d terms, %v: must be the slope and the intercept", len(e.list), ok)
 	}
 	// The score of a row is (w u + v)/S for u = 2 a/10 - 1 and S = sqrt 2.
-	if slope := e.list[0].effect; math.Abs(slope-.75*2/10/math.Sqrt2) > 1e-12 {
+	if slope := e.list[0].effect; !(math.Abs(slope-.75*2/10/math.Sqrt2) <= 1e-12) {
 		t.Errorf("slope of a = %v", slope)
 	}
 	c, err := f.Coefficients()
@@ -63,7 +63,7 @@ func TestOrderedInNumbers(t *testing.T) {
 		t.Errorf("coefficients are in %q, %q", unit, c.Unit)
 	}
 	for k, v := range c.Thresholds {
-		if math.Abs(v-want[k]) > 1e-12 {
+		if !(math.Abs(v-want[k]) <= 1e-12) {
 			t.Errorf("threshold %d = %v, want %v", k+1, v, want[k])
 		}
 	}

@@ -124,7 +124,7 @@ func TestLabelsPointAtTheirLines(t *testing.T) {
 		if has != w.leader {
 			t.Errorf("%s: a leader %v among %v: must be %v", w.name, has, leaders, w.leader)
 		}
-		if endX := min(left+(right-left)*w.x/10+6, right+1); has && (math.Abs(v[0]-endX) > .02 || math.Abs(v[1]-endY) > .02) {
+		if endX := min(left+(right-left)*w.x/10+6, right+1); has && (!(math.Abs(v[0]-endX) <= .02) || !(math.Abs(v[1]-endY) <= .02)) {
 			t.Errorf("%s: its leader begins at %v: must begin at %v, %v", w.name, v[:2], endX, endY)
 		}
 	}

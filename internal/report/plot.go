@@ -18,15 +18,13 @@ type Plot struct {
 	X       Axis     `json:"x"`
 	Y       Axis     `json:"y"`
 	Series  []Series `json:"series"`
-	// References are lines that are not data, for example a theoretical bound. They are drawn
-	// dashed.
+	// References are lines that are not data, for example a theoretical bound. They are drawn dashed.
 	References []Reference `json:"references,omitempty"`
 	// Shaded are intervals of the horizontal axis. The plot's background is grey over them.
 	Shaded []Interval `json:"shaded,omitempty"`
 }
 
-// Axis is an axis from Min to Max. If Min >= Max, the axis covers the data. If Log is true, it is
-// logarithmic.
+// Axis is an axis from Min to Max. If Min >= Max, the axis covers the data. If Log is true, it is logarithmic.
 type Axis struct {
 	// Label names the measured quantity and its unit.
 	Label string  `json:"label"`
@@ -35,8 +33,7 @@ type Axis struct {
 	Max   float64 `json:"max,omitempty"`
 }
 
-// Style is the way in which a series is drawn. The zero Style draws a marker at each point and joins the
-// points.
+// Style is the way in which a series is drawn. The zero Style draws a marker at each point and joins the points.
 type Style string
 
 const (
@@ -68,8 +65,7 @@ type Reference struct {
 // Level returns a horizontal reference line at y.
 func Level(name string, y float64) Reference { return Reference{Name: name, Y: []float64{y}} }
 
-// mostSeries is the largest number of series in a plot. Colours, dashes and markers could not distinguish
-// more series.
+// mostSeries is the largest number of series in a plot. Colours, dashes and markers could not distinguish more series.
 const mostSeries = len(colours)
 
 func (p Plot) check() error {

@@ -159,7 +159,7 @@ func TestTicks(t *testing.T) {
 				label = "1×" + label
 			}
 			near := math.Abs(named[max(i, 1)].at - named[max(i, 1)-1].at)
-			if got := value(t, label); math.Abs(got-k.at) > near/100 {
+			if got := value(t, label); !(math.Abs(got-k.at) <= near/100) {
 				t.Fatalf("%v to %v: tick at %v is named %q", s.lo, s.hi, k.at, k.label)
 			}
 		}
@@ -193,7 +193,7 @@ func TestDecades(t *testing.T) {
 	if want := []string{"0.001", "0.01", "0.1", "1", "10", "100", "1000"}; !slices.Equal(named, want) || minor != 48 {
 		t.Errorf("%q and %d minor ticks", named, minor)
 	}
-	if at := s.at(1); math.Abs(at-50) > 1e-9 {
+	if at := s.at(1); !(math.Abs(at-50) <= 1e-9) {
 		t.Errorf("1 is at %v", at)
 	}
 }
@@ -215,8 +215,8 @@ func TestPointsAreWhereTheirValuesAre(t *testing.T) {
 	}
 	// The last circle is the sample in the label.
 	top, bottom := topRoom, plotHeight-bottomRoom
-	if len(x) != 4 || math.Abs(x[1]-x[0]-(x[2]-x[1])) > .02 || math.Abs(y[0]-bottom) > .01 ||
-		math.Abs(y[1]-(top+bottom)/2) > .01 || math.Abs(y[2]-top) > .01 {
+	if len(x) != 4 || !(math.Abs(x[1]-x[0]-(x[2]-x[1])) <= .02) || !(math.Abs(y[0]-bottom) <= .01) ||
+		!(math.Abs(y[1]-(top+bottom)/2) <= .01) || !(math.Abs(y[2]-top) <= .01) {
 		t.Errorf("marks at %v, %v", x, y)
 	}
 }
@@ -332,8 +332,8 @@ func TestBarsStandOnZero(t *testing.T) {
 		return list
 	}
 	got := rects(b)
-	if len(got) != 3 || math.Abs(got[0][0]-got[1][1]) > .02 ||
-		math.Abs((got[0][1]-got[0][0])-(got[1][1]-got[1][0])) > .02 || got[2][0] != got[2][1] {
+	if len(got) != 3 || !(math.Abs(got[0][0]-got[1][1]) <= .02) ||
+		!(math.Abs((got[0][1]-got[0][0])-(got[1][1]-got[1][0])) <= .02) || got[2][0] != got[2][1] {
 		t.Errorf("bars from and to %v", got)
 	}
 	b.Dots = true

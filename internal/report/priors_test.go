@@ -33,7 +33,7 @@ func TestPriorsByHand(t *testing.T) {
 	} {
 		rows.SetSym(0, 0, c.first)
 		for j, v := range priors(rows, c.known, .03, c.shared, .8, .01) {
-			if want := .03 / c.want[j]; math.Abs(v/want-1) > 1e-9 {
+			if want := .03 / c.want[j]; !(math.Abs(v/want-1) <= 1e-9) {
 				t.Errorf("%s: weight %d has %v: must be %v", name, j, v, want)
 			}
 		}

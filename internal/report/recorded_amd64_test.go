@@ -101,7 +101,7 @@ func TestRedrawnScoresAreWhatTheyWere(t *testing.T) {
 		steps := runrecord.Trace{Noise: []float64{.02, .02}, StepSizes: []float64{.8}, Momentum: []float64{0, .3}}
 		f, _ := staged(t, steps, steps)
 		f.plan.Effects.Synthetic.Moment.Sigma = sigma
-		if square, _, _ := squareOf(t, f, 1, 3); math.Abs(square/was-1) > 1e-6 {
+		if square, _, _ := squareOf(t, f, 1, 3); !(math.Abs(square/was-1) <= 1e-6) {
 			t.Errorf("noise of %v in the moment: a mean square of %.9g, which was %.9g", sigma, square, was)
 		}
 	}

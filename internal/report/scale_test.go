@@ -29,22 +29,24 @@ func TestEndsOfAxes(t *testing.T) {
 		{Axis{Min: 7, Max: 7}, 40, 100, 37, 103, 103, 104},
 		{Axis{Log: true}, 1, 100, math.Pow(100, -.06), math.Pow(100, 1.06), 1, .7},
 		{Axis{Log: true}, 5, 5, 2.5, 10, 2.5, 2.4},
+		{Axis{Log: true}, 1, math.Exp(.34), math.Exp(-.0204), math.Exp(.3604), 1, .97}, // 6% of .34 is above .02
+		{Axis{Log: true}, 1, math.Exp(.33), .5, 2 * math.Exp(.33), .5, .49},
 	} {
 		s := newScale(c.axis, c.lo, c.hi, 10, 210)
-		if math.Abs(s.lo-c.wantLo) > 1e-9 || math.Abs(s.hi-c.wantHi) > 1e-9 || s.from != 10 || s.to != 210 || s.log != c.axis.Log {
+		if !(math.Abs(s.lo-c.wantLo) <= 1e-9) || !(math.Abs(s.hi-c.wantHi) <= 1e-9) || s.from != 10 || s.to != 210 || s.log != c.axis.Log {
 			t.Errorf("%v to %v on %+v: the axis is %+v: must be from %v to %v", c.lo, c.hi, c.axis, s, c.wantLo, c.wantHi)
 		}
 		if !s.holds(c.inside) || s.holds(c.outside) {
 			t.Errorf("%+v holds %v: %v, %v: %v", s, c.inside, s.holds(c.inside), c.outside, s.holds(c.outside))
 		}
-		if a, b := s.at(s.lo), s.at(s.hi); math.Abs(a-10) > 1e-9 || math.Abs(b-210) > 1e-9 {
+		if a, b := s.at(s.lo), s.at(s.hi); !(math.Abs(a-10) <= 1e-9) || !(math.Abs(b-210) <= 1e-9) {
 			t.Errorf("%+v has its ends at %v and %v", s, a, b)
 		}
 		middle := (s.lo + s.hi) / 2
 		if s.log {
 			middle = math.Sqrt(s.lo * s.hi)
 		}
-		if got := s.at(middle); math.Abs(got-110) > 1e-9 {
+		if got := s.at(middle); !(math.Abs(got-110) <= 1e-9) {
 			t.Errorf("%+v has its middle at %v", s, got)
 		}
 	}

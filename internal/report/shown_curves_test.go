@@ -41,7 +41,7 @@ func TestBandsBetweenKnots(t *testing.T) {
 			}{{"x", p.X, x}, {"effect", p.Effect, effect}, {"mass", *p.Mass, mass}, {"low", *p.Low, effect - 2*bound},
 				{"high", *p.High, effect + 2*bound}, {"low", *q.Low, effect - 2*math.Sqrt(variance)},
 				{"high", *q.High, effect + 2*math.Sqrt(variance)}} {
-				if math.Abs(c.got-c.want) > 1e-12 {
+				if !(math.Abs(c.got-c.want) <= 1e-12) {
 					t.Errorf("knot %d and %v: %s is %v: must be %v", i, share, c.name, c.got, c.want)
 				}
 			}
@@ -87,12 +87,12 @@ func TestShrunkModelKeepsItsShareOfTheNoise(t *testing.T) {
 	}
 	more, sum, _ := k.of(parts)
 	for i := range parts {
-		if math.Abs(less[i]-.75*sd[i]) > 1e-12 || math.Abs(more[i]-math.Hypot(less[i], moved[i])) > 1e-12 {
+		if !(math.Abs(less[i]-.75*sd[i]) <= 1e-12) || !(math.Abs(more[i]-math.Hypot(less[i], moved[i])) <= 1e-12) {
 			t.Errorf("term %d: %v of %v, and %v with %v more", i, less[i], sd[i], more[i], moved[i])
 		}
 		for j := range parts {
 			want := .5625 * covariance.At(i, j)
-			if math.Abs(scaled.At(i, j)-want) > 1e-12 || math.Abs(sum.At(i, j)-want-moved[i]*moved[j]) > 1e-12 {
+			if !(math.Abs(scaled.At(i, j)-want) <= 1e-12) || !(math.Abs(sum.At(i, j)-want-moved[i]*moved[j]) <= 1e-12) {
 				t.Errorf("terms %d and %d: %v and %v: must be %v, and %v more", i, j, scaled.At(i, j), sum.At(i, j), want,
 					moved[i]*moved[j])
 			}
@@ -190,7 +190,7 @@ func TestHiddenKnotHidesItsCurve(t *testing.T) {
 		}
 		n := column(place.Feature)
 		effect, half := factor*fit.Beta[n], math.Abs(factor)*1.2815516*.1*float64(n+1)
-		if !near(p.Effect, effect, 1e-9) || math.Abs(*p.Low-effect+half) > 1e-6 || math.Abs(*p.High-effect-half) > 1e-6 {
+		if !near(p.Effect, effect, 1e-9) || !(math.Abs(*p.Low-effect+half) <= 1e-6) || !(math.Abs(*p.High-effect-half) <= 1e-6) {
 			t.Errorf("knot %d: %v, from %v to %v: must be %v, %v either way", i, p.Effect, *p.Low, *p.High, effect, half)
 		}
 	}

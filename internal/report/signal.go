@@ -10,8 +10,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
-// runNoise is the noise of a fit, computed from its certificate. If the noise is not known, why is the
-// reason.
+// runNoise is the noise of a fit, computed from its certificate. If the noise is not known, why is the reason.
 type runNoise struct {
 	noise
 	why error
@@ -19,8 +18,7 @@ type runNoise struct {
 	convex bool
 }
 
-// noise derives the noise of the fit from its trace, the public description of its steps and
-// releases.
+// noise derives the noise of the fit from its trace, the public description of its steps and releases.
 func (f *Fit) noise() runNoise {
 	n, err := derive(f.plan.Trace)
 	if f.plan.Effects != nil {
@@ -33,8 +31,7 @@ func (f *Fit) noise() runNoise {
 	return r
 }
 
-// signal makes the section of the page that compares the noise with the gradients that the run
-// released.
+// signal makes the section of the page that compares the noise with the gradients that the run released.
 func (f *Fit) signal(n runNoise) Section {
 	s := Section{Title: "Noise and signal"}
 	var facts Facts

@@ -67,7 +67,7 @@ func TestSurvivalInNumbers(t *testing.T) {
 	}
 	for k, ratio := range []float64{.5, 1, 2} {
 		line := plot.Series[k]
-		if last := len(line.X) - 1; line.X[last] != 200 || math.Abs(line.Y[last]-math.Exp(-2*ratio)) > 1e-12 {
+		if last := len(line.X) - 1; line.X[last] != 200 || !(math.Abs(line.Y[last]-math.Exp(-2*ratio)) <= 1e-12) {
 			t.Errorf("%s ends at %v, %v", line.Name, line.X[last], line.Y[last])
 		}
 	}
@@ -150,11 +150,11 @@ func TestHazardRatiosInNumbers(t *testing.T) {
 	for i, w := range want {
 		r := list[i]
 		from, to := float64(i%2)*50, 50+float64(i%2)*150
-		if math.Abs(r.Ratio-w.ratio) > 1e-9 || r.From != from || r.To != to || r.Reference != "g=a" || (r.Low == nil) != (w.error == 0) {
+		if !(math.Abs(r.Ratio-w.ratio) <= 1e-9) || r.From != from || r.To != to || r.Reference != "g=a" || (r.Low == nil) != (w.error == 0) {
 			t.Errorf("%+v: want %v", r, w)
 		}
-		if w.error > 0 && (math.Abs(math.Log(*r.High/r.Ratio)-1.959964*w.error) > 1e-6 ||
-			math.Abs(math.Log(*r.Low/r.Ratio)+1.959964*w.error) > 1e-6) {
+		if w.error > 0 && (!(math.Abs(math.Log(*r.High/r.Ratio)-1.959964*w.error) <= 1e-6) ||
+			!(math.Abs(math.Log(*r.Low/r.Ratio)+1.959964*w.error) <= 1e-6)) {
 			t.Errorf("%v to %v: want an error of %v", *r.Low, *r.High, w.error)
 		}
 	}
@@ -167,7 +167,7 @@ func TestHazardRatiosInNumbers(t *testing.T) {
 	// Of a fit with intervals the errors are those of the intervals, at their level.
 	reported := model.Coefficient{Interval: inference.Interval{State: inference.Reported, Error: .07}}
 	c.Intervals = &model.Coefficients{Level: .9, List: []model.Coefficient{reported, reported, reported, reported}}
-	if r := (&Fit{Model: m}).changing(c)[0]; math.Abs(math.Log(*r.High/r.Ratio)-1.644854*math.Sqrt(.07*.07+.3*.3+.1*.1)) > 1e-6 {
+	if r := (&Fit{Model: m}).changing(c)[0]; !(math.Abs(math.Log(*r.High/r.Ratio)-1.644854*math.Sqrt(.07*.07+.3*.3+.1*.1)) <= 1e-6) {
 		t.Errorf("at 90%%: %v to %v", *r.Low, *r.High)
 	}
 	c.Intervals = &model.Coefficients{Level: .95, List: []model.Coefficient{{}, {}, {}, {}}}

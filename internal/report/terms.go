@@ -57,8 +57,7 @@ type Coefficient struct {
 	// Column is the table's column, "(interactions)" for crossed categories, or "" for the intercept.
 	Column string `json:"column"`
 	Term   string `json:"term"`
-	// Reference is the reference level with which a level is compared. It is "" for a slope and for the
-	// intercept.
+	// Reference is the reference level with which a level is compared. It is "" for a slope and for the intercept.
 	Reference string `json:"reference,omitempty"`
 	// Per is the change of the column that changes the sum by Value, for example "one unit more".
 	Per string `json:"per,omitempty"`

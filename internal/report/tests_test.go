@@ -89,8 +89,8 @@ func TestWaldByHand(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	near := func(got *float64, want float64) bool { return got != nil && math.Abs(*got-want) < 1e-12 }
-	if !near(list[0].P, pAge) || list[0].Terms != 1 || math.Abs(list[0].Statistic-6.25) > 1e-9 ||
-		!near(list[1].P, pRegion) || list[1].Terms != 2 || math.Abs(list[1].Statistic-statistic) > 1e-9 {
+	if !near(list[0].P, pAge) || list[0].Terms != 1 || !(math.Abs(list[0].Statistic-6.25) <= 1e-9) ||
+		!near(list[1].P, pRegion) || list[1].Terms != 2 || !(math.Abs(list[1].Statistic-statistic) <= 1e-9) {
 		t.Errorf("%+v: p-values must be %v and %v", list, pAge, pRegion)
 	}
 	if !(pRegion < pAge) || !near(list[1].Holm, 2*pRegion) || !near(list[0].Holm, max(pAge, 2*pRegion)) {
@@ -188,7 +188,7 @@ func TestPairsThatATestLacks(t *testing.T) {
 	}
 	for i, v := range list {
 		w := want[i]
-		if v.Column != w.Column || v.Terms != w.Terms || math.Abs(v.Statistic-w.Statistic) > 1e-9 || v.Reason != w.Reason ||
+		if v.Column != w.Column || v.Terms != w.Terms || !(math.Abs(v.Statistic-w.Statistic) <= 1e-9) || v.Reason != w.Reason ||
 			!slices.Equal(v.Without, w.Without) || (v.P != nil) != (w.Terms > 0) {
 			t.Errorf("%+v: must be %+v", v, w)
 		}
@@ -218,7 +218,7 @@ func TestHolm(t *testing.T) {
 	}
 	holm(list)
 	for i, want := range []float64{.09, .04, .6, .09} {
-		if got := *list[i].Holm; math.Abs(got-want) > 1e-12 {
+		if got := *list[i].Holm; !(math.Abs(got-want) <= 1e-12) {
 			t.Errorf("%v: adjusted to %v: must be %v", p[i], got, want)
 		}
 	}

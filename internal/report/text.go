@@ -42,8 +42,7 @@ func oneLine(s string) string {
 
 var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;")
 
-// escape makes a text safe as the content of an element or inside a quoted attribute of HTML and
-// XML.
+// escape makes a text safe as the content of an element or inside a quoted attribute of HTML and XML.
 func escape(s string) string { return escaper.Replace(oneLine(s)) }
 
 // wide estimates the width of a text in units of its font size. The estimate holds for the widest font that
@@ -139,8 +138,7 @@ var raised = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "
 
 func superscript(n int) string { return raised.Replace(strconv.Itoa(n)) }
 
-// Above writes x for readers with n significant digits, rounded up. The figures of a guarantee must be
-// rounded up.
+// Above writes x for readers with n significant digits, rounded up. The figures of a guarantee must be rounded up.
 func Above(x float64, n int) string {
 	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
 		return digits(x, n)
@@ -153,8 +151,7 @@ func Above(x float64, n int) string {
 	return digits(y, n)
 }
 
-// exact writes a number with all its digits, enough to identify the float64. A delta of 1e-6 is written
-// 10⁻⁶.
+// exact writes a number with all its digits, enough to identify the float64. A delta of 1e-6 is written 10⁻⁶.
 func exact(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
 		return Number(x)

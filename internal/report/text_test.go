@@ -56,7 +56,7 @@ func TestNumbersAreNear(t *testing.T) {
 	for range 20000 {
 		x := math.Pow(10, 30*r.Float64()-15) * (1 - 2*float64(r.IntN(2)))
 		unit := math.Pow(10, math.Floor(math.Log10(math.Abs(x)))-2)
-		if got := value(t, Number(x)); math.Abs(got-x) > .5001*unit {
+		if got := value(t, Number(x)); !(math.Abs(got-x) <= .5001*unit) {
 			t.Fatalf("Number(%v) = %v", x, Number(x))
 		}
 		if got := value(t, Above(x, 3)); got < x || got-x > 1.0001*unit {

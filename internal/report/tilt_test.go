@@ -50,7 +50,7 @@ func TestCurvatureOfRows(t *testing.T) {
 	m.tilt(curved, second, w.RawVector().Data, []float64{1}, read*shared, read)
 	for i := range 3 {
 		for j := range 3 {
-			if got, want := curved.At(i, j), want.At(i, j); math.Abs(got-want) > .03*math.Abs(want)+2e-4 {
+			if got, want := curved.At(i, j), want.At(i, j); !(math.Abs(got-want) <= .03*math.Abs(want)+2e-4) {
 				t.Errorf("entry %d, %d: %v: want %v", i, j, got, want)
 			}
 		}
@@ -81,7 +81,7 @@ func TestStructureOfReadRows(t *testing.T) {
 		g.SymRankOne(g, 1./n, mat.NewVecDense(d, row))
 	}
 	share := readShare(g.At(d-1, d-1)/(c*c), 1e-4)
-	if math.Abs(share-.6) > 1e-6 || readShare(.9999, 1e-4) != 1 || readShare(1.2, 1e-4) != 1 ||
+	if !(math.Abs(share-.6) <= 1e-6) || readShare(.9999, 1e-4) != 1 || readShare(1.2, 1e-4) != 1 ||
 		readShare(.0199, .01) != 1 || readShare(.0201, .01) != .0201 {
 		t.Errorf("share %v: want .6, and 1 where noise explains the rest", share)
 	}
@@ -91,7 +91,7 @@ func TestStructureOfReadRows(t *testing.T) {
 	x.impose(imposed, 1e-6)
 	for i := range d {
 		for j := range d {
-			if math.Abs(imposed.At(i, j)-g.At(i, j)) > 1e-4 {
+			if !(math.Abs(imposed.At(i, j)-g.At(i, j)) <= 1e-4) {
 				t.Errorf("entry %d, %d: %v: was %v", i, j, imposed.At(i, j), g.At(i, j))
 			}
 		}
@@ -151,7 +151,7 @@ func TestPartsOfRows(t *testing.T) {
 			for i := range d {
 				for j := range d {
 					within := 1e-3*math.Sqrt(math.Abs(all[n].At(i, i)*all[n].At(j, j))) + 1e-12
-					if math.Abs(got.At(i, j)-all[n].At(i, j)) > within {
+					if !(math.Abs(got.At(i, j)-all[n].At(i, j)) <= within) {
 						t.Errorf("of a share of %v the %s of weights %d and %d is %v: of all rows it is %v", share,
 							[]string{"noise", "rest", "way"}[n], i, j, got.At(i, j), all[n].At(i, j))
 					}

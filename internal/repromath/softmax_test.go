@@ -49,14 +49,14 @@ func TestSoftmaxesAreAlone(t *testing.T) {
 					if j == int(class[i]) {
 						want--
 					}
-					if ordinary && math.Abs(v-want) > 1e-13 {
+					if ordinary && !(math.Abs(v-want) <= 1e-13) {
 						t.Fatalf("class %d: slope %v, want %v", j, v, want)
 					}
 				}
 				if !alike(rest[i], least[1][0]) || rest[i] == rest[i] && !alike(gap[i], least[0][0]) || !alike(rest[i], least[1][0]) {
 					t.Fatalf("record %d of %d: %v and %v, by itself %v and %v", i, n, gap[i], rest[i], least[0][0], least[1][0])
 				}
-				if got := gap[i] + Log1p(rest[i]); ordinary && math.Abs(got-value) > 1e-12*(1+math.Abs(value)) {
+				if got := gap[i] + Log1p(rest[i]); ordinary && !(math.Abs(got-value) <= 1e-12*(1+math.Abs(value))) {
 					t.Fatalf("record %d: value %v, want %v", i, got, value)
 				}
 			}

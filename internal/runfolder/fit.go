@@ -94,19 +94,17 @@ func (f *Fitted) Together(ctx context.Context) string {
 	if n > 1 {
 		fits = fmt.Sprintf("%d earlier fits", n)
 	}
-	epsilon, ok := f.Sum(ctx)
-	if !ok && slices.ContainsFunc(f.Earlier, func(e Entry) bool { return e.Relation != f.Budget.Relation() }) {
-		return fmt.Sprintf("with %s of this table, some under another relation: add the guarantees", fits)
+	text := "with " + fits + " of this table"
+	switch epsilon, ok := f.Sum(ctx); {
+	case ok:
+		return text + fmt.Sprintf(": epsilon %.4g at delta %v; every fit costs a budget of its own", RoundUp(epsilon),
+			f.Budget.Delta())
+	case slices.ContainsFunc(f.Earlier, func(e Entry) bool { return e.Relation != f.Budget.Relation() }):
+		return text + ", some under another relation: add the guarantees"
+	case slices.ContainsFunc(f.Earlier, func(e Entry) bool { return e.Unit != f.Unit.Column }):
+		return text + ", some for another unit of privacy: their guarantees do not add up to one"
 	}
-	if !ok && slices.ContainsFunc(f.Earlier, func(e Entry) bool { return e.Unit != f.Unit.Column }) {
-		return fmt.Sprintf("with %s of this table, some for another unit of privacy: their guarantees do not add up to one",
-			fits)
-	}
-	if !ok {
-		return fmt.Sprintf("with %s of this table: no common epsilon could be computed: add the guarantees", fits)
-	}
-	return fmt.Sprintf("with %s of this table: epsilon %.4g at delta %v; every fit costs a budget of its own", fits,
-		RoundUp(epsilon), f.Budget.Delta())
+	return text + ": no common epsilon could be computed: add the guarantees"
 }
 
 // RoundUp returns x with four significant digits, rounded up. The result is at most 0.16% larger than x.

@@ -129,7 +129,7 @@ func TestFitComparesWithAConstant(t *testing.T) {
 		}
 		plain := 1 - test.share - optimize.BaseShare
 		if size := f.Records * f.Budget.Mu() *
-			math.Sqrt(plain) / math.Sqrt(float64(f.Dim)); math.Abs(size/f.Summary.Effective-1) > 1e-9 {
+			math.Sqrt(plain) / math.Sqrt(float64(f.Dim)); !(math.Abs(size/f.Summary.Effective-1) <= 1e-9) {
 			t.Errorf("%s: effective size %v of %v of the budget: must be %v", name, f.Summary.Effective, plain, size)
 		}
 	}
@@ -382,7 +382,7 @@ func TestSum(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, ok := f.Sum(t.Context()); !ok || math.Abs(got-want) > 1e-9*want || len(f.Earlier) != k-1 {
+		if got, ok := f.Sum(t.Context()); !ok || !(math.Abs(got-want) <= 1e-9*want) || len(f.Earlier) != k-1 {
 			t.Errorf("fit %d: epsilon %v, %v, %d earlier: must be %v", k, got, ok, len(f.Earlier), want)
 		}
 	}

@@ -25,7 +25,7 @@ func TestMeasureHasItsShare(t *testing.T) {
 			t.Fatalf("share %v: measured %+v in %d releases of %d steps", share, f.Measured, f.Releases, f.Result.Steps)
 		}
 		budget := f.Budget.Charge()
-		if got := planned / budget; math.Abs(got-(1-share-optimize.BaseShare)) > 1e-6 {
+		if got := planned / budget; !(math.Abs(got-(1-share-optimize.BaseShare)) <= 1e-6) {
 			t.Errorf("share %v: the plan was charged %v of the budget", share, got)
 		}
 		if got := f.Charged / budget; !(got <= 1) || got < 1-1e-6 {
@@ -52,8 +52,8 @@ func TestMeasuredIsCompared(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.Constant == nil || math.Abs(f.Constant.Least-test.want.Least) > 1e-12 ||
-			math.Abs(f.Constant.Most-test.want.Most) > 1e-12 {
+		if f.Constant == nil || !(math.Abs(f.Constant.Least-test.want.Least) <= 1e-12) ||
+			!(math.Abs(f.Constant.Most-test.want.Most) <= 1e-12) {
 			t.Errorf("%+v: want %+v", f.Constant, test.want)
 		}
 	}

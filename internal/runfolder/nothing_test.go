@@ -203,3 +203,38 @@ func TestWhatCannotBeReadIsNotLeftOut(t *testing.T) {
 		}
 	}
 }
+
+// TestFullDisksEndARunBeforeItBegins: a run for whose description, certificate or journal the disk has no space ends with this
+// error before its first release, and leaves no file of a result.
+func TestFullDisksEndARunBeforeItBegins(t *testing.T) {
+	c, err := train.ReadDescription(newScene(t, "gd").config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for after := 0; ; after++ {
+		disk, n := durabletest.New(), 0
+		disk.Fail = func(o durabletest.Op) error {
+			if strings.HasPrefix(fmt.Sprint(o), "reserve") {
+				if n++; n == after+1 {
+					return errFull
+				}
+			}
+			return nil
+		}
+		_, err := Describe(t.Context(), c, Out{Path: "out", disk: disk}, train.DescribeOptions{Level: .95, Options: train.Options{Software: "test"}})
+		if disk.Fail = nil; n <= after {
+			if err != nil || after < 3 {
+				t.Errorf("%d reservations, %v", n, err)
+			}
+			return
+		}
+		if !errors.Is(err, errFull) || n != after+1 {
+			t.Errorf("reservation %d of %d fails: %v", after+1, n, err)
+		}
+		for _, name := range []string{DescriptionFile, CertificateFile} {
+			if _, err := disk.Lstat("out/" + name); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("reservation %d fails: %s: %v", after+1, name, err)
+			}
+		}
+	}
+}

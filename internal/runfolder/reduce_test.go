@@ -44,7 +44,7 @@ func TestReduce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for j, w := range p.Lift(f.Result.W) {
-		if math.Abs(m.Weights()[j]-w) > 1e-15*math.Abs(w) || w == 0 {
+		if !(math.Abs(m.Weights()[j]-w) <= 1e-15*math.Abs(w)) || w == 0 {
 			t.Errorf("coefficient %d is %v, of the run's weights %v", j, m.Weights()[j], w)
 		}
 	}

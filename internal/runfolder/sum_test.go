@@ -80,7 +80,7 @@ func TestTotals(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(totals) != 2 || totals[0].Table != "table others" || totals[0].Fits != 1 || totals[1].Fits != 2 ||
-			totals[1].Epsilon != want || totals[1].Delta != 1e-6 || math.Abs(totals[0].Epsilon-1) > 2e-3 {
+			totals[1].Epsilon != want || totals[1].Delta != 1e-6 || !(math.Abs(totals[0].Epsilon-1) <= 2e-3) {
 			t.Errorf("%v: %+v, want two of epsilon %v together", folders, totals, want)
 		}
 	}

@@ -45,7 +45,7 @@ func TestDecide(t *testing.T) {
 		c := test.c
 		c.Sigma, c.Shrunk = 1, .25
 		c.Decide(test.convex, test.curvature, test.rise)
-		if math.Abs(c.Shrunk-test.shrunk) > 1e-12 {
+		if !(math.Abs(c.Shrunk-test.shrunk) <= 1e-12) {
 			t.Errorf("%+v, convex %v, curvature %v, rise %v: shrunk by %v: must be %v", test.c, test.convex, test.curvature, test.rise,
 				c.Shrunk, test.shrunk)
 		}
@@ -145,7 +145,7 @@ func TestPublishedWeights(t *testing.T) {
 			t.Errorf("shrunk by %v: the fit is known: %v", shrunk, ok)
 		}
 		for j := range want {
-			if got[j] != want[j] || ok && math.Abs(back[j]-w[j]) > 1e-12 {
+			if got[j] != want[j] || ok && !(math.Abs(back[j]-w[j]) <= 1e-12) {
 				t.Errorf("shrunk by %v: %v of the fit %v", shrunk, got, back)
 			}
 		}
@@ -161,11 +161,11 @@ func TestCalibratedModels(t *testing.T) {
 	w, constant := []float64{4, -2, 1}, []float64{0, 0, -6} // of the margin -3, with the intercept 1/2
 	for shrunk, want := range map[float64]float64{0: 1.5, .25: -.375, 1: -6} {
 		c := runrecord.Compared{Shrunk: shrunk, Shift: .25, Margins: []float64{-3}}
-		if got := c.Calibrated(w, constant); got[0] != 4 || got[1] != -2 || math.Abs(got[2]-1.5) > 1e-12 {
+		if got := c.Calibrated(w, constant); got[0] != 4 || got[1] != -2 || !(math.Abs(got[2]-1.5) <= 1e-12) {
 			t.Errorf("calibrated %v", got)
 		}
 		model := c.Model(w, constant)
-		if math.Abs(model[2]-want) > 1e-12 || model[0] != 4*(1-shrunk) {
+		if !(math.Abs(model[2]-want) <= 1e-12) || model[0] != 4*(1-shrunk) {
 			t.Errorf("shrunk by %v: %v", shrunk, model)
 		}
 		back, ok := c.Fit(model, constant)
@@ -173,7 +173,7 @@ func TestCalibratedModels(t *testing.T) {
 			t.Errorf("shrunk by %v: the fit is known: %v", shrunk, ok)
 		}
 		for j := range back {
-			if math.Abs(back[j]-w[j]) > 1e-12 {
+			if !(math.Abs(back[j]-w[j]) <= 1e-12) {
 				t.Errorf("shrunk by %v: the fit is %v", shrunk, back)
 			}
 		}
@@ -200,8 +200,8 @@ func TestCalibrationOfShares(t *testing.T) {
 	} {
 		got := runrecord.Compared{Margins: []float64{odds(c.share)}, Residual: c.residual, ResidualSigma: .004}
 		got.Calibrate()
-		if math.Abs(got.Shift-odds(c.share)+odds(c.predicted)) > 1e-12 ||
-			math.Abs(got.ShiftSigma-.004/(c.predicted*(1-c.predicted))) > 1e-12 {
+		if !(math.Abs(got.Shift-odds(c.share)+odds(c.predicted)) <= 1e-12) ||
+			!(math.Abs(got.ShiftSigma-.004/(c.predicted*(1-c.predicted))) <= 1e-12) {
 			t.Errorf("share %v, residual %v: shift %v with noise %v", c.share, c.residual, got.Shift, got.ShiftSigma)
 		}
 	}
@@ -217,7 +217,8 @@ func TestCalibrationOfCounts(t *testing.T) {
 	} {
 		got := runrecord.Compared{Margins: []float64{-3}, Counts: true, Residual: c.residual, ResidualSigma: c.noise}
 		got.Calibrate()
-		if math.Abs(got.Shift+c.along*math.Log(c.predicted)) > 1e-12 || math.Abs(got.ShiftSigma-c.along*c.noise/min(c.predicted, 1)) > 1e-12 {
+		if !(math.Abs(got.Shift+c.along*math.Log(c.predicted)) <= 1e-12) ||
+			!(math.Abs(got.ShiftSigma-c.along*c.noise/min(c.predicted, 1)) <= 1e-12) {
 			t.Errorf("%+v: shift %v with noise %v", c, got.Shift, got.ShiftSigma)
 		}
 	}
@@ -229,14 +230,14 @@ func TestLiftedModels(t *testing.T) {
 	w, constant := []float64{4, -2, 1}, []float64{0, 0, -6} // of the margin -3, with the intercept 1/2
 	c := runrecord.Compared{Shrunk: .25, Shift: .25, Margins: []float64{-3}}
 	c.Raise(.96)
-	if math.Abs(c.Lift-.1875*.4) > 1e-12 {
+	if !(math.Abs(c.Lift-.1875*.4) <= 1e-12) {
 		t.Errorf("lifted by %v", c.Lift)
 	}
 	model := c.Model(w, constant)
-	if want := .75*1.5 - .25*6 + 2*.075; math.Abs(model[2]-want) > 1e-12 || model[0] != 3 {
+	if want := .75*1.5 - .25*6 + 2*.075; !(math.Abs(model[2]-want) <= 1e-12) || model[0] != 3 {
 		t.Errorf("%v: the last must be %v", model, want)
 	}
-	if back, _ := c.Fit(model, constant); math.Abs(back[2]-1) > 1e-12 || math.Abs(back[0]-4) > 1e-12 {
+	if back, _ := c.Fit(model, constant); !(math.Abs(back[2]-1) <= 1e-12) || !(math.Abs(back[0]-4) <= 1e-12) {
 		t.Errorf("the fit is %v", back)
 	}
 	// Margins of mean -V/2 and variance V are on average those of the constant 0, and so is the mixture with the lift.
@@ -244,7 +245,7 @@ func TestLiftedModels(t *testing.T) {
 		for _, shrunk := range []float64{0, .3, .8, 1} {
 			c := runrecord.Compared{Shrunk: shrunk}
 			c.Raise(V + V*V/4)
-			if mean := (1-shrunk)*(-V/2) + (1-shrunk)*(1-shrunk)*V/2 + c.Lift; math.Abs(mean) > 1e-12 {
+			if mean := (1-shrunk)*(-V/2) + (1-shrunk)*(1-shrunk)*V/2 + c.Lift; !(math.Abs(mean) <= 1e-12) {
 				t.Errorf("variance %v, shrunk by %v: the logarithm of the mean prediction is %v", V, shrunk, mean)
 			}
 		}

@@ -32,7 +32,7 @@ func TestMomentKeepsTheMatrix(t *testing.T) {
 		for j, row := range m.Rows {
 			for i, text := range strings.Fields(row) {
 				v, err := strconv.ParseInt(text, 10, 64)
-				if k := j + i; err != nil || math.Abs(float64(v)*m.Step-matrix[j*d+k]) > m.Step/2 {
+				if k := j + i; err != nil || !(math.Abs(float64(v)*m.Step-matrix[j*d+k]) <= m.Step/2) {
 					t.Fatalf("entry %d, %d: %v, %v: want %v within %v", j, k, float64(v)*m.Step, err, matrix[j*d+k], m.Step/2)
 				}
 			}
@@ -53,7 +53,7 @@ func TestMomentKeepsTheMatrix(t *testing.T) {
 func TestMomentAbout0(t *testing.T) {
 	m := runrecord.NewMoment([]float64{2, .5, .5, 1}, 2, .01, .1)
 	plain, err := m.About0()
-	if err != nil || math.Abs(plain[1]-.5) > .01 {
+	if err != nil || !(math.Abs(plain[1]-.5) <= .01) {
 		t.Fatalf("%v, %v", plain, err)
 	}
 	m.Mean = []float64{.5, -.25}

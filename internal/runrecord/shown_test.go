@@ -14,8 +14,8 @@ func TestSentencesToTheLetter(t *testing.T) {
 	better := Compared{Difference: -.2, Sigma: .03, Least: -1.5, Most: 2.5, Constant: .8, ConstantSigma: .1}
 	// The noise of the share is sqrt(.03^2 + (.25*.1)^2)/.8 = .048814; .25 -+ 1.96*.048814 = .1543 and .3457.
 	share, low, high, ok := better.Explained()
-	if noise := 1.96 * .048814; !ok || math.Abs(share-.25) > 1e-12 || math.Abs(low-.25+noise) > 1e-5 ||
-		math.Abs(high-.25-noise) > 1e-5 {
+	if noise := 1.96 * .048814; !ok || !(math.Abs(share-.25) <= 1e-12) || !(math.Abs(low-.25+noise) <= 1e-5) ||
+		!(math.Abs(high-.25-noise) <= 1e-5) {
 		t.Errorf("saves %v (%v to %v), %v", share, low, high, ok)
 	}
 	for _, c := range []struct {
@@ -78,6 +78,12 @@ func TestCalibrationToTheLetter(t *testing.T) {
 	for c, want := range map[*Compared]string{
 		&low:  "the fit's mean prediction was 0.032 (noise 0.0041) below the mean outcome, which is about 0.2, so its intercept was raised by 0.23 log-odds",
 		&high: "the fit's mean prediction was 0.032 (noise 0.0041) above the mean outcome, which is about 0.8, so its intercept was lowered by 0.23 log-odds",
+		// Without a calibration, with noise of 1, and of none or several margins.
+		{Margins: []float64{-2}, Residual: -.032, Shift: .234}:                       "",
+		{Margins: []float64{-2, 1}, Residual: -.032, ResidualSigma: .1, Shift: .234}: "",
+		{Residual: -.032, ResidualSigma: .1, Shift: .234}:                            "",
+		{Margins: []float64{math.Log(.25)}, Residual: 0, ResidualSigma: 1}: "the fit's mean prediction was 0 (noise 1) below the mean outcome, which is about 0.2, " +
+			"so its intercept was raised by 0 log-odds",
 		{Counts: true, Margins: []float64{-3}, Residual: -.0536, ResidualSigma: .0214, Shift: .0421}: "the fit's mean prediction was 5.4% (noise " +
 			"2.1%) below the mean outcome, so its predictions were raised by 4.3%",
 		{Counts: true, Margins: []float64{-3}, Residual: .536, ResidualSigma: .0214, Shift: -.421}: "the fit's mean prediction was 54% (noise " +
@@ -156,7 +162,7 @@ func TestPositionHasItsNoise(t *testing.T) {
 	c.Decide(true, .2, .05)
 	doubt, noise := .225, .15
 	share := 1 / (noise * noise) / (1/(noise*noise) + 1/(doubt*doubt))
-	if want := (1-share)*.25 + share*.55; math.Abs(c.Shrunk-want) > 1e-12 || math.Abs(c.ShrunkSigma-share*noise) > 1e-12 {
+	if want := (1-share)*.25 + share*.55; !(math.Abs(c.Shrunk-want) <= 1e-12) || !(math.Abs(c.ShrunkSigma-share*noise) <= 1e-12) {
 		t.Errorf("%v with noise of %v: must be %v, %v", c.Shrunk, c.ShrunkSigma, want, share*noise)
 	}
 }

@@ -53,7 +53,7 @@ func TestThenIsOneRunAfterAnother(t *testing.T) {
 		}
 		want := math.Sqrt(rounds[0]) + math.Sqrt(rounds[1])
 		joined := c.first.Then(c.second)
-		if math.Abs(joined.WeightNoise-want) > 1e-12*want {
+		if !(math.Abs(joined.WeightNoise-want) <= 1e-12*want) {
 			t.Errorf("%+v: noise %v: must be %v", joined, joined.WeightNoise, want)
 		}
 		if joined.Steps() != A+B || !reflect.DeepEqual(joined.Rounds, []int{A, A + B}) || joined.Exact() {
@@ -104,7 +104,7 @@ func TestThenKeepsWhatBoundsNoise(t *testing.T) {
 	for count, among := range map[int]int{3: 3, 9: 9} {
 		got := averaged.ChosenAmong(count)
 		if want := end * math.Sqrt(2*(math.Log(2*float64(among))+1)); got.Chosen != among || got.Weights != nil ||
-			math.Abs(got.WeightNoise-want) > 1e-12 {
+			!(math.Abs(got.WeightNoise-want) <= 1e-12) {
 			t.Errorf("among %d: %+v: noise must be %v", count, got, want)
 		}
 	}

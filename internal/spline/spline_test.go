@@ -17,7 +17,7 @@ func TestCells(t *testing.T) {
 	for _, k := range []spline.Knots{spline.Equal(2), spline.Equal(3), spline.Equal(7), spline.Equal(256), uneven} {
 		for i := range k.Len() {
 			at, f := k.Cell(k.Position(i))
-			if v := float64(at) + f; math.Abs(v-float64(i)) > 1e-13*float64(k.Len()) {
+			if v := float64(at) + f; !(math.Abs(v-float64(i)) <= 1e-13*float64(k.Len())) {
 				t.Errorf("%d knots: knot %d is in cell %d, share %v", k.Len(), i, at, f)
 			}
 		}
@@ -26,7 +26,7 @@ func TestCells(t *testing.T) {
 			if i < 0 || i > k.Len()-2 || !(f >= 0 && f <= 1) {
 				t.Fatalf("%d knots: %v is in cell %d, share %v", k.Len(), u, i, f)
 			}
-			if got := k.Position(i)*(1-f) + k.Position(i+1)*f; math.Abs(got-u) > 1e-13 {
+			if got := k.Position(i)*(1-f) + k.Position(i+1)*f; !(math.Abs(got-u) <= 1e-13) {
 				t.Errorf("%d knots: %v is in cell %d, share %v, which is %v", k.Len(), u, i, f, got)
 			}
 		}
@@ -72,7 +72,7 @@ func TestSquares(t *testing.T) {
 	}
 	v := spline.Pair(1, .25, .5)
 	for i, want := range []float64{.75, .75, .25, .25} {
-		if math.Abs(float64(v[i])-want) > 1e-5 {
+		if !(math.Abs(float64(v[i])-want) <= 1e-5) {
 			t.Errorf("product %d is %v: want %v", i, v[i], want)
 		}
 	}

@@ -23,7 +23,7 @@ func TestExplain(t *testing.T) {
 		for _, m := range b.Mass {
 			mass += m
 		}
-		if math.Abs(mass-1) > 1e-9 || len(b.of) != 8000 || len(b.Names) < 3 || len(b.Names) > mostLevels+1 {
+		if !(math.Abs(mass-1) <= 1e-9) || len(b.of) != 8000 || len(b.Names) < 3 || len(b.Names) > mostLevels+1 {
 			t.Errorf("%s: mass %v in %q", b.Column, mass, b.Names)
 		}
 	}
@@ -54,7 +54,7 @@ func TestExplain(t *testing.T) {
 			mass += first.Mass[j][k]
 		}
 	}
-	if !(square > 0) || math.Abs(mass-1) > 1e-9 {
+	if !(square > 0) || !(math.Abs(mass-1) <= 1e-9) {
 		t.Errorf("mass %v, square %v", mass, square)
 	}
 	if e := p.Explain(make([]float64, 8000), bins); len(e.Alone) != 0 {

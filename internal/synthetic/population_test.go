@@ -114,10 +114,10 @@ func TestPopulationHasTheMoment(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if before := distance(equal, moment); far > c.most || far > before/2 || before > .15 || math.Abs(mass-1) > 1e-9 {
+		if before := distance(equal, moment); far > c.most || far > before/2 || before > .15 || !(math.Abs(mass-1) <= 1e-9) {
 			t.Errorf("%s: distance %v, with equal masses %v, sum of masses %v", name, far, before, mass)
 		}
-		if name == "exact" && math.Abs(p.Error-far) > .1*far {
+		if name == "exact" && !(math.Abs(p.Error-far) <= .1*far) {
 			t.Errorf("stated distance %v: is %v", p.Error, far)
 		}
 	}
@@ -180,7 +180,7 @@ func TestBitsAreTheSame(t *testing.T) {
 func TestAlgebra(t *testing.T) {
 	for _, q := range []float64{1e-4, .01, .02425, .3, .5, .8, .999} {
 		x := quantile(q)
-		if got := math.Erfc(-x/math.Sqrt2) / 2; math.Abs(got-q) > 1e-8 {
+		if got := math.Erfc(-x/math.Sqrt2) / 2; !(math.Abs(got-q) <= 1e-8) {
 			t.Errorf("quantile of %v is %v, where the distribution function is %v", q, x, got)
 		}
 	}
@@ -223,12 +223,12 @@ func TestAlgebra(t *testing.T) {
 				trace += (up[i*p+j] - a[i*p+j]) * (up[i*p+j] - map[bool]float64{true: .5}[i == j])
 			}
 		}
-		if math.Abs(trace) > 1e-9 {
+		if !(math.Abs(trace) <= 1e-9) {
 			t.Errorf("%d rows: not the nearest matrix: %v", p, trace)
 		}
 		corr := positive(a, p)
 		for i := range p {
-			if math.Abs(corr[i*p+i]-1) > 1e-12 {
+			if !(math.Abs(corr[i*p+i]-1) <= 1e-12) {
 				t.Errorf("%d rows: diagonal %v", p, corr[i*p+i])
 			}
 		}

@@ -24,7 +24,7 @@ func TestSplitIsTheInverse(t *testing.T) {
 		}
 		joined := Join(y, share, wide)
 		gotY, gotShare := Split(joined, wide)
-		if math.Abs(gotShare-share) > 0x1p-17 || math.Abs(gotY-y) > 0x1p-35 || wide && gotY != y {
+		if !(math.Abs(gotShare-share) <= 0x1p-17) || !(math.Abs(gotY-y) <= 0x1p-35) || wide && gotY != y {
 			t.Fatalf("wide %v: %v with %v came back as %v with %v", wide, y, share, gotY, gotShare)
 		}
 		if share == 1 && math.Float64bits(joined) != math.Float64bits(y) {

@@ -21,7 +21,7 @@ func TestTimes(t *testing.T) {
 		if targetpair.Level(with) != level || with >= 1<<53 {
 			t.Errorf("level %d of %v is read as %d", level, joined, targetpair.Level(with))
 		}
-		if math.Abs(from-entry) > 0x1p-23 || math.Abs(to-exit) > 0x1p-23 || came != event || joined >= 1<<48 {
+		if !(math.Abs(from-entry) <= 0x1p-23) || !(math.Abs(to-exit) <= 0x1p-23) || came != event || joined >= 1<<48 {
 			t.Errorf("%v, %v, %v is read as %v, %v, %v", entry, exit, event, from, to, came)
 		}
 	})
@@ -53,7 +53,7 @@ func TestCarriedTimes(t *testing.T) {
 		for i := range int(steps) {
 			want += rates(c[0]+(c[1]-c[0])*(float64(i)+.5)/steps) * (c[1] - c[0]) / steps / 2
 		}
-		if math.Abs(share-max(want, targetpair.Least)) > 2e-5 {
+		if !(math.Abs(share-max(want, targetpair.Least)) <= 2e-5) {
 			t.Errorf("%v: exposure %v: want %v", c, share, want)
 		}
 		counted := c[2] == 1 && (c[1] <= 10 || c[1] > 40)
@@ -75,11 +75,11 @@ func TestLevelsHaveHazards(t *testing.T) {
 	times := targetpair.Times{Cuts: []float64{10, 40}, Increments: []float64{.3, .1, 0, .6, 0, 0}}
 	for level, want := range []float64{.75, 0, targetpair.Least} {
 		y, share := targetpair.Split(times.Carried(targetpair.JoinLevel(targetpair.JoinTimes(0, .25, true), level)), false)
-		if math.Abs(share-max(want, targetpair.Least)) > 2e-5 || (y == 1) != (level == 0) {
+		if !(math.Abs(share-max(want, targetpair.Least)) <= 2e-5) || (y == 1) != (level == 0) {
 			t.Errorf("level %d: %v, %v: want %v", level, y, share, want)
 		}
 	}
-	if h := times.Of(7).Hazard(10); math.Abs(h-.75) > 1e-12 {
+	if h := times.Of(7).Hazard(10); !(math.Abs(h-.75) <= 1e-12) {
 		t.Errorf("a level that there is not: %v", h)
 	}
 }
@@ -100,19 +100,19 @@ func TestGroupedTimes(t *testing.T) {
 		before := 0.
 		for j, cut := range times.Cuts {
 			y, share := targetpair.Split(times.Carried(targetpair.JoinTimes(0, cut/times.End(), true)), false)
-			if math.Abs((y+1)/2-hazards[j]/whole) > 1e-9 || math.Abs(share-max(before/whole, targetpair.Least)) > 2e-5 {
+			if !(math.Abs((y+1)/2-hazards[j]/whole) <= 1e-9) || !(math.Abs(share-max(before/whole, targetpair.Least)) <= 2e-5) {
 				t.Fatalf("an event at cut %d of %v: hazards %v and %v: want %v and %v", j, times.Cuts, (y+1)/2, share, hazards[j]/whole,
 					before/whole)
 			}
 			// Entry in the middle of the interval: half of its hazard is left.
 			entry := (cut - widths[j]/2) / times.End()
 			y, share = targetpair.Split(times.Carried(targetpair.JoinTimes(entry, cut/times.End(), true)), false)
-			if math.Abs((y+1)*whole/hazards[j]-1) > 1e-3 || share != targetpair.Least {
+			if !(math.Abs((y+1)*whole/hazards[j]-1) <= 1e-3) || share != targetpair.Least {
 				t.Fatalf("an entry in interval %d: hazards %v of %v and %v", j, (y+1)/2, hazards[j]/whole, share)
 			}
 			before += hazards[j]
 			y, share = targetpair.Split(times.Carried(targetpair.JoinTimes(0, cut/times.End(), false)), false)
-			if y != -1 || math.Abs(share-before/whole) > 2e-5 {
+			if y != -1 || !(math.Abs(share-before/whole) <= 2e-5) {
 				t.Fatalf("no event until cut %d: %v, %v", j, y, share)
 			}
 		}
@@ -139,7 +139,7 @@ func TestRisksAreIntervals(t *testing.T) {
 	if y := times.Carried(-1); !math.IsNaN(y) {
 		t.Errorf("a number that is no time: %v", y)
 	}
-	if got, want := times.Cumulative(.3, 2.65), math.Log1p(math.Exp(.3)/4)*2.5; math.Abs(got-want) > 1e-12 {
+	if got, want := times.Cumulative(.3, 2.65), math.Log1p(math.Exp(.3)/4)*2.5; !(math.Abs(got-want) <= 1e-12) {
 		t.Errorf("the middle of the third interval: %v: want %v", got, want)
 	}
 }
@@ -173,7 +173,7 @@ func TestDoubtIsTheSpread(t *testing.T) {
 					d := (with.Cumulative(z+sum, time) - value) / slope // Times divides by the sum of the increments
 					square += d * d / draws
 				}
-				if got := of.Doubt(errors, z, time); math.Abs(got/math.Sqrt(square)-1) > .05 {
+				if got := of.Doubt(errors, z, time); !(math.Abs(got/math.Sqrt(square)-1) <= .05) {
 					t.Errorf("%+v at %v by %v: a standard error of %v: the spread is %v", of, z, time, got, math.Sqrt(square))
 				}
 			}

@@ -68,7 +68,7 @@ func TestSaddleIsAnOppositeGemanMcClure(t *testing.T) {
 		} {
 			pair[0](a, []float64{z}, []float64{1}) // the target is unused
 			pair[1](b, []float64{z}, []float64{0})
-			if math.Abs(a[0]+b[0]) > 1e-15 {
+			if !(math.Abs(a[0]+b[0]) <= 1e-15) {
 				t.Errorf("method %d at %v: %v: want %v", i, z, a[0], -b[0])
 			}
 		}

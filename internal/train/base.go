@@ -11,6 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
@@ -40,12 +41,9 @@ func (c *Config) baseRate(p optimize.Problem, l loss.Loss) (*optimize.BaseRate, 
 	switch {
 	case c.Model.Start.Given() && share > 0:
 		return nil, p, errors.New("train.base: must be left out where model.start states where the fit begins")
-	case share == Off, c.Model.Start.Given():
-		return nil, p, nil
-	case !b.Possible(p.Relation):
-		if share > 0 {
-			return nil, p, errors.New("train.base: is not possible: the model has no intercept, or its loss no best constant")
-		}
+	case !b.Possible(p.Relation) && share > 0:
+		return nil, p, errors.New("train.base: is not possible: the model has no intercept, or its loss no best constant")
+	case share == Off, c.Model.Start.Given(), !b.Possible(p.Relation):
 		return nil, p, nil
 	case share == 0:
 		share = optimize.BaseShare
@@ -66,10 +64,7 @@ func (c *Config) rate(l loss.Loss) optimize.BaseRate {
 	t := c.Schema.Target()
 	b := optimize.BaseRate{Loss: withOdds(l, t), Features: features, Intercept: intercept(c.Model.Reduce, c.Schema)}
 	if t.Grouped != "" {
-		for _, h := range t.Hazards { // of events at the hazards
-			b.Interval += h * h
-		}
-		b.Interval = cmp.Or(b.Interval, 1/float64(len(t.Cuts)))
+		b.Interval = cmp.Or(vector.Dot(t.Hazards, t.Hazards), 1/float64(len(t.Cuts))) // of events at the hazards
 	}
 	return b
 }

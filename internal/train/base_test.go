@@ -46,11 +46,11 @@ func TestFitsBeginAtTheBaseRate(t *testing.T) {
 			if c.Train.Base > 0 {
 				share = c.Train.Base
 			}
-			if want := share * f.Budget.Charge(); math.Abs(f.Planned.Base.Charge/want-1) > 1e-9 || first.Charge > want {
+			if want := share * f.Budget.Charge(); !(math.Abs(f.Planned.Base.Charge/want-1) <= 1e-9) || first.Charge > want {
 				t.Errorf("%s: charged %v: must be %v", name, first.Charge, want)
 			}
 		default:
-			if got := f.Base.Margins[0]; math.Abs(got-test.margin) > 1e-12 {
+			if got := f.Base.Margins[0]; !(math.Abs(got-test.margin) <= 1e-12) {
 				t.Errorf("%s: margin %v: must be %v", name, got, test.margin)
 			}
 		}

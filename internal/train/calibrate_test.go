@@ -94,7 +94,7 @@ func TestWhatIsCalibrated(t *testing.T) {
 			if got.Calibrate != 0 || got.Charge != before.Charge || left.Mu != p.Mu {
 				t.Errorf("%s: %+v, and the steps lose %v", name, got, spent)
 			}
-		} else if math.Abs(got.Calibrate-want) > 1e-15 || got.Charge != before.Charge+got.Calibrate || math.Abs(spent-want) > 1e-15 {
+		} else if !(math.Abs(got.Calibrate-want) <= 1e-15) || got.Charge != before.Charge+got.Calibrate || !(math.Abs(spent-want) <= 1e-15) {
 			t.Errorf("%s: %+v, and the steps lose %v: must be %v", name, got, spent, want)
 		}
 		if compare.Charge != before.Charge || compare.Calibrate != 0 {
@@ -187,7 +187,7 @@ func TestRareClassIsPredictedAsOften(t *testing.T) {
 		t.Fatal(err)
 	}
 	k, whole := f.Compared, f.Budget.Charge()
-	if sigma := 1.5 / (n * math.Sqrt(.01*whole)); k == nil || math.Abs(k.ResidualSigma-sigma) > 1e-3*sigma {
+	if sigma := 1.5 / (n * math.Sqrt(.01*whole)); k == nil || !(math.Abs(k.ResidualSigma-sigma) <= 1e-3*sigma) {
 		t.Fatalf("%+v: the residual must have noise of %v", k, sigma)
 	}
 	if !(f.Charged <= whole && f.Charged > .999*whole) {
@@ -203,10 +203,10 @@ func TestRareClassIsPredictedAsOften(t *testing.T) {
 		return sum
 	}
 	share := 1 / (1 + math.Exp(-k.Margins[0]))
-	if got := mean(0); math.Abs(got-share) > 6*k.ResidualSigma || k.Shrunk != 0 {
+	if got := mean(0); !(math.Abs(got-share) <= 6*k.ResidualSigma) || k.Shrunk != 0 {
 		t.Errorf("the mean prediction is %v: must be about %v (%+v)", got, share, k)
 	}
-	if before := mean(-k.Shift); math.Abs(before-share-k.Residual) > 6*k.ResidualSigma {
+	if before := mean(-k.Shift); !(math.Abs(before-share-k.Residual) <= 6*k.ResidualSigma) {
 		t.Errorf("the mean prediction was %v: must be about %v", before, share+k.Residual)
 	}
 }
@@ -246,7 +246,7 @@ func TestCountsHaveTheirMean(t *testing.T) {
 		return sum / f.Base.Sums[0]
 	}
 	before := mean(-k.Shift) - 1
-	if math.Abs(before-k.Residual) > 6*k.ResidualSigma {
+	if !(math.Abs(before-k.Residual) <= 6*k.ResidualSigma) {
 		t.Errorf("the mean prediction differed by %v: must be about %v", before, k.Residual)
 	}
 	if got := mean(0) - 1; !(math.Abs(got) < math.Abs(before)/4+6*k.ResidualSigma) {
@@ -259,7 +259,7 @@ func TestCalibratedFitIsPublished(t *testing.T) {
 	s := config(t, 2).Schema
 	w := slices.Repeat([]float64{.5}, s.Dim())
 	got, err := Header{Loss: "logistic", Schema: s}.published(&Compared{Shift: .25, Margins: []float64{-3}}, w)
-	if last := s.Dim() - 1; err != nil || !slices.Equal(got[:last], w[:last]) || math.Abs(got[last]-.5-.25*s.Scale()) > 1e-12 {
+	if last := s.Dim() - 1; err != nil || !slices.Equal(got[:last], w[:last]) || !(math.Abs(got[last]-.5-.25*s.Scale()) <= 1e-12) {
 		t.Errorf("%v, %v: must be %v with the last higher by %v", got, err, w, .25*s.Scale())
 	}
 }

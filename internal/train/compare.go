@@ -110,8 +110,7 @@ func (p Planned) Decides() string {
 	return "the constant replaces a fit that is worse; if noise hides which is better, the fit is published"
 }
 
-// Follows says in words what of the planned fit follows from the released base rate. For classes and counts the least clip
-// norm does (optimize/firstorder); of two classes p (1-p) < .18 for the share p is then p < .24.
+// Follows says what follows from the released base rate. Of two classes p (1-p) < .18 (optimize/firstorder) is p < .24.
 func (p Planned) Follows() string {
 	switch classes := len(p.Schema.Target().Classes); {
 	case p.Summary.Algorithm != "preconditioned" || classes == 0 && !p.left.Counts:
@@ -208,9 +207,5 @@ func constant(l loss.Loss, p optimize.Problem, w []float64) *Constant {
 	if !ok {
 		return nil
 	}
-	c := &Constant{Least: least, Most: most}
-	if p.Regularizer != nil {
-		c.Regularizer = p.Regularizer.Value(w)
-	}
-	return c
+	return &Constant{Least: least, Most: most, Regularizer: p.Penalty().Value(w)}
 }

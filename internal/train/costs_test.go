@@ -70,7 +70,7 @@ func TestEstimatesAreSums(t *testing.T) {
 		c.change(&base)
 		e := base.estimate()
 		wantTime, wantBytes := 6e7+60*1e7+c.time, 30*mib+1.4e8+12*mib+c.bytes
-		if math.Abs(float64(e.Time)-wantTime) > 2 || math.Abs(e.Memory-wantBytes) > 1 {
+		if !(math.Abs(float64(e.Time)-wantTime) <= 2) || !(math.Abs(e.Memory-wantBytes) <= 1) {
 			t.Errorf("%s: %v and %.0f bytes: must be %v and %.0f", name, e.Time, e.Memory, time.Duration(wantTime), wantBytes)
 		}
 	}

@@ -213,9 +213,7 @@ func unbounded(s *dataset.Schema) (names []string) {
 func (c *Config) resolveBounds() error {
 	names := unbounded(c.Schema)
 	switch {
-	case c.describes:
-		return nil
-	case len(names) == 0 && c.Described == "":
+	case c.describes, len(names) == 0 && c.Described == "":
 		return nil
 	case c.Described == "":
 		return fmt.Errorf("schema: %q: auto: must be two bounds, or the key described must name a description that has them "+

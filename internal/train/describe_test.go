@@ -171,10 +171,10 @@ func TestDescriptionIsTrue(t *testing.T) {
 	facts(d, out, func(name string, v describe.Value, holds bool, off float64) {
 		seen++
 		wide := v.High - v.Low
-		if math.Abs(off) > .002+wide+.02*math.Abs(v.Estimate) {
+		if !(math.Abs(off) <= .002+wide+.02*math.Abs(v.Estimate)) {
 			t.Errorf("%s: %+v: off by %v", name, v, off)
 		}
-		if !holds && math.Abs(off) > .001+1.5*wide {
+		if !holds && !(math.Abs(off) <= .001+1.5*wide) {
 			t.Errorf("%s: %+v does not hold the truth, %v away", name, v, off)
 		}
 	})
@@ -289,11 +289,11 @@ func TestDescriptionOfPersons(t *testing.T) {
 	d := madeUp(3000, 1000)
 	out := describeMadeUp(t, d, 1e6, "}\n  unit: {column: person, rows: 4}", "replace-one", 0)
 	// The interval holds the number in .95 of all runs: four of its half widths, in all but 1e-14.
-	if v := out.Rows; math.Abs(v.Estimate-3000) > 2*(v.High-v.Low) || v.High-v.Low > 1 {
+	if v := out.Rows; !(math.Abs(v.Estimate-3000) <= 2*(v.High-v.Low)) || v.High-v.Low > 1 {
 		t.Errorf("rows %+v: must be 3000", v)
 	}
 	facts(d, out, func(name string, v describe.Value, _ bool, off float64) {
-		if math.Abs(off) > .004+(v.High-v.Low)+.02*math.Abs(v.Estimate) {
+		if !(math.Abs(off) <= .004+(v.High-v.Low)+.02*math.Abs(v.Estimate)) {
 			t.Errorf("%s: %+v: off by %v", name, v, off)
 		}
 	})
@@ -301,7 +301,7 @@ func TestDescriptionOfPersons(t *testing.T) {
 		t.Errorf("%+v: must be of persons", out.Certificate.Unit())
 	}
 	out = describeMadeUp(t, d, 1e6, ", person: ignore}", "add-or-remove", 2000)
-	if v := out.Rows; math.Abs(v.Estimate-3000) > 3 {
+	if v := out.Rows; !(math.Abs(v.Estimate-3000) <= 3) {
 		t.Errorf("rows %+v: must be 3000", v)
 	}
 }

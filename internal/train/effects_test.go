@@ -90,7 +90,7 @@ func TestEffectsFindInteractions(t *testing.T) {
 			continue
 		}
 		left := f.Budget.Charge() - f.Compare.Charge - f.Planned.Base.Charge
-		if first := steps[f.First.Summary.Steps-1].Charged; math.Abs(first/left-.3) > 1e-3 {
+		if first := steps[f.First.Summary.Steps-1].Charged; !(math.Abs(first/left-.3) <= 1e-3) {
 			t.Errorf("the first stage was charged %v of what is left", first/left)
 		}
 		for i, s := range steps {
@@ -223,12 +223,12 @@ func TestEffectsAreFound(t *testing.T) {
 				}
 				sum, square = sum+f/200, square+f*f/200
 			}
-			if math.Abs(e.Centres[i]-sum) > 1e-6 {
+			if !(math.Abs(e.Centres[i]-sum) <= 1e-6) {
 				t.Errorf("%s: centre of %v is %v: want %v", name, of.Columns, e.Centres[i], sum)
 			}
 			variance += square - sum*sum
 		}
-		if want := math.Sqrt(variance); len(e.Centres) != 4 || math.Abs(e.Scale-want) > 1e-5*want {
+		if want := math.Sqrt(variance); len(e.Centres) != 4 || !(math.Abs(e.Scale-want) <= 1e-5*want) {
 			t.Errorf("%s: scale %v: want %v", name, e.Scale, want)
 		}
 		for _, x := range rows[:20] {
@@ -239,7 +239,7 @@ func TestEffectsAreFound(t *testing.T) {
 			for j, v := range with.Extended(x) {
 				got += start[j] * float64(v)
 			}
-			if math.Abs(got-want) > 1e-6 {
+			if !(math.Abs(got-want) <= 1e-6) {
 				t.Errorf("%s: score %v where the second stage begins: want %v", name, got, want)
 			}
 		}

@@ -47,7 +47,7 @@ func TestHazardNumbersByHand(t *testing.T) {
 		}
 		sum := want[0] + want[1]
 		for j, got := range increments(c.events, c.observed, c.sigma) {
-			if math.Abs(got-want[j]/sum) > 1e-12 {
+			if !(math.Abs(got-want[j]/sum) <= 1e-12) {
 				t.Errorf("%+v: hazard %d: %v: must be %v", c, j, got, want[j]/sum)
 			}
 		}
@@ -60,7 +60,7 @@ func TestHazardNumbersByHand(t *testing.T) {
 	got := c.errors(optimize.Problem{Records: records}, []float64{.1, .2, .001}, []float64{.8, .01, .5}, sigma)
 	for j, x := range [][2]float64{{.1, .8}, {.2, .02}, {.02, .5}} { // below the noise as the noise
 		want := math.Sqrt(1/(x[0]*records) + sigma*sigma/(x[0]*x[0]) + sigma*sigma/(x[1]*x[1]))
-		if math.Abs(got[j]-want) > 1e-12 {
+		if !(math.Abs(got[j]-want) <= 1e-12) {
 			t.Errorf("error %d: %v: must be %v", j, got[j], want)
 		}
 	}
@@ -110,12 +110,12 @@ func TestExpectedEventsAreAsked(t *testing.T) {
 		o := &toldOracle{answers: []query.Release{{Mean: []float64{.05}, Sigma: .01}}}
 		w := []float64{.3, -.8}
 		mean, sigma, err := of.expected(t.Context(), o, optimize.Problem{Relation: c.relation}, slices.Clone(w), charge, intercept)
-		if err != nil || math.Abs(mean-.05/c.unit) > 1e-12 || math.Abs(sigma-.01/c.unit) > 1e-12 {
+		if err != nil || !(math.Abs(mean-.05/c.unit) <= 1e-12) || !(math.Abs(sigma-.01/c.unit) <= 1e-12) {
 			t.Errorf("%+v: %v with noise %v, %v", c, mean, sigma, err)
 		}
 		q := o.asked[0]
 		k := q.First()
-		if b := k.Ball(); q.Charge() != charge || math.Abs(b.Centre-c.centre) > 1e-12 || math.Abs(b.Radius-c.radius) > 1e-12 {
+		if b := k.Ball(); q.Charge() != charge || !(math.Abs(b.Centre-c.centre) <= 1e-12) || !(math.Abs(b.Radius-c.radius) <= 1e-12) {
 			t.Errorf("%+v: asked for %v with the ball %+v", c, q.Charge(), b)
 		}
 		if c.grouped == "" {
@@ -136,14 +136,14 @@ func TestExpectedEventsAreAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for j, h := range []float64{.4, .6} {
-		if at := o.asked[j].First().Point(); math.Abs(at[1]-(-.8+math.Log(h)/intercept)) > 1e-12 {
+		if at := o.asked[j].First().Point(); !(math.Abs(at[1]-(-.8+math.Log(h)/intercept)) <= 1e-12) {
 			t.Errorf("interval %d is asked about at %v", j, at)
 		}
 	}
 	want := increments([]float64{.1, .3}, []float64{.1 / .4, .2 / .6}, .03)
 	errs := of.errors(r.problem, []float64{.1, .3}, []float64{.1 / .4, .2 / .6}, .03)
 	for j := range want {
-		if got := schema.Target(); math.Abs(got.Hazards[j]-want[j]) > 1e-12 || math.Abs(got.HazardErrors[j]-errs[j]) > 1e-12 {
+		if got := schema.Target(); !(math.Abs(got.Hazards[j]-want[j]) <= 1e-12) || !(math.Abs(got.HazardErrors[j]-errs[j]) <= 1e-12) {
 			t.Errorf("hazards %v with errors %v: must be %v and %v", got.Hazards, got.HazardErrors, want, errs)
 		}
 	}
@@ -174,8 +174,8 @@ func TestHazardsHaveTheirShares(t *testing.T) {
 			share = .05 + .13 + .02
 		}
 		charge := b.Charge()
-		if (h.Pilot > 0) != pilot || math.Abs(h.Charge/charge-share) > 1e-12 || math.Abs(left.Mu*left.Mu/charge-(1-share)) > 1e-9 ||
-			math.Abs(h.marginal.Charge/charge-.05) > 1e-12 || pilot && (math.Abs(h.Pilot/charge-.13) > 1e-12 || math.Abs(h.baseline/charge-.02) > 1e-12) {
+		if (h.Pilot > 0) != pilot || !(math.Abs(h.Charge/charge-share) <= 1e-12) || !(math.Abs(left.Mu*left.Mu/charge-(1-share)) <= 1e-9) ||
+			!(math.Abs(h.marginal.Charge/charge-.05) <= 1e-12) || pilot && (!(math.Abs(h.Pilot/charge-.13) <= 1e-12) || !(math.Abs(h.baseline/charge-.02) <= 1e-12)) {
 			t.Errorf("%v of the least size: %+v of %v, mu left %v", factor, h, charge, left.Mu)
 		}
 		want := optimize.Workload{}

@@ -33,7 +33,7 @@ func TestRatioOfHazardsByHand(t *testing.T) {
 		r := &hazardRelease{link: c.link, events: []float64{9, .2}, observed: []float64{7, .5}, hazards: []float64{.6, .4},
 			problem: optimize.Problem{Records: 1000}}
 		events, observed := r.ratio(1, c.expected, c.sigma)
-		if math.Abs(events-c.events) > 1e-12 || math.Abs(observed-c.observed) > 1e-9 {
+		if !(math.Abs(events-c.events) <= 1e-12) || !(math.Abs(observed-c.observed) <= 1e-9) {
 			t.Errorf("%s: %v, %v: must be %v, %v", name, events, observed, c.events, c.observed)
 		}
 	}

@@ -81,7 +81,7 @@ func TestEveryTimeTheSame(t *testing.T) {
 				t.Errorf("%s: a hazard of %v", name, h)
 			}
 		}
-		if math.Abs(sum-1) > 1e-9 || slices.ContainsFunc(f.Model.Weights(), func(w float64) bool { return math.IsNaN(w) || math.Abs(w) > 1e3 }) {
+		if !(math.Abs(sum-1) <= 1e-9) || slices.ContainsFunc(f.Model.Weights(), func(w float64) bool { return math.IsNaN(w) || math.Abs(w) > 1e3 }) {
 			t.Errorf("%s: hazards with the sum %v, weights %v", name, sum, f.Model.Weights())
 		}
 	}
@@ -107,7 +107,7 @@ func TestTimesSpendTheirBudget(t *testing.T) {
 	}
 	for name, is := range map[string][2]float64{"of all records": {ofAll, .05}, "of the pilot fit": {pilot, .13},
 		"of the baseline": {ofBaseline, .02}, "of the fit": {rest, .8}} {
-		if math.Abs(is[0]-is[1]) > 1e-6 {
+		if !(math.Abs(is[0]-is[1]) <= 1e-6) {
 			t.Errorf("the charge %s: %v: must be %v", name, is[0], is[1])
 		}
 	}

@@ -72,17 +72,17 @@ func TestHazardRatios(t *testing.T) {
 	}
 	for _, term := range fitted.Model.Schema().Terms(true) {
 		want, checked := map[string]float64{"age": .7, "sex=m": 1.2}[term.Name]
-		if got := term.Of(fitted.Model.Weights()); checked && math.Abs(got-want) > .04 {
+		if got := term.Of(fitted.Model.Weights()); checked && !(math.Abs(got-want) <= .04) {
 			t.Errorf("%s: %v: want %v", term.Name, got, want)
 		}
 	}
-	if c, b := fitted.Compared, fitted.Base; c == nil || math.Abs(c.Happened-.63) > .03 || c.Happened != b.Sums[0] ||
+	if c, b := fitted.Compared, fitted.Base; c == nil || !(math.Abs(c.Happened-.63) <= .03) || c.Happened != b.Sums[0] ||
 		c.HappenedSigma != b.Sigma || !c.Counts || !c.Events {
 		t.Errorf("compared %+v: about .63 events happen to a record", c)
 	}
 	target := fitted.Model.Schema().Target()
 	for j, want := range []float64{1. / 6, 1. / 6, 1. / 3, 1. / 3} {
-		if got := target.Hazards[j]; math.Abs(got-want) > .012 {
+		if got := target.Hazards[j]; !(math.Abs(got-want) <= .012) {
 			t.Errorf("hazard of interval %d: %v: want %v", j, got, want)
 		}
 	}
@@ -110,7 +110,7 @@ func TestGroupedTimes(t *testing.T) {
 		for _, term := range fitted.Model.Schema().Terms(true) {
 			want, checked := map[string]float64{"age": .7, "sex=m": 1.2}[term.Name]
 			got := term.Of(fitted.Model.Weights())
-			if checked && strings.Contains(more, "true") && math.Abs(got-want) > .05 || checked && strings.Contains(more, "false") && got > want-.1 {
+			if checked && strings.Contains(more, "true") && !(math.Abs(got-want) <= .05) || checked && strings.Contains(more, "false") && got > want-.1 {
 				t.Errorf("%s %s: %v: want %v", more, term.Name, got, want)
 			}
 		}
@@ -151,16 +151,16 @@ func TestLogitHazards(t *testing.T) {
 	schema, w := fitted.Model.Schema(), fitted.Model.Weights()
 	for _, term := range schema.Terms(true) {
 		want, checked := map[string]float64{"age": .7, "sex=m": 1.2, "(intercept)": math.Log(1.8)}[term.Name]
-		if got := term.Of(w); checked && math.Abs(got-want) > .06 {
+		if got := term.Of(w); checked && !(math.Abs(got-want) <= .06) {
 			t.Errorf("%s: %v: want %v", term.Name, got, want)
 		}
 	}
 	for j, got := range schema.Target().Hazards {
-		if want := odds[j] / 1.8; math.Abs(got-want) > .012 {
+		if want := odds[j] / 1.8; !(math.Abs(got-want) <= .012) {
 			t.Errorf("odds of interval %d: %v: want %v", j, got, want)
 		}
 	}
-	if b := fitted.Base; b == nil || math.Abs(b.Sums[0]-.795) > .01 || math.Abs(b.Sums[1]-atRisk) > .02 || fitted.Compared == nil || !(fitted.Compared.Difference < -.1) {
+	if b := fitted.Base; b == nil || !(math.Abs(b.Sums[0]-.795) <= .01) || !(math.Abs(b.Sums[1]-atRisk) <= .02) || fitted.Compared == nil || !(fitted.Compared.Difference < -.1) {
 		t.Errorf("base %+v of %v survived intervals, compared %+v", b, atRisk, fitted.Compared)
 	}
 	path := filepath.Join(t.TempDir(), "one.csv")
@@ -173,7 +173,7 @@ func TestLogitHazards(t *testing.T) {
 	}
 	line := strings.Split(strings.Split(out.String(), "\n")[1], ",")
 	for j, want := range []float64{1 - 1/(1.3*1.4), 1 - 1/(1.3*1.4*1.5*1.6)} {
-		if got, _ := strconv.ParseFloat(line[j], 64); math.Abs(got-want) > .02 {
+		if got, _ := strconv.ParseFloat(line[j], 64); !(math.Abs(got-want) <= .02) {
 			t.Errorf("risk %v of %v: want %v", line[j], line, want)
 		}
 	}
@@ -218,7 +218,7 @@ func TestChangingHazardRatios(t *testing.T) {
 		case "sex=m":
 			log = got
 		case "age":
-			if math.Abs(got-.7) > .04 {
+			if !(math.Abs(got-.7) <= .04) {
 				t.Errorf("age: %v: want .7", got)
 			}
 		}
@@ -226,7 +226,7 @@ func TestChangingHazardRatios(t *testing.T) {
 	for j, want := range []float64{2, 1, 1, .4} {
 		got := log + math.Log(target.Hazards[4+j]/target.Hazards[j])
 		e := math.Hypot(target.HazardErrors[4+j], target.HazardErrors[j])
-		if math.Abs(got-math.Log(want)) > .19 || !(e > .02 && e < .1) {
+		if !(math.Abs(got-math.Log(want)) <= .19) || !(e > .02 && e < .1) {
 			t.Errorf("interval %d: log hazard ratio %v with error %v: want %v", j, got, e, math.Log(want))
 		}
 	}
@@ -281,7 +281,7 @@ func TestRareEventsCount(t *testing.T) {
 			predicted, observed = predicted+b.Predicted*float64(b.N), observed+b.Observed*float64(b.N)
 		}
 	}
-	if math.Abs(predicted/observed-1) > .13 {
+	if !(math.Abs(predicted/observed-1) <= .13) {
 		t.Errorf("predicted %v of %v events", predicted, observed)
 	}
 }
@@ -370,7 +370,7 @@ func TestTimesStateTheirBaseRate(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := p.Outlook()
-		if want := ratio * p.Summary.Effective; math.Abs(o.Size-want) > 1e-6*want {
+		if want := ratio * p.Summary.Effective; !(math.Abs(o.Size-want) <= 1e-6*want) {
 			t.Errorf("%s: size %v: must be %v", share, o.Size, want)
 		}
 		if said := strings.Contains(o.Assumed, "an event for a quarter"); said != (share == "3]") {
@@ -384,7 +384,7 @@ func TestTimesStateTheirBaseRate(t *testing.T) {
 	if f.Compared == nil || !f.Compared.Events {
 		t.Errorf("compared %+v: must say that events are counted", f.Compared)
 	}
-	if f.Base == nil || !f.Base.Public || math.Abs(f.Base.Margins[0]-math.Log(.5)) > 1e-12 {
+	if f.Base == nil || !f.Base.Public || !(math.Abs(f.Base.Margins[0]-math.Log(.5)) <= 1e-12) {
 		t.Errorf("begins at %+v: must begin at the logarithm of .5", f.Base)
 	}
 }

@@ -145,7 +145,7 @@ func TestCornersAreTheRows(t *testing.T) {
 			}
 			least, most = least+from, most+to
 		}
-		if math.Abs(least-low) > 1e-5 || math.Abs(most-high) > 1e-5 {
+		if !(math.Abs(least-low) <= 1e-5) || !(math.Abs(most-high) <= 1e-5) {
 			t.Fatalf("scores from %v to %v: the schema allows %v to %v", least, most, low, high)
 		}
 	}
@@ -232,11 +232,11 @@ func TestFitWithIntervals(t *testing.T) {
 	if age.Term != "age" || age.State != inference.Reported || !(age.Low > 0 && age.High < .4) {
 		t.Errorf("%+v: the odds rise with age", age)
 	}
-	if age.Odds == nil || math.Abs(age.Odds.Low-math.Exp(age.Low)) > 1e-12 {
+	if age.Odds == nil || !(math.Abs(age.Odds.Low-math.Exp(age.Low)) <= 1e-12) {
 		t.Errorf("odds ratio %+v of %+v", age.Odds, age)
 	}
 	ten, err := f.Model.Contrast("10 age + sex=m - sex=f")
-	if err != nil || math.Abs(ten.Estimate-10*age.Estimate-list.List[1].Estimate) > 1e-9 {
+	if err != nil || !(math.Abs(ten.Estimate-10*age.Estimate-list.List[1].Estimate) <= 1e-9) {
 		t.Errorf("%v: %+v", err, ten)
 	}
 	for _, text := range []string{"height", "", "age +", "age sex=m"} {
@@ -250,7 +250,7 @@ func TestFitWithIntervals(t *testing.T) {
 	}
 	c.Privacy.Records = int(e.Records)
 	more, err := c.Plan(context.Background())
-	if err != nil || math.Abs(more.Intervals.HalfWidth/e.HalfWidth-.5) > .01 {
+	if err != nil || !(math.Abs(more.Intervals.HalfWidth/e.HalfWidth-.5) <= .01) {
 		t.Errorf("%v: %v records have the half-width %v: want half of %v", err, e.Records, more.Intervals.HalfWidth,
 			e.HalfWidth)
 	}
@@ -304,7 +304,7 @@ inference: {level: 0.95}
 	}
 	// The intercept is the logarithm of the rate of women at age 0. The rate is the same at all ages, and
 	// its logarithm is about 0.
-	if last := list.List[len(list.List)-1]; math.Abs(last.Estimate) > 1 {
+	if last := list.List[len(list.List)-1]; !(math.Abs(last.Estimate) <= 1) {
 		t.Errorf("%+v: want about 0", last)
 	}
 	got, err := f.Model.Contrast("sex=m - sex=f")
@@ -329,7 +329,7 @@ func TestExpectedIsOfTheWholeBudget(t *testing.T) {
 		t.Fatalf("%+v: no epsilon", e)
 	}
 	*c.Privacy.Epsilon = e.Epsilon
-	if p, err = c.Plan(context.Background()); err != nil || math.Abs(p.Intervals.HalfWidth/e.HalfWidth-.5) > .005 {
+	if p, err = c.Plan(context.Background()); err != nil || !(math.Abs(p.Intervals.HalfWidth/e.HalfWidth-.5) <= .005) {
 		t.Errorf("%v: epsilon %v has the half-width %v: want half of %v", err, e.Epsilon, p.Intervals.HalfWidth, e.HalfWidth)
 	}
 	without := config(t, 3000, "model: {loss: logistic}", "model: {loss: logistic}\ntrain: {compare: off}\ninference: {}",
@@ -400,7 +400,7 @@ func TestIntervalsAreEverywhere(t *testing.T) {
 		want := map[onestep.Curvature]float64{onestep.Flat: 0, onestep.Logistic: -math.Tanh(z / 2), onestep.Exponential: 1}
 		if w, ok := want[curvature]; curvature == onestep.Relative && math.Abs(change) <= 1+1e-6 {
 			continue
-		} else if !ok || math.Abs(change-w) > 1e-6 {
+		} else if !ok || !(math.Abs(change-w) <= 1e-6) {
 			t.Errorf("%s: ratio %v of third to second derivative: the declared curvature has %v", name, change, w)
 		}
 	}

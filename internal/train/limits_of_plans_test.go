@@ -158,7 +158,7 @@ func TestStatedRatesOfIntervals(t *testing.T) {
 			if !stated {
 				c.curvature, c.square, c.events, c.shares = 0, 0, 0, 0
 			}
-			if k := a.Known; math.Abs(k.Curvature-c.curvature) > 1e-15 || math.Abs(k.Square-c.square) > 1e-15 || k.Events != c.events ||
+			if k := a.Known; !(math.Abs(k.Curvature-c.curvature) <= 1e-15) || !(math.Abs(k.Square-c.square) <= 1e-15) || k.Events != c.events ||
 				len(k.Shares) != c.shares {
 				t.Errorf("%s, stated %v: %+v", c.name, stated, k)
 			}

@@ -103,7 +103,7 @@ func TestOutlookHalves(t *testing.T) {
 			t.Errorf("size %v loses %v, and less than size %v is enough for half", c.size, o.Lost, c.halves)
 		}
 		larger, err := account.NewBudget(o.HalveEpsilon, 1e-6, account.ReplaceOne)
-		if err != nil || math.Abs(larger.Mu()/budget.Mu()*c.size/c.halves-1) > 1e-6 {
+		if err != nil || !(math.Abs(larger.Mu()/budget.Mu()*c.size/c.halves-1) <= 1e-6) {
 			t.Errorf("size %v: epsilon %v halves the loss, whose mu is %v times the present: %v", c.size, o.HalveEpsilon,
 				larger.Mu()/budget.Mu(), err)
 		}
@@ -141,7 +141,7 @@ func TestOutlookKnowsTheBaseRate(t *testing.T) {
 			t.Fatal(c.target, err)
 		}
 		o := p.Outlook()
-		if want := c.ratio * p.Summary.Effective; math.Abs(o.Size-want) > 1e-6*want {
+		if want := c.ratio * p.Summary.Effective; !(math.Abs(o.Size-want) <= 1e-6*want) {
 			t.Errorf("%s, %s: size %v of %v: want %v", c.target, c.loss, o.Size, p.Summary.Effective, want)
 		}
 		if o.Assumed != c.assumed || strings.Contains(o.String(), "Assumes") != (c.assumed != "") {

@@ -33,7 +33,7 @@ func TestPlan(t *testing.T) {
 	if p.Compare != nil {
 		share += SmallCompare
 	}
-	if want := 300 * mu / math.Sqrt(5) * math.Sqrt(1-share); math.Abs(p.Summary.Effective-want) > 1e-12*want {
+	if want := 300 * mu / math.Sqrt(5) * math.Sqrt(1-share); !(math.Abs(p.Summary.Effective-want) <= 1e-12*want) {
 		t.Errorf("effective size %v: must be n mu/sqrt(d) = %v", p.Summary.Effective, want)
 	}
 	empty(t)
@@ -59,7 +59,7 @@ func TestPlanWithoutTable(t *testing.T) {
 			share = SmallCompare
 		}
 		want *= math.Sqrt(1 - share/(1-optimize.BaseShare))
-		if math.Abs(p.Summary.Effective-want) > 1e-12*want {
+		if !(math.Abs(p.Summary.Effective-want) <= 1e-12*want) {
 			t.Errorf("%s: effective size %v: must be %v", relation, p.Summary.Effective, want)
 		}
 	}

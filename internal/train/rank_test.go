@@ -65,7 +65,7 @@ func TestRanksPlaceKnots(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r := planned.Ranks; r == nil || !slices.Equal(r.Columns, []string{"age"}) ||
-			math.Abs(r.Charge/planned.Budget.Charge()-.25) > 1e-12 {
+			!(math.Abs(r.Charge/planned.Budget.Charge()-.25) <= 1e-12) {
 			t.Fatalf("planned ranks %+v", r)
 		}
 		f, err := c.Fit(context.Background(), Options{Software: "test 1"})
@@ -77,7 +77,7 @@ func TestRanksPlaceKnots(t *testing.T) {
 		if at != 2 { // two changes of the loss tell the shares of both classes
 			t.Fatalf("ranks are release %d", at)
 		}
-		if e := events[at]; e.Question != query.RowMean.String() || math.Abs(e.Charge/f.Budget.Charge()-.25) > 1e-6 {
+		if e := events[at]; e.Question != query.RowMean.String() || !(math.Abs(e.Charge/f.Budget.Charge()-.25) <= 1e-6) {
 			t.Errorf("first event %+v", e)
 		}
 		if share := f.Charged / f.Budget.Charge(); share > 1 || share < .999 {
@@ -89,7 +89,7 @@ func TestRanksPlaceKnots(t *testing.T) {
 		}
 		// F(u) is (u - .2)/.6 from .2 to .8, so that (u + F)/2 is g = 4u/3 - 1/6 there.
 		for k, x := range got {
-			if g := float64(k) / float64(len(got)-1); g > .1 && g < .9 && math.Abs(x-100*(g+1./6)*.75) > 3 {
+			if g := float64(k) / float64(len(got)-1); g > .1 && g < .9 && !(math.Abs(x-100*(g+1./6)*.75) <= 3) {
 				t.Errorf("knot %d of %v: must be near %v", k, got, 100*(g+1./6)*.75)
 			}
 		}

@@ -129,7 +129,7 @@ func TestStatedStartsByHand(t *testing.T) {
 		}
 		for i, want := range c.margins {
 			// Of several classes only differences of margins count.
-			if math.Abs(got.Margins[i]-got.Margins[0]*float64(len(c.margins)/3)-want+c.margins[0]*float64(len(c.margins)/3)) > 1e-9 {
+			if !(math.Abs(got.Margins[i]-got.Margins[0]*float64(len(c.margins)/3)-want+c.margins[0]*float64(len(c.margins)/3)) <= 1e-9) {
 				t.Errorf("%s: margins %v: must be %v", c.model, got.Margins, c.margins)
 			}
 		}
@@ -186,7 +186,7 @@ func TestSharesOfTheBaseRate(t *testing.T) {
 		if rate != nil {
 			charge = rate.Charge
 		}
-		if math.Abs(charge-c.share*b.Charge()) > 1e-12 || math.Abs(left.Mu*left.Mu-(p.Mu*p.Mu-charge)) > 1e-9 {
+		if !(math.Abs(charge-c.share*b.Charge()) <= 1e-12) || !(math.Abs(left.Mu*left.Mu-(p.Mu*p.Mu-charge)) <= 1e-9) {
 			t.Errorf("%s: charge %v of %v, mu %v of %v is left", c.model, charge, b.Charge(), left.Mu, p.Mu)
 		}
 	}
@@ -212,7 +212,7 @@ func TestMeanHazardOfIntervals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := k.rate(l).Interval; math.Abs(got-want) > 1e-12 {
+		if got := k.rate(l).Interval; !(math.Abs(got-want) <= 1e-12) {
 			t.Error(fmt.Sprint(hazards), got, want)
 		}
 	}

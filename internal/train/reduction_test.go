@@ -50,7 +50,7 @@ func TestReducedFeatures(t *testing.T) {
 			}
 		}
 		want = math.Ceil(min(want, min(float64(features), c.records)*math.Log(2*c.records/1e-6)))
-		if got := reducedFeatures(p, 1e-6); math.Abs(float64(got)-want) > 1e-3*want {
+		if got := reducedFeatures(p, 1e-6); !(math.Abs(float64(got)-want) <= 1e-3*want) {
 			t.Errorf("%s, %d features, %v records: %d: want %v", c.loss.Name(), c.features, c.records, got, want)
 		}
 	}

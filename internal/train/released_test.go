@@ -106,7 +106,7 @@ train: {algorithm: gd, steps: 3, base: off, compare: off}
 			t.Fatal(err)
 		}
 		share := map[bool]float64{true: .05 + .13 + .02, false: .05}[piloted]
-		if math.Abs(h.Charge/whole.Charge()-share) > 1e-9 || math.Abs(left.Mu*left.Mu/whole.Charge()-(1-share)) > 1e-9 ||
+		if !(math.Abs(h.Charge/whole.Charge()-share) <= 1e-9) || !(math.Abs(left.Mu*left.Mu/whole.Charge()-(1-share)) <= 1e-9) ||
 			(h.Pilot > 0) != piloted {
 			t.Fatalf("%+v of %v, %v left", h, whole.Charge(), left.Mu*left.Mu)
 		}
@@ -151,7 +151,7 @@ func TestTimeAtRiskByHand(t *testing.T) {
 			t.Fatal(err)
 		}
 		for j, want := range []float64{.2 / math.Log(1+.2/.5), .04 / math.Log(1+.04/least)} {
-			if got := r.observed[j]; math.Abs(got-want) > 1e-9 {
+			if got := r.observed[j]; !(math.Abs(got-want) <= 1e-9) {
 				t.Errorf("noise %v, interval %d: %v at risk: must be %v", sigma, j, got, want)
 			}
 		}
@@ -182,7 +182,7 @@ func checkHazards(t *testing.T, o *timed, h *Hazards, schema *dataset.Schema, re
 	for _, q := range o.asked {
 		term := q.Terms()[0]
 		charges[term.Kind()] += q.Charge() / whole
-		if term.Kind() == query.ValueChange && math.Abs(q.Charge()/whole/(.05/8)-1) > 1e-6 {
+		if term.Kind() == query.ValueChange && !(math.Abs(q.Charge()/whole/(.05/8)-1) <= 1e-6) {
 			t.Errorf("a question about an interval for %v of the budget: must be %v", q.Charge()/whole, .05/8)
 		}
 		if term.Kind() != query.ValueChange && term.Kind() != query.CurvatureAlong {
@@ -196,7 +196,7 @@ func checkHazards(t *testing.T, o *timed, h *Hazards, schema *dataset.Schema, re
 		for _, q := range o.asked {
 			if term := q.Terms()[0]; term.Kind() == query.CurvatureAlong {
 				along = append(along, term)
-				if math.Abs(q.Charge()/whole/(.02/4)-1) > 1e-6 {
+				if !(math.Abs(q.Charge()/whole/(.02/4)-1) <= 1e-6) {
 					t.Errorf("expected events for %v of the budget: must be %v", q.Charge()/whole, .02/4)
 				}
 			}
@@ -211,7 +211,7 @@ func checkHazards(t *testing.T, o *timed, h *Hazards, schema *dataset.Schema, re
 		start := points[0]
 		end := len(start) - 1
 		for j, v := range start {
-			if want := map[bool]float64{true: math.Log(all/time) / intercept}[j == end]; math.Abs(v-want) > 1e-9 {
+			if want := map[bool]float64{true: math.Log(all/time) / intercept}[j == end]; !(math.Abs(v-want) <= 1e-9) {
 				t.Errorf("the pilot begins at %v: must begin at the margin %v", start, math.Log(all/time))
 			}
 		}
@@ -223,7 +223,7 @@ func checkHazards(t *testing.T, o *timed, h *Hazards, schema *dataset.Schema, re
 				before := slices.Clone(along[0].Point())
 				before[end] -= math.Log(first[0]) / intercept
 				for i := range at {
-					if math.Abs(at[i]-before[i]) > 1e-9 {
+					if !(math.Abs(at[i]-before[i]) <= 1e-9) {
 						t.Errorf("interval %d is asked about at %v, interval 0 at %v, without their hazards", j, at, before)
 					}
 				}
@@ -236,8 +236,8 @@ func checkHazards(t *testing.T, o *timed, h *Hazards, schema *dataset.Schema, re
 					t.Errorf("direction %v: must be the intercept's", term.Along())
 				}
 			}
-			if b, one := term.Ball(), intercept*intercept; math.Abs(b.Centre+b.Radius-one) > 1e-9 ||
-				math.Abs(b.Centre-map[account.Relation]float64{account.ReplaceOne: one / 2}[relation]) > 1e-9 {
+			if b, one := term.Ball(), intercept*intercept; !(math.Abs(b.Centre+b.Radius-one) <= 1e-9) ||
+				!(math.Abs(b.Centre-map[account.Relation]float64{account.ReplaceOne: one / 2}[relation]) <= 1e-9) {
 				t.Errorf("clipped at %v: must be at one expected event, %v, and around 0 under add-or-remove", b, one)
 			}
 			observed[j] = o.expected[j] / (intercept * intercept) / first[j]
@@ -251,7 +251,7 @@ func checkHazards(t *testing.T, o *timed, h *Hazards, schema *dataset.Schema, re
 	near := func(name string, got, want []float64) {
 		t.Helper()
 		for j := range want {
-			if math.Abs(got[j]-want[j]) > 1e-9 {
+			if !(math.Abs(got[j]-want[j]) <= 1e-9) {
 				t.Errorf("piloted %v: %s %v: must be %v", piloted, name, got, want)
 				return
 			}
@@ -270,7 +270,7 @@ func checkHazards(t *testing.T, o *timed, h *Hazards, schema *dataset.Schema, re
 			pilot += share
 		}
 	}
-	if math.Abs(charges[query.ValueChange]-.05) > 1e-6 || piloted && math.Abs(pilot-.13) > 1e-6 || !piloted && pilot > 0 {
+	if !(math.Abs(charges[query.ValueChange]-.05) <= 1e-6) || piloted && !(math.Abs(pilot-.13) <= 1e-6) || !piloted && pilot > 0 {
 		t.Errorf("charges %v", charges)
 	}
 	w := h.Workload(optimize.Problem{Relation: relation}, 4)
@@ -347,16 +347,16 @@ train: {algorithm: gd, steps: 3, base: off, compare: off}
 			for j, h := range want {
 				term := asked[j].Terms()[0]
 				end := len(term.Point()) - 1
-				if got := (term.Point()[end] - term.Previous()[end]) * intercept; math.Abs(got-.25) > 1e-9 {
+				if got := (term.Point()[end] - term.Previous()[end]) * intercept; !(math.Abs(got-.25) <= 1e-9) {
 					t.Errorf("margins %v apart", got)
 				}
-				if first := asked[0].Terms()[0]; math.Abs((term.Point()[end]-first.Point()[end])*intercept-math.Log(h/want[0])) > 1e-9 {
+				if first := asked[0].Terms()[0]; !(math.Abs((term.Point()[end]-first.Point()[end])*intercept-math.Log(h/want[0])) <= 1e-9) {
 					t.Errorf("interval %d is asked about at another margin than its odds'", j)
 				}
 				if b := term.Ball(); b.Centre != 0 || b.Radius != .25 {
 					t.Errorf("clipped at %+v", b)
 				}
-				if got := asked[j].Charge() / whole.Charge() * 3 * float64(rounds); math.Abs(got-.02) > 1e-6 {
+				if got := asked[j].Charge() / whole.Charge() * 3 * float64(rounds); !(math.Abs(got-.02) <= 1e-6) {
 					t.Errorf("slopes for %v of the budget", got)
 				}
 				e := o.events[j] + o.expected[j]
@@ -368,7 +368,7 @@ train: {algorithm: gd, steps: 3, base: off, compare: off}
 			t.Errorf("%d more questions", len(asked))
 		}
 		for j, got := range schema.Target().Hazards {
-			if math.Abs(got-want[j]) > 1e-9 {
+			if !(math.Abs(got-want[j]) <= 1e-9) {
 				t.Errorf("odds %v: want %v", schema.Target().Hazards, want)
 				break
 			}
@@ -441,7 +441,7 @@ train: {base: off, compare: off}
 		}
 		return o.clip
 	}
-	if got, want := clip(.5)/clip(1), math.Sqrt(4*.1545); math.Abs(got/want-1) > 1e-3 { // .309 events of a record count as a quarter
+	if got, want := clip(.5)/clip(1), math.Sqrt(4*.1545); !(math.Abs(got/want-1) <= 1e-3) { // .309 events of a record count as a quarter
 		t.Errorf("the clip norm is %v of the other one: must be %v", got, want)
 	}
 }

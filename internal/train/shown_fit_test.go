@@ -57,7 +57,7 @@ func TestFilesSayWhatTheRunSaid(t *testing.T) {
 	for _, w := range f.Result.W {
 		square += w * w
 	}
-	if k := f.Constant; k == nil || math.Abs(k.Least-math.Ln2) > 1e-12 || math.Abs(k.Most-math.Ln2) > 1e-12 ||
+	if k := f.Constant; k == nil || !(math.Abs(k.Least-math.Ln2) <= 1e-12) || !(math.Abs(k.Most-math.Ln2) <= 1e-12) ||
 		!near(k.Regularizer, .005*square, 1e-9) {
 		t.Errorf("%+v: must be log 2, and %v", k, .005*square)
 	}

@@ -180,9 +180,8 @@ func (h Header) warnings(r Released) []Warning {
 	return append(list, h.Adapted...)
 }
 
-// clipWarnings returns the warning about what the clip of gradients holds back at the result; nil if it tells of none. The
-// length of a clipped gradient is above the clip norm C by about (g^2 - C^2)/(2 C) at most, so that the mean gradient is off by
-// at most C/2 of the released mean m of (g^2 - C^2)/C^2, and the mean loss, of curvature 1, by (C m)^2/8.
+// clipWarnings returns the warning about what the clip of gradients holds back at the result; nil if it tells of none. A gradient
+// is above the clip norm C by about (g^2 - C^2)/(2 C), so that the mean loss, of curvature 1, rises by at most (C held)^2/8.
 func clipWarnings(run runrecord.Run) []Warning {
 	law, c, cost := run.Trace, run.Compared, ""
 	if law == nil || !law.Pulled() {
@@ -190,19 +189,15 @@ func clipWarnings(run runrecord.Run) []Warning {
 	}
 	if c != nil && law.Moment != nil && c.Constant+c.Difference > 0 {
 		share := math.Pow(law.Clipped*law.Moment.Clip, 2) / 8 / (c.Constant + c.Difference)
-		if cost = fmt.Sprintf(" By an estimate this adds %.2g%% to the mean loss, or less", 100*share); share < hardlyWorse {
-			cost += ", so that predictions are hardly worse"
+		if cost = fmt.Sprintf(" By an estimate this adds %.2g%% to the mean loss, or less.", 100*share); share < .01 {
+			cost = strings.TrimSuffix(cost, ".") + ", so that predictions are hardly worse."
 		}
-		cost += "."
 	}
 	return warn(WarnClip, "coefficients may be off by more than their stated noise, since the clip holds back long gradients: at "+
 		"the result, squared gradient norms exceed the squared clip norm by %.2g of it on average (noise %.2g).%s Far values of a "+
 		"column, or an effect that is no line, are the usual cause, and narrower bounds or a curve for the column help. Gradients "+
 		"may also cancel, and no coefficient moves", law.Clipped, law.ClippedSigma, cost)
 }
-
-// hardlyWorse is a share of the mean loss below which predictions are called hardly worse.
-const hardlyWorse = .01
 
 // unlikeRows reports whether the released second moment counts rows unlike: a fit of counts that begins at a base rate
 // releases the curvature there, in which a row counts by its exposure and weight.

@@ -16,7 +16,7 @@ func TestHalve(t *testing.T) {
 		"down":  vector.Halve(10, -1, 60, func(x float64) bool { return x <= 3 }),
 		"ratio": vector.HalveRatio(1e-9, 1e9, 60, above),
 	} {
-		if math.Abs(got-3) > 1e-12 {
+		if !(math.Abs(got-3) <= 1e-12) {
 			t.Errorf("%s: %v, want 3", name, got)
 		}
 	}

@@ -55,6 +55,9 @@ func TestLossesThatJump(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if last := list[len(list)-1].Summary; c.is != "" && (len(list) != 3 || last.Algorithm != "subgradient" || last.Passes > 1 || list[0].Summary.Passes <= 1) {
+			t.Errorf("%s: the last of %d candidates is %+v: must be subgradient in one pass", c.loss, len(list), last)
+		}
 		if why := (choose.Auto{}).Why(list); c.is != "" != (why == "the loss has slopes that jump, and of the algorithms for such it "+
 			"was measured to be the better at this number of records") {
 			t.Errorf("%s, %v records: %s", c.loss, c.records, why)

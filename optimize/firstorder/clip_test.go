@@ -72,7 +72,7 @@ func TestClipIsSeen(t *testing.T) {
 		for _, v := range charged {
 			sum += v
 		}
-		if math.Abs(sum/p.Charge()-1) > 1e-6 {
+		if !(math.Abs(sum/p.Charge()-1) <= 1e-6) {
 			t.Errorf("%s: charges of %v: must be %v", name, sum, p.Charge())
 		}
 		if !c.want {
@@ -91,10 +91,10 @@ func TestClipIsSeen(t *testing.T) {
 			}
 		}
 		sigmas, costs = sigmas[len(sigmas)-2:], costs[len(costs)-2:]
-		if spent = (costs[0] + costs[1]) / (p.Charge() * .9); math.Abs(spent/.03-1) > .05 {
+		if spent = (costs[0] + costs[1]) / (p.Charge() * .9); !(math.Abs(spent/.03-1) <= .05) {
 			t.Errorf("%s: the last two mean squares cost %v of the steps' budget", name, spent)
 		}
-		if ratio := costs[0] / costs[1]; math.Abs(ratio/3-1) > 1e-6 { // in proportion to their limits
+		if ratio := costs[0] / costs[1]; !(math.Abs(ratio/3-1) <= 1e-6) { // in proportion to their limits
 			t.Errorf("%s: the first of them costs %v times the second: must be 3", name, ratio)
 		}
 		held := 0.
@@ -112,10 +112,10 @@ func TestClipIsSeen(t *testing.T) {
 			held += min(max(over, 0), 2) / float64(len(rows))
 		}
 		got, noise := result.Trace.Clipped, result.Trace.ClippedSigma
-		if want := math.Hypot(sigmas[0], sigmas[1]) / (clip * clip); math.Abs(noise/want-1) > 1e-3 {
+		if want := math.Hypot(sigmas[0], sigmas[1]) / (clip * clip); !(math.Abs(noise/want-1) <= 1e-3) {
 			t.Errorf("%s: noise of %v is stated: that of the two means is %v", name, noise, want)
 		}
-		if math.Abs(got-held) > 5*noise || !(noise < held/3) {
+		if !(math.Abs(got-held) <= 5*noise) || !(noise < held/3) {
 			t.Errorf("%s: %v with noise of %v: must be near %v", name, got, noise, held)
 		}
 	}
@@ -145,7 +145,7 @@ func TestUsualClipOfWeights(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.Weighted = c.weighted
-		if got := firstorder.UsualClip(p, c.N); math.Abs(got-c.want) > 1e-9 {
+		if got := firstorder.UsualClip(p, c.N); !(math.Abs(got-c.want) <= 1e-9) {
 			t.Errorf("%s, weighted %v, N %v: %v: must be %v", c.loss.Name(), c.weighted, c.N, got, c.want)
 		}
 	}

@@ -99,10 +99,10 @@ func TestKinksTellTheirCurvature(t *testing.T) {
 			}
 			got, noise := result.Trace.Level, result.Trace.LevelSigma
 			last, before := asked[len(asked)-1].Answer.Sigma, asked[len(asked)-2].Answer.Sigma
-			if want := math.Hypot(last, before) / (step * step); math.Abs(noise/want-1) > .01 {
+			if want := math.Hypot(last, before) / (step * step); !(math.Abs(noise/want-1) <= .01) {
 				t.Errorf("%s: noise of %v is stated: that of the two changes is %v", name, noise, want)
 			}
-			if want := bend / (step * step); math.Abs(got-want) > 5*noise || !(noise < want/3) {
+			if want := bend / (step * step); !(math.Abs(got-want) <= 5*noise) || !(noise < want/3) {
 				t.Errorf("%s: curvature %v with noise of %v: must be near %v", name, got, noise, want)
 			}
 		}
@@ -178,11 +178,11 @@ func TestCurvatureHasItsNoise(t *testing.T) {
 			t.Fatal(err)
 		}
 		for j := range want {
-			if dim != 2 || math.Abs(kept[j]-want[j]) > got.Step {
+			if dim != 2 || !(math.Abs(kept[j]-want[j]) <= got.Step) {
 				t.Errorf("%s: %v is kept: %v was released", l.Name(), kept, want)
 			}
 		}
-		if math.Abs(got.Sigma/last.Answer.Sigma-1) > 1e-3 {
+		if !(math.Abs(got.Sigma/last.Answer.Sigma-1) <= 1e-3) {
 			t.Errorf("%s: noise of %v is stated: it was released with %v", l.Name(), got.Sigma, last.Answer.Sigma)
 		}
 		_, charged := charges(o.Asked)
@@ -190,7 +190,7 @@ func TestCurvatureHasItsNoise(t *testing.T) {
 		for _, v := range charged {
 			sum += v
 		}
-		if math.Abs(sum-p.Charge()) > 1e-6*p.Charge() {
+		if !(math.Abs(sum-p.Charge()) <= 1e-6*p.Charge()) {
 			t.Errorf("%s: charges of %v: must be %v", l.Name(), sum, p.Charge())
 		}
 	}

@@ -54,7 +54,7 @@ func TestManyFeaturesTakeADiagonalMetric(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := plan.Summary()
-	if want := 4. / 3 / 4 / .25; math.Abs(s.StepSize-want) > 1e-12 || s.PairPasses != 0 ||
+	if want := 4. / 3 / 4 / .25; !(math.Abs(s.StepSize-want) <= 1e-12) || s.PairPasses != 0 ||
 		!strings.Contains(s.Charges, "mean squares of the features") {
 		t.Errorf("steps of %v, %v passes over pairs, %s: want %v", s.StepSize, s.PairPasses, s.Charges, want)
 	}
@@ -69,7 +69,7 @@ func TestManyFeaturesTakeADiagonalMetric(t *testing.T) {
 		total += a.Question.Charge()
 	}
 	if k := first.Question.Terms()[0].Kind(); k != query.SquaredFeatures ||
-		math.Abs(first.Question.Charge()/p.Charge()-.1) > 1e-9 || math.Abs(total/p.Charge()-1) > 1e-9 {
+		!(math.Abs(first.Question.Charge()/p.Charge()-.1) <= 1e-9) || !(math.Abs(total/p.Charge()-1) <= 1e-9) {
 		t.Fatalf("%v at %v of the budget, of which %v was spent", k, first.Question.Charge()/p.Charge(), total/p.Charge())
 	}
 	metric := log[1].Question.Terms()[0].Metric()
@@ -79,15 +79,15 @@ func TestManyFeaturesTakeADiagonalMetric(t *testing.T) {
 	ridge := 30 * first.Answer.Sigma
 	for j, v := range first.Answer.Mean {
 		want := 1 / math.Sqrt(max(v, 0)+ridge)
-		if got := float64(metric.Entry(j)) * metric.Step(); math.Abs(got-want) > metric.Step() {
+		if got := float64(metric.Entry(j)) * metric.Step(); !(math.Abs(got-want) <= metric.Step()) {
 			t.Fatalf("entry %d of the metric is %v: want %v", j, got, want)
 		}
-		if got := result.Trace.Scales[j]; math.Abs(got-want) > metric.Step() {
+		if got := result.Trace.Scales[j]; !(math.Abs(got-want) <= metric.Step()) {
 			t.Fatalf("the noise in weight %d is scaled by %v: want %v", j, got, want)
 		}
 	}
 	if m := result.Trace.Moment; m == nil || !m.Diagonal || m.Features != d || len(m.Rows) != 0 ||
-		math.Abs(m.Ridge/ridge-1) > 1e-3 {
+		!(math.Abs(m.Ridge/ridge-1) <= 1e-3) {
 		t.Errorf("the record is %+v", m)
 	}
 	if result.Rows != nil {
@@ -201,7 +201,7 @@ func TestLevelsAreApart(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := plan.Summary()
-		if want := 4. / 3 / 3 / .25; math.Abs(s.StepSize-want) > 1e-12 || s.PairPasses != 0 ||
+		if want := 4. / 3 / 3 / .25; !(math.Abs(s.StepSize-want) <= 1e-12) || s.PairPasses != 0 ||
 			!strings.Contains(s.Charges, "mean squares of the features and the second moment of 4 of them") {
 			t.Errorf("steps of %v, %v passes over pairs, %s: want %v", s.StepSize, s.PairPasses, s.Charges, want)
 		}
@@ -215,7 +215,7 @@ func TestLevelsAreApart(t *testing.T) {
 		}
 		first, whole := o.Asked[0], []int{each, each + 1, d - 2, d - 1}
 		if term := first.Question.First(); term.Kind() != query.SquaredFeatures || !slices.Equal(term.Whole(), whole) ||
-			math.Abs(first.Question.Charge()/p.Charge()-.1) > 1e-9 {
+			!(math.Abs(first.Question.Charge()/p.Charge()-.1) <= 1e-9) {
 			t.Fatalf("%v of %v at %v of the budget", term.Kind(), term.Whole(), first.Question.Charge()/p.Charge())
 		}
 		metric, ridge := o.Asked[1].Question.First().Metric(), 30*first.Answer.Sigma
@@ -225,7 +225,7 @@ func TestLevelsAreApart(t *testing.T) {
 		}
 		for j := range d {
 			want := 1 / math.Sqrt(max(first.Answer.Mean[j], 0)+ridge)
-			if _, in := slices.BinarySearch(whole, j); !in && math.Abs(float64(metric.Entry(j))*metric.Step()-want) > metric.Step() {
+			if _, in := slices.BinarySearch(whole, j); !in && !(math.Abs(float64(metric.Entry(j))*metric.Step()-want) <= metric.Step()) {
 				t.Fatalf("entry %d of the metric is %v: want %v", j, float64(metric.Entry(j))*metric.Step(), want)
 			}
 		}
@@ -240,7 +240,7 @@ func TestLevelsAreApart(t *testing.T) {
 				for k := range whole {
 					got += moment[j*len(whole)+k] * v[k]
 				}
-				if math.Abs(got-one[j]) > 0x1p-14/ridge { // the metric is rounded
+				if !(math.Abs(got-one[j]) <= 0x1p-14/ridge) { // the metric is rounded
 					t.Fatalf("entry %d, %d of the block against its moment: %v", i, j, got)
 				}
 			}
@@ -255,7 +255,7 @@ func TestLevelsAreApart(t *testing.T) {
 			for _, v := range row {
 				square += float64(v) * float64(v)
 			}
-			if want := metric.Step() * math.Sqrt(square); math.Abs(got/want-1) > 1e-12 {
+			if want := metric.Step() * math.Sqrt(square); !(math.Abs(got/want-1) <= 1e-12) {
 				t.Fatalf("the noise in weight %d is scaled by %v: want %v", j, got, want)
 			}
 		}
@@ -289,7 +289,7 @@ func TestWideBlocksHaveTheirEdge(t *testing.T) {
 	p, _ := levels(t, 4, 149)
 	for width, want := range map[int]float64{10: 30, 450: 30, 800: 40} {
 		p := but(p, func(p *optimize.Problem) { p.Shape.Features, p.Groups = width+1000, [][2]int{{width, 1000}} })
-		if got := firstorder.Edge(p, 2); math.Abs(got-2*want) > 1e-9 {
+		if got := firstorder.Edge(p, 2); !(math.Abs(got-2*want) <= 1e-9) {
 			t.Errorf("a block of %d features has an edge of %v: want %v", width, got, 2*want)
 		}
 	}

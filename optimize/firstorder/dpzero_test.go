@@ -39,7 +39,7 @@ func TestDPZeroAsksOneNumber(t *testing.T) {
 			centre := add(behind, .5, u)
 			for j := range u {
 				u[j] /= 2 * h
-				if math.Abs(centre[j]-w[j]) > 1e-9 {
+				if !(math.Abs(centre[j]-w[j]) <= 1e-9) {
 					t.Fatalf("%s: question %d is about %v: must be %v", p.Name, k, centre, w)
 				}
 			}

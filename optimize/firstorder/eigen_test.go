@@ -55,7 +55,7 @@ func TestEigen(t *testing.T) {
 			size := mat.Norm(mat.NewDense(dim, dim, a), 2)
 			allowed := 1e-13 * float64(dim) * size
 			for k, want := range e.Values(nil) {
-				if math.Abs(values[k]-want) > allowed {
+				if !(math.Abs(values[k]-want) <= allowed) {
 					t.Fatalf("%s of %d: eigenvalue %d is %v: want %v", kind, dim, k, values[k], want)
 				}
 			}

@@ -221,7 +221,7 @@ func TestGDPredictionIsExact(t *testing.T) {
 			}
 		}
 		want := math.Pow(plan.Summary().Predicted, 2)
-		if tolerance := deviation(float64(runs)); math.Abs(squares/want-1) > tolerance {
+		if tolerance := deviation(float64(runs)); !(math.Abs(squares/want-1) <= tolerance) {
 			t.Errorf("%+v, lambda %v: mean square is %.3f of the predicted: want 1 +- %.3f", c.gd, c.lambda, squares/want,
 				tolerance)
 		}

@@ -95,7 +95,7 @@ func TestCentringAsksAsItsPageSays(t *testing.T) {
 				first := o.Asked[3].Question.Terms()[0]
 				for j := range metric {
 					for i, x := range column(first.Metric(), j) {
-						if math.Abs(x-metric[j][i]) > 2e-3*metric[j][j]+first.Metric().Step() {
+						if !(math.Abs(x-metric[j][i]) <= 2e-3*metric[j][j]+first.Metric().Step()) {
 							t.Fatalf("%s: metric %v at %d, %d: want %v for lambda %v, edge %v", name, x, j, i, metric[j][i], lambda, edge)
 						}
 					}
@@ -261,7 +261,7 @@ func TestNoiseIsWorthItsSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		gap := p.AtBase().Constants.InitialGap
-		if got, want := firstorder.Least(plan, .01), over*math.Sqrt(2*.01/gap); math.Abs(got/want-1) > 1e-4 {
+		if got, want := firstorder.Least(plan, .01), over*math.Sqrt(2*.01/gap); !(math.Abs(got/want-1) <= 1e-4) {
 			t.Errorf("%s: lambda %v: must be %v", name, got, want)
 		}
 	}

@@ -170,7 +170,7 @@ func TestNesterovPredictionIsExact(t *testing.T) {
 			squares += g * g / float64(runs)
 		}
 		want := math.Pow(plan.Summary().Predicted, 2)
-		if tolerance := deviation(float64(runs)); math.Abs(squares/want-1) > tolerance {
+		if tolerance := deviation(float64(runs)); !(math.Abs(squares/want-1) <= tolerance) {
 			t.Errorf("%+v, lambda %v: mean square is %.3f of the predicted: want 1 +- %.3f", c.of, c.lambda, squares/want,
 				tolerance)
 		}

@@ -141,7 +141,7 @@ func TestPreconditionedOfOrderedClasses(t *testing.T) {
 			ridge = (1 - product[0]) / square[0]
 		}
 		for i := range product {
-			if want := unit[i] - ridge*square[i]; math.Abs(product[i]-want) > 1e-3 {
+			if want := unit[i] - ridge*square[i]; !(math.Abs(product[i]-want) <= 1e-3) {
 				t.Errorf("entry %d, %d of the metric's square times the moment is %v: must be %v", i, j, product[i], want)
 			}
 		}

@@ -352,10 +352,7 @@ func edgeOf(p optimize.Problem, sigma float64) float64 {
 // ridgeOf returns the ridge lambda of the preconditioner: the largest eigenvalue (edge) of the second
 // moment's noise, plus the regularizer's smoothness divided by the curvature bound b.
 func ridgeOf(p optimize.Problem, edge float64) float64 {
-	if p.Regularizer != nil {
-		edge += p.Regularizer.Smoothness() / p.DataSmoothness()
-	}
-	return edge
+	return edge + p.Penalty().Smoothness()/p.DataSmoothness()
 }
 
 // effective returns the effective dimension d_eff that forecasts assume for a ridge of the

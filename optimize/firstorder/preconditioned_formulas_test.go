@@ -44,7 +44,7 @@ func TestClipsByHand(t *testing.T) {
 		{2, 0, 0, 0, 2 * math.Sqrt(.02*.64*5)}, {2, 0, 0, 99, 1 / math.Sqrt(.01)},
 	} {
 		g.kappa, g.rare, g.longest = c.kappa, c.rare, c.longest
-		if got := g.clip(l0, effective, ridge, c.square); math.Abs(got-c.want) > 1e-12 {
+		if got := g.clip(l0, effective, ridge, c.square); !(math.Abs(got-c.want) <= 1e-12) {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
@@ -58,7 +58,7 @@ func TestMetricsOfForecasts(t *testing.T) {
 		b, k := p.DataSmoothness(), float64(margins)
 		const ridge = .03
 		for _, e := range []float64{0, .01, .2} {
-			if got, want := metricOf(p, ridge)(e), 1/(e*k/b+ridge); math.Abs(got/want-1) > 1e-12 {
+			if got, want := metricOf(p, ridge)(e), 1/(e*k/b+ridge); !(math.Abs(got/want-1) <= 1e-12) {
 				t.Errorf("%d margins: the metric at %v is %v: must be %v", margins, e, got, want)
 			}
 		}
@@ -67,7 +67,7 @@ func TestMetricsOfForecasts(t *testing.T) {
 			v := k * d.Eigenvalue / b
 			want += d.Share * 6 * v / (v + ridge)
 		}
-		if got := (*preconditionedPlan)(nil).effective(p, ridge); math.Abs(got/want-1) > 1e-12 || got > 6 {
+		if got := (*preconditionedPlan)(nil).effective(p, ridge); !(math.Abs(got/want-1) <= 1e-12) || got > 6 {
 			t.Errorf("%d margins: effective dimension %v: must be %v", margins, got, want)
 		}
 	}
@@ -87,7 +87,7 @@ func TestSecondHalves(t *testing.T) {
 		if !slices.Equal(l.Sum, []float64{6, 3}) || l.Weight != 2 || l.variance != 2*c.sigma*c.sigma {
 			t.Errorf("%+v", l)
 		}
-		if got := l.seen(s, .01); math.Abs(got-c.want) > 1e-12 {
+		if got := l.seen(s, .01); !(math.Abs(got-c.want) <= 1e-12) {
 			t.Errorf("noise %v: %v: must be %v", c.sigma, got, c.want)
 		}
 	}
@@ -111,7 +111,7 @@ func TestRulesOfSpiderBoost(t *testing.T) {
 		}
 		theorem, alpha := SpiderBoost{Theorem: true}.settle(p), 2/n
 		T = float64(int(min(max(math.Cbrt(k.InitialGap*p.Smoothness()/math.Pow(k.Lipschitz*alpha*alpha, 2)), n/2, 1), optimize.MostSteps)))
-		if math.Abs(float64(theorem.Steps)-T) > 1 || theorem.Period != int(min(max(1/(float64(theorem.Steps)*alpha*alpha), 1), float64(theorem.Steps))) ||
+		if !(math.Abs(float64(theorem.Steps)-T) <= 1) || theorem.Period != int(min(max(1/(float64(theorem.Steps)*alpha*alpha), 1), float64(theorem.Steps))) ||
 			theorem.StepScale != .5 || theorem.AnchorShare != .5 || theorem.Output != optimize.Random || theorem.Batches != TheoremBatches {
 			t.Errorf("%v records: the theorem: %+v: must be %v steps", records, theorem, T)
 		}
@@ -122,5 +122,19 @@ func TestRulesOfSpiderBoost(t *testing.T) {
 	given := SpiderBoost{Steps: 7, StepScale: 2, Period: 3, AnchorShare: .6, Output: optimize.Last}
 	if got := given.settle(preconditionable(t, 1)); got != given {
 		t.Errorf("%+v: must be %+v", got, given)
+	}
+}
+
+// TestWorthIsTheSolution: the smallest useful ridge solves its equation, here for an excess risk that is constant or falls with
+// the ridge, up to a relative error of 2e-5. Outside of the limits 1e-6 and 10 it is the nearer limit.
+func TestWorthIsTheSolution(t *testing.T) {
+	for _, c := range []struct{ over, gap, excess, power, want float64 }{
+		{.5, .25, .5, 0, 1}, {.35, .7, .14, 0, .35 * math.Sqrt(.4)}, {.5, .02, 1, 0, 5}, {.5, .005, 1, 0, 10}, {.5, .01, 1.9, 0, .5 * math.Sqrt(380)},
+		{.5, 1, 2e-10, 0, 1e-5}, {.5, 1, 2e-14, 0, 1e-6}, {.5, 2, .01, 2, math.Sqrt(.05)}, // lambda = .05/lambda
+	} {
+		got := worth(c.over, c.gap, func(lambda float64) float64 { return c.excess * math.Pow(lambda, -c.power) })
+		if !(math.Abs(got/c.want-1) <= 2e-5) {
+			t.Errorf("%+v: %v", c, got)
+		}
 	}
 }

@@ -167,7 +167,7 @@ func TestPreconditionedAsksAsItsPageSays(t *testing.T) {
 				}
 				for j := range metric {
 					for i, x := range add(make([]float64, len(w)), 1, column(term.Metric(), j)) {
-						if math.Abs(x-metric[j][i]) > term.Metric().Step()+1e-4*metric[j][j] {
+						if !(math.Abs(x-metric[j][i]) <= term.Metric().Step()+1e-4*metric[j][j]) {
 							t.Fatalf("%s: metric %v at %d, %d: want %v", name, x, j, i, metric[j][i])
 						}
 					}

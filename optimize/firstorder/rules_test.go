@@ -76,7 +76,7 @@ func TestLeastBatchSolvesItsEquation(t *testing.T) {
 		p := optimize.Problem{Shape: optimize.Vector(7), Records: c.records, Relation: c.relation}
 		b := leastBatch(p, c.charge, c.most)
 		if c.single > 0 {
-			if math.Abs(b-c.single) > 1e-12 {
+			if !(math.Abs(b-c.single) <= 1e-12) {
 				t.Errorf("%+v: %v", c, b)
 			}
 			continue
@@ -85,7 +85,7 @@ func TestLeastBatchSolvesItsEquation(t *testing.T) {
 		if c.relation == account.AddOrRemove {
 			v, price = 1, func(u float64) float64 { return u / math.Log(1+u) }
 		}
-		if ratio := price(c.charge/(v*v*b*b)) + (1/b-1)*c.records*c.charge/(v*v*7); math.Abs(ratio-c.most) > 1e-6 || !(b > 0 && b < 1) {
+		if ratio := price(c.charge/(v*v*b*b)) + (1/b-1)*c.records*c.charge/(v*v*7); !(math.Abs(ratio-c.most) <= 1e-6) || !(b > 0 && b < 1) {
 			t.Errorf("%+v: share %v: the variance is %v times that of all records", c, b, ratio)
 		}
 	}
@@ -98,10 +98,10 @@ func TestRulesOfCountsByHand(t *testing.T) {
 	} {
 		p := optimize.Problem{Shape: optimize.Vector(3), Counts: true, Constants: loss.Constants{Lipschitz: 2.5},
 			Base: &optimize.Base{Margins: []float64{c.margin}, Curvature: c.curvature}}
-		if got := steepest(p); math.Abs(got-c.steep) > 1e-12 {
+		if got := steepest(p); !(math.Abs(got-c.steep) <= 1e-12) {
 			t.Errorf("margin %v: curvature %v: must be %v", c.margin, got, c.steep)
 		}
-		if got := usualSlope(p); math.Abs(got-c.slope) > 1e-12 {
+		if got := usualSlope(p); !(math.Abs(got-c.slope) <= 1e-12) {
 			t.Errorf("mean %v: slope %v: must be %v", c.curvature, got, c.slope)
 		}
 		if p.Counts = false; usualSlope(p) != 2.5 {
@@ -172,7 +172,7 @@ func atBase(M, v float64, counts bool) optimize.Problem {
 func TestClipsOfCountsAtTheBaseByHand(t *testing.T) {
 	more := math.Pow(2, .22)
 	for M, want := range map[float64][2]float64{100: {3, 1.1 * .5 / .04}, 400: {3, 1.1 / .04}, 1200: {3, 1.1 / .04}, 3000: {3 * more, 1.1 * more / .04}} {
-		if scale, rare := clipsOfCounts(atBase(M, .04, true)); math.Abs(scale-want[0]) > 1e-9 || math.Abs(rare-want[1]) > 1e-9 {
+		if scale, rare := clipsOfCounts(atBase(M, .04, true)); !(math.Abs(scale-want[0]) <= 1e-9) || !(math.Abs(rare-want[1]) <= 1e-9) {
 			t.Errorf("M = %v: %v and %v: must be %v", M, scale, rare, want)
 		}
 	}
@@ -184,7 +184,7 @@ func TestStepsAtTheBaseByHand(t *testing.T) {
 		t.Errorf("counts: %v", got)
 	}
 	for v, want := range map[float64]float64{.25: 16, .125: 16, .05: 16 * math.Sqrt(2.5), .00125: 150, .0016: 16 * math.Sqrt(.25/.0032)} {
-		if got := enoughAtBase(atBase(100, v, false)); math.Abs(got-want) > 1e-9 {
+		if got := enoughAtBase(atBase(100, v, false)); !(math.Abs(got-want) <= 1e-9) {
 			t.Errorf("v = %v: %v steps: must be %v", v, got, want)
 		}
 	}
@@ -197,7 +197,7 @@ func TestLongestAtTheBaseByHand(t *testing.T) {
 		{160, .05, 1}, {640, .05, 1}, {640, .02, 1}, {640, .115, .5}, {640, .18, 0}, {640, .25, 0}, {40, .05, math.Pow(.25, .4)},
 		{40, .115, math.Pow(.25, .4) / 2}, {2, .05, .35}, {640, .24 * .76, 0}, {640, .23 * .77, (.18 - .1771) / .13}, // plans say 24%
 	} {
-		if got := longest(atBase(c.M, c.v, false)); math.Abs(got-c.want) > 1e-9 {
+		if got := longest(atBase(c.M, c.v, false)); !(math.Abs(got-c.want) <= 1e-9) {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
@@ -225,10 +225,10 @@ func TestGuardByHand(t *testing.T) {
 		// The point moves by (.3, -.4) and the gradient by seven times that, and by a part across.
 		y, slope := []float64{1.3, 1.6}, []float64{.3 + 2.1 + .8, .4 - 2.8 + .6}
 		want := min(1/c.seen, 1/math.Hypot(slope[0], slope[1]))
-		if got := g.next(y, slope, c.sigma); math.Abs(got-want) > 1e-12 || math.Abs(g.curvature-c.seen) > 1e-12 {
+		if got := g.next(y, slope, c.sigma); !(math.Abs(got-want) <= 1e-12) || !(math.Abs(g.curvature-c.seen) <= 1e-12) {
 			t.Errorf("%+v: a step of %v at the curvature %v: must be %v at %v", c, got, g.curvature, want, c.seen)
 		}
-		if got := g.next(y, []float64{.03, .04}, c.sigma); math.Abs(got-1/c.seen) > 1e-12 { // without a move nothing is seen
+		if got := g.next(y, []float64{.03, .04}, c.sigma); !(math.Abs(got-1/c.seen) <= 1e-12) { // without a move nothing is seen
 			t.Errorf("%+v: then a step of %v: must be %v", c, got, 1/c.seen)
 		}
 	}
@@ -249,7 +249,7 @@ func TestLongestLevelByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := plan.(*preconditionedPlan)
-	if want := .4 * p.Effective() / math.Sqrt(p.Records); math.Abs(g.reach-want) > 1e-9 {
+	if want := .4 * p.Effective() / math.Sqrt(p.Records); !(math.Abs(g.reach-want) <= 1e-9) {
 		t.Errorf("reach %v: must be %v", g.reach, want)
 	}
 	classes := p
@@ -257,7 +257,7 @@ func TestLongestLevelByHand(t *testing.T) {
 	if plan, err = (Preconditioned{}).Plan(t.Context(), classes); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := plan.(*preconditionedPlan).reach, .4*p.Mu*math.Sqrt(p.Records/2); math.Abs(got-want) > 1e-9 {
+	if got, want := plan.(*preconditionedPlan).reach, .4*p.Mu*math.Sqrt(p.Records/2); !(math.Abs(got-want) <= 1e-9) {
 		t.Errorf("reach %v for three margins of two features: must be %v", got, want)
 	}
 	at := func(shares ...float64) released {
@@ -273,7 +273,7 @@ func TestLongestLevelByHand(t *testing.T) {
 		of    released
 		least float64
 	}{{at(.05, .8, .04), .04}, {at(.016, .8, .04), .016}, {at(.0149, .8, .04), .04}, {at(.2, .8, .3), 1. / 6}, {at(-.02, .8, .14), .14}} {
-		if got, want := g.long(c.of, 2.5), l0*math.Sqrt(2.5+1/c.least); math.Abs(got-want) > 1e-9 {
+		if got, want := g.long(c.of, 2.5), l0*math.Sqrt(2.5+1/c.least); !(math.Abs(got-want) <= 1e-9) {
 			t.Errorf("shares %v: %v: must be %v", c.of.mean, got, want)
 		}
 	}
@@ -286,7 +286,7 @@ func TestLongestLevelByHand(t *testing.T) {
 	if plan, err = (Preconditioned{}).Plan(t.Context(), counts); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := plan.(*preconditionedPlan).long(at(.05, .8, .04), 2.5), 1.5*2*math.Sqrt(.2)*math.Sqrt(2.5+6); math.Abs(got-want) > 1e-9 {
+	if got, want := plan.(*preconditionedPlan).long(at(.05, .8, .04), 2.5), 1.5*2*math.Sqrt(.2)*math.Sqrt(2.5+6); !(math.Abs(got-want) <= 1e-9) {
 		t.Errorf("counts: %v: must be %v", got, want)
 	}
 }

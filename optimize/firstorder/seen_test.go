@@ -71,7 +71,7 @@ func TestUnitsSeeTheirCurvature(t *testing.T) {
 			for _, v := range charged {
 				sum += v
 			}
-			if math.Abs(sum-p.Charge()) > 1e-6*p.Charge() {
+			if !(math.Abs(sum-p.Charge()) <= 1e-6*p.Charge()) {
 				t.Errorf("%s: %s: charges of %v: must be %v", name, plan.Summary().Algorithm, sum, p.Charge())
 			}
 			if !c.want {
@@ -94,11 +94,11 @@ func TestUnitsSeeTheirCurvature(t *testing.T) {
 				}
 			}
 			for j, v := range got {
-				if math.Abs(v-want[j]) > 5*result.Trace.Curvature.Sigma {
+				if !(math.Abs(v-want[j]) <= 5*result.Trace.Curvature.Sigma) {
 					t.Errorf("%s: entry %d: %v: must be near %v", plan.Summary().Algorithm, j, v, want[j])
 				}
 			}
-			if s := result.Trace.Curvature.Sigma; math.Abs(s/last.Answer.Sigma-1) > 1e-3 {
+			if s := result.Trace.Curvature.Sigma; !(math.Abs(s/last.Answer.Sigma-1) <= 1e-3) {
 				t.Errorf("%s: noise of %v is stated: it was released with %v", plan.Summary().Algorithm, s, last.Answer.Sigma)
 			} else if s > .01 {
 				t.Errorf("noise of %v: the comparison shows nothing", s)

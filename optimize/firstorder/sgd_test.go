@@ -104,7 +104,7 @@ func TestSGDAsksItsSchedule(t *testing.T) {
 		if adam {
 			want = .05
 		}
-		if math.Abs(first-want) > 1e-6 {
+		if !(math.Abs(first-want) <= 1e-6) {
 			t.Errorf("adam %v: second iterate %v, want %v", adam, first, want)
 		}
 	}
@@ -124,7 +124,7 @@ func TestAdamAgainstItsRecursion(t *testing.T) {
 	}
 	var w, m, v float64
 	for i, q := range o.asked {
-		if got := q.Terms()[0].Point()[1]; math.Abs(got-w) > 1e-9 {
+		if got := q.Terms()[0].Point()[1]; !(math.Abs(got-w) <= 1e-9) {
 			t.Fatalf("iterate %d = %v, want %v", i, got, w)
 		}
 		g := w/4 - .25
@@ -157,7 +157,7 @@ func TestBatchedSpiderBoost(t *testing.T) {
 	// On all records the noise has the ratio sqrt(m_d/m_a). Poisson samples multiply it by the ratio of
 	// the sample sizes.
 	anchor, difference := .8/3, .2/7
-	if want := .5 / .1 * math.Sqrt(difference/anchor); math.Abs(zAnchor/zDifference/want-1) > 1e-9 {
+	if want := .5 / .1 * math.Sqrt(difference/anchor); !(math.Abs(zAnchor/zDifference/want-1) <= 1e-9) {
 		t.Errorf("multipliers %v and %v: want a ratio of %v", zAnchor, zDifference, want)
 	}
 	for i, q := range o.asked {

@@ -156,7 +156,7 @@ func TestSpiderBoostTheorem9(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := plan.Summary()
-			if math.Abs(float64(o.Steps)-T) > 1 || math.Abs(float64(firstorder.Period(plan))-q) > 1 ||
+			if !(math.Abs(float64(o.Steps)-T) <= 1) || !(math.Abs(float64(firstorder.Period(plan))-q) <= 1) ||
 				!close(o.StepSize, 1/(2*L1), 1e-12) {
 				t.Errorf("%s, N = %v: T = %d, q = %d, eta = %v: want %v, %v, %v", p.Name, N, o.Steps, firstorder.Period(plan),
 					o.StepSize, T, q, 1/(2*L1))
@@ -260,7 +260,7 @@ func TestSpiderBoostVariance(t *testing.T) {
 		} else {
 			want += d * slope * slope * moved[k] / difference
 		}
-		if tolerance := deviation(runs); math.Abs(squared[k]/want-1) > tolerance {
+		if tolerance := deviation(runs); !(math.Abs(squared[k]/want-1) <= tolerance) {
 			t.Errorf("step %d: mean squared error %v: want %v within %.2f", k, squared[k], want, tolerance)
 		}
 	}

@@ -293,7 +293,7 @@ func TestSTORMVariance(t *testing.T) {
 		}
 	}
 	for k, r := range ratio {
-		if tolerance := deviation(runs*d) + .01; math.Abs(r-1) > tolerance {
+		if tolerance := deviation(runs*d) + .01; !(math.Abs(r-1) <= tolerance) {
 			t.Errorf("step %d: the estimate has %.3f of the tracked variance: want 1 +- %.3f", k+1, r, tolerance)
 		}
 	}
@@ -331,7 +331,7 @@ func TestSTORMPrediction(t *testing.T) {
 			}
 			want = math.Pow(plan.Summary().Predicted, 2)
 		}
-		if tolerance := deviation(float64(runs)) + .05; math.Abs(squares/want-1) > tolerance {
+		if tolerance := deviation(float64(runs)) + .05; !(math.Abs(squares/want-1) <= tolerance) {
 			t.Errorf("%d steps: mean square is %.3f of the predicted: want 1 +- %.3f", c.steps, squares/want, tolerance)
 		}
 	}

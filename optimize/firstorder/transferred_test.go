@@ -119,7 +119,7 @@ func TestTransferredAverages(t *testing.T) {
 			for _, w := range reached[steps/2+1:] {
 				want += w[j] / float64(steps-steps/2)
 			}
-			if math.Abs(got-want) > 1e-5*math.Abs(want) {
+			if !(math.Abs(got-want) <= 1e-5*math.Abs(want)) {
 				t.Errorf("%s: coordinate %d is %v, want %v", name, j, got, want)
 			}
 		}
@@ -131,7 +131,7 @@ func TestTransferredAverages(t *testing.T) {
 // times 1.25 times it, and noise in w_2 stays.
 func TestTransferredFilter(t *testing.T) {
 	left, noise := firstorder.Filter(2, .15, 1)
-	if math.Abs(left-.690625) > 1e-12 || math.Abs(noise-2.12890625) > 1e-12 {
+	if !(math.Abs(left-.690625) <= 1e-12) || !(math.Abs(noise-2.12890625) <= 1e-12) {
 		t.Errorf("B = %v, V = %v: want .690625, 2.12890625", left, noise)
 	}
 	// With the mean of both points of one more step: w_3 = .85 (w_2 + .4 (w_2 - w_1)).
@@ -140,7 +140,7 @@ func TestTransferredFilter(t *testing.T) {
 	b := (w2 + .85*(1.4*w2-.4*w1)) / 2
 	first := (1.0625 + .85*(1.4*1.0625-.4)) / 2
 	second := (1 + .85*1.4) / 2
-	if math.Abs(left-b) > 1e-12 || math.Abs(noise-(first*first+second*second+.25)) > 1e-12 {
+	if !(math.Abs(left-b) <= 1e-12) || !(math.Abs(noise-(first*first+second*second+.25)) <= 1e-12) {
 		t.Errorf("B = %v, V = %v: want %v, %v", left, noise, b, first*first+second*second+.25)
 	}
 }
@@ -180,7 +180,7 @@ func TestTransferredClips(t *testing.T) {
 		clips, N := asked(0)
 		want, _ := asked(factor * min(max(.9*math.Log10(N), 1.2), 4))
 		for i, c := range clips {
-			if math.Abs(c-want[i]) > 1e-9*want[i] {
+			if !(math.Abs(c-want[i]) <= 1e-9*want[i]) {
 				t.Fatalf("%s: question %d has the clip %v, want %v", name, i, c, want[i])
 			}
 		}
@@ -238,7 +238,7 @@ func TestTransferredStatesItsLaw(t *testing.T) {
 		got, want := 0., 0.
 		for j := range T {
 			beta := min(float64(j)/float64(j+3), .8)
-			if math.Abs(l.Momentum[j]-beta) > 1e-12 {
+			if !(math.Abs(l.Momentum[j]-beta) <= 1e-12) {
 				t.Errorf("factor %v, step %d: momentum %v", c.factor, j+1, l.Momentum[j])
 			}
 			got += l.Weights[j] * (walk(j) + beta*(walk(j)-walk(max(j-1, 0))))
@@ -246,20 +246,20 @@ func TestTransferredStatesItsLaw(t *testing.T) {
 				want += walk(j+1) / 20
 			}
 		}
-		if got += l.Weights[T] * walk(T); math.Abs(got-want) > 1e-12 {
+		if got += l.Weights[T] * walk(T); !(math.Abs(got-want) <= 1e-12) {
 			t.Errorf("factor %v: the weighted points are %v: must be %v", c.factor, got, want)
 		}
 		var bent, metric int // questions about curvature, and in the metric, the root of the inverse of the second moment plus the ridge
 		for _, q := range o.Asked {
 			term := q.Question.Terms()[0]
 			if term.Kind() == query.CurvatureAlong {
-				if bent++; math.Abs(l.LevelSigma-q.Answer.Sigma) > 1e-4*q.Answer.Sigma {
+				if bent++; !(math.Abs(l.LevelSigma-q.Answer.Sigma) <= 1e-4*q.Answer.Sigma) {
 					t.Errorf("factor %v: the curvature has noise of %v: must be %v", c.factor, l.LevelSigma, q.Answer.Sigma)
 				}
 			}
 			if term.Kind() == query.MetricGradient && l.Moment != nil {
 				metric++
-				if got := math.Pow(term.Metric().Times([]float64{1, 0, 0})[0], -2) - .36/c.factor; math.Abs(got-l.Moment.Ridge) > 3e-5*(.36/c.factor) {
+				if got := math.Pow(term.Metric().Times([]float64{1, 0, 0})[0], -2) - .36/c.factor; !(math.Abs(got-l.Moment.Ridge) <= 3e-5*(.36/c.factor)) {
 					t.Errorf("factor %v: the ridge is %v: must be %v", c.factor, l.Moment.Ridge, got)
 				}
 			}
@@ -270,7 +270,7 @@ func TestTransferredStatesItsLaw(t *testing.T) {
 		if l.Moment == nil || l.Moment.Features != 3 || !(l.Moment.Ridge > 0) || !(math.Abs(l.Level-.25) < .05) || !(l.LevelSigma > 0) {
 			t.Errorf("factor %v: %+v, curvature %v (noise %v)", c.factor, l.Moment, l.Level, l.LevelSigma)
 		}
-		if T > 0 && math.Abs(l.StepSizes[0]*l.Level/.25-map[bool]float64{true: .05, false: .15}[T == 20]) > 1e-9 {
+		if T > 0 && !(math.Abs(l.StepSizes[0]*l.Level/.25-map[bool]float64{true: .05, false: .15}[T == 20]) <= 1e-9) {
 			t.Errorf("factor %v: steps of %v at the curvature %v", c.factor, l.StepSizes[0], l.Level)
 		}
 	}

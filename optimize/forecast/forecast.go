@@ -307,10 +307,7 @@ func Assumed(p optimize.Problem) []Direction {
 		top /= 2 * harmonic
 	}
 	// The curvature that a regularizer has at every point, if positive, is added to every eigenvalue.
-	var regularizer float64
-	if p.Regularizer != nil {
-		regularizer = max(p.Regularizer.Convexity(), 0)
-	}
+	regularizer := max(p.Penalty().Convexity(), 0)
 	var list []Direction
 	// The assumed initial gap F0/2 is the sum over directions of eigenvalue * distance^2/2, with
 	// distance^2 = a * sqrt(eigenvalue). This determines the factor a.
@@ -372,10 +369,7 @@ func releasedDirections(p optimize.Problem, values []float64, edge float64) []Di
 		}
 	}
 	curvature := p.DataSmoothness() / float64(max(p.Shape.Margins, 2))
-	var regularizer float64
-	if p.Regularizer != nil {
-		regularizer = max(p.Regularizer.Convexity(), 0)
-	}
+	regularizer := max(p.Penalty().Convexity(), 0)
 	// Directions below the edge have one eigenvalue, and are one group.
 	var list []Direction
 	group := func(eigenvalue, directions float64) {

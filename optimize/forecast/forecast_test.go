@@ -44,7 +44,7 @@ func TestExcessPredictionIsExact(t *testing.T) {
 			}
 		}
 		tolerance := deviation(runs)
-		if want := plan.Summary().Excess; math.Abs(mean/want-1) > tolerance {
+		if want := plan.Summary().Excess; !(math.Abs(mean/want-1) <= tolerance) {
 			t.Errorf("%+v: mean excess is %.3f of the predicted: want 1 +- %.3f", c.gd, mean/want, tolerance)
 		}
 	}
@@ -76,7 +76,7 @@ func TestStartIsWeighed(t *testing.T) {
 			}
 			square += sum * sum
 		}
-		if got, want := plan.Summary().Predicted, math.Sqrt(square); math.Abs(got/want-1) > 1e-3 {
+		if got, want := plan.Summary().Predicted, math.Sqrt(square); !(math.Abs(got/want-1) <= 1e-3) {
 			t.Errorf("%v: %v: want %v", output, got, want)
 		}
 	}
@@ -102,7 +102,7 @@ func TestPopulationIsFartherThanTheRecords(t *testing.T) {
 			case "one-pass-sgd", "one-pass-storm", "tree-spider":
 				want = o.Predicted
 			}
-			if math.Abs(o.Population/want-1) > 1e-12 {
+			if !(math.Abs(o.Population/want-1) <= 1e-12) {
 				t.Errorf("%v records: %s: the population's gradient is predicted to be %v beside %v: want %v", s.Records,
 					o.Algorithm, o.Population, o.Predicted, want)
 			}

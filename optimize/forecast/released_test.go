@@ -30,7 +30,7 @@ func TestReleasedForecast(t *testing.T) {
 	}
 	near := func(what string, got, want float64) {
 		t.Helper()
-		if math.Abs(got/want-1) > 1e-3 {
+		if !(math.Abs(got/want-1) <= 1e-3) {
 			t.Errorf("%s: %v: want %v", what, got, want)
 		}
 	}

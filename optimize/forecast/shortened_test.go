@@ -42,7 +42,7 @@ func TestShortenedStepsByHand(t *testing.T) {
 		}
 		a = eta * lambda
 		want := math.Sqrt(math.Pow((1-a)*next, 2) + d*((1-a)*(1-a)*noise+a*a*v))
-		if math.Abs(got.Gradient/want-1) > 1e-9 || got.Population != got.Gradient || math.Abs(got.Excess/(want*want/(2*lambda))-1) > 1e-9 {
+		if !(math.Abs(got.Gradient/want-1) <= 1e-9) || got.Population != got.Gradient || !(math.Abs(got.Excess/(want*want/(2*lambda))-1) <= 1e-9) {
 			t.Errorf("%+v: %+v: must be %v", c, got, want)
 		}
 	}

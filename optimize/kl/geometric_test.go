@@ -119,3 +119,20 @@ func TestGeometricWithoutCondition(t *testing.T) {
 		withinBudget(t, public.Mu, charged)
 	}
 }
+
+// TestShrinkCounts: with kappa 2 each weight is the stated factor times the one before, and the charges of a few steps are in
+// proportion to them. The factor lies between 1 + 2^-20 and 2.
+func TestShrinkCounts(t *testing.T) {
+	for stated, want := range map[float64]float64{0: 1.02, 1.25: 1.25, 2: 2} {
+		_, o, _, _ := asked(t, kl.Geometric{KL: optimize.KL{Kappa: 2, Gamma: 1e5}, Steps: 3, Shrink: stated}, optimizetest.Problems()[1], 200, 0)
+		if got := o.Asked[1].Question.Charge() / o.Asked[0].Question.Charge(); !close(got, want, 1e-9) {
+			t.Errorf("shrink %v: charges grow by %v: must by %v", stated, got, want)
+		}
+	}
+	for shrink, sound := range map[float64]bool{1: false, 1 + 0x1p-21: false, 1 + 0x1p-20: true, 2: true, 2.001: false, -1.5: false} {
+		_, err := kl.Geometric{Shrink: shrink, Steps: 3}.Plan(ctx, optimizetest.New(optimizetest.Problems()[1].Config(budget(t), 4, 5)).Problem(optimizetest.Problems()[1].Public))
+		if want := fmt.Sprintf("shrink = %v: must be > 1 + 2^-20 and <= 2, or left out for 1.02", shrink); (err == nil) != sound || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("shrink %v: %v", shrink, err)
+		}
+	}
+}

@@ -78,10 +78,7 @@ func (g *innerPlan) round(ctx context.Context, p optimize.Problem, t int, centre
 	if p.Set, err = g.outer.set(p, centre); err != nil {
 		return nil, err
 	}
-	if p.Regularizer == nil {
-		p.Regularizer = loss.None()
-	}
-	p.Start, p.Regularizer = centre, pull{p.Regularizer, g.outer.lambda, centre}
+	p.Start, p.Regularizer = centre, pull{p.Penalty(), g.outer.lambda, centre}
 	return g.of.solver(steps).Plan(ctx, p)
 }
 
@@ -162,14 +159,7 @@ func condition(given optimize.KL, p optimize.Problem) (optimize.KL, error) {
 // of loss plus regularizer. It is 0 or negative if the objective is not known to be strongly convex.
 func convexity(p optimize.Problem) float64 {
 	lo, _ := p.Curvature()
-	return lo + regularizerConvexity(p)
-}
-
-func regularizerConvexity(p optimize.Problem) float64 {
-	if p.Regularizer == nil {
-		return 0
-	}
-	return p.Regularizer.Convexity()
+	return lo + p.Penalty().Convexity()
 }
 
 // leastAssumed returns the smallest eigenvalue of the Hessian that forecasts assume (see

@@ -51,7 +51,7 @@ func TestInnerSolversMakeProximalSteps(t *testing.T) {
 			for _, m := range offered[len(offered)-K:] {
 				last += m
 			}
-			if got := last / (public.Mu * public.Mu); math.Abs(got-.5) > 1e-6 {
+			if got := last / (public.Mu * public.Mu); !(math.Abs(got-.5) <= 1e-6) {
 				t.Errorf("%s, %v: the last round has %v of the budget", p.Name, inner, got)
 			}
 			if n := len(steps); n != rounds*K || steps[n-1].Number != n || steps[n-1].Of != n || r.Steps != n ||

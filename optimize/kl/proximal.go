@@ -338,7 +338,7 @@ func (r *proximalPlan) set(p optimize.Problem, centre []float64) (convex.Set, er
 	if p.Set != nil {
 		return p.Set, nil
 	}
-	at, strong := make([]float64, p.Dim()), 2*r.lambda+regularizerConvexity(p)
+	at, strong := make([]float64, p.Dim()), 2*r.lambda+p.Penalty().Convexity()
 	if p.AddRegularizer(at, centre); !(strong > 0) {
 		return convex.Whole{}, nil
 	}

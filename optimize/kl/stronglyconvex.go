@@ -68,7 +68,7 @@ func (c StronglyConvex) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	if err != nil {
 		return nil, err
 	}
-	if p.Set == nil && regularizerConvexity(p) > 0 {
+	if p.Set == nil && p.Penalty().Convexity() > 0 {
 		if p.Set, err = minimiserBall(p); err != nil {
 			return nil, err
 		}
@@ -158,5 +158,5 @@ func modulus(p optimize.Problem) float64 {
 func minimiserBall(p optimize.Problem) (convex.Set, error) {
 	at := make([]float64, p.Dim())
 	p.AddRegularizer(at, make([]float64, p.Dim()))
-	return convex.NewBall(nil, (p.Constants.Lipschitz+optimize.Norm(at))/regularizerConvexity(p))
+	return convex.NewBall(nil, (p.Constants.Lipschitz+optimize.Norm(at))/p.Penalty().Convexity())
 }

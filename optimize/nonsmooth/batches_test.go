@@ -54,7 +54,7 @@ func TestMultiPassOnSamples(t *testing.T) {
 			}
 			anchor, _ := s.Step(0)
 			difference, _ := s.Step(1)
-			if want := b1 / b2 * math.Sqrt(.2/8/(.8/3)); math.Abs(anchor/difference/want-1) > 1e-6 {
+			if want := b1 / b2 * math.Sqrt(.2/8/(.8/3)); !(math.Abs(anchor/difference/want-1) <= 1e-6) {
 				t.Errorf("%v: noise multipliers %v and %v: want a ratio of %v", relation, anchor, difference, want)
 			}
 			var norms []float64
@@ -84,18 +84,18 @@ func TestMultiPassOnSamples(t *testing.T) {
 						weight += w
 						mean[0], mean[1] = mean[0]+w*x.Answer.Mean[0], mean[1]+w*x.Answer.Mean[1]
 					}
-					if want := math.Hypot(mean[0], mean[1]) / weight; math.Abs(norms[k]/want-1) > 1e-9 {
+					if want := math.Hypot(mean[0], mean[1]) / weight; !(math.Abs(norms[k]/want-1) <= 1e-9) {
 						t.Errorf("%v: step %d has an estimate of norm %v: want %v", relation, k+1, norms[k], want)
 					}
 				}
 				clip := a.Question.Clip()
 				if got := a.Question.Terms()[0].Kind(); got != kind ||
-					math.Abs(a.Answer.Sigma/(z*clip/(share*p.Records))-1) > 1e-6 {
+					!(math.Abs(a.Answer.Sigma/(z*clip/(share*p.Records))-1) <= 1e-6) {
 					t.Errorf("%v: step %d: %v with noise %v: want %v with %v", relation, k+1, got, a.Answer.Sigma, kind,
 						z*clip/(share*p.Records))
 				}
 			}
-			if got, want := plan.Summary().Passes, 3*b1+2*8*b2; math.Abs(got-want) > 1e-9 {
+			if got, want := plan.Summary().Passes, 3*b1+2*8*b2; !(math.Abs(got-want) <= 1e-9) {
 				t.Errorf("%v: %v passes: want %v", relation, got, want)
 			}
 			// With gradients alone G1 has no part of differences.
@@ -105,7 +105,7 @@ func TestMultiPassOnSamples(t *testing.T) {
 			L0, n := p.Constants.Lipschitz, p.Records
 			square := func(x float64) float64 { return x * x }
 			G1 := math.Sqrt(square(.03*L0) + 2*square(z*L0/(b1*n)) + (1/b1-1)*L0*L0/n)
-			if got, want := plan.Summary().StepSize, .4/3/(G1*math.Sqrt(3)); math.Abs(got/want-1) > 1e-6 {
+			if got, want := plan.Summary().StepSize, .4/3/(G1*math.Sqrt(3)); !(math.Abs(got/want-1) <= 1e-6) {
 				t.Errorf("%v: step size %v: want %v", relation, got, want)
 			}
 		}

@@ -82,10 +82,10 @@ func TestFindsTheQuantile(t *testing.T) {
 				below++
 			}
 		}
-		if share := float64(below) / 400; math.Abs(share-.8) > .02 || !r.Complete {
+		if share := float64(below) / 400; !(math.Abs(share-.8) <= .02) || !r.Complete {
 			t.Errorf("%s: share below %v: want .8", m.name, share)
 		}
-		if at, slope := r.W[0]/math.Sqrt2, r.W[1]/math.Sqrt2; math.Abs(at-.3) > .06 || math.Abs(slope-.3) > .12 {
+		if at, slope := r.W[0]/math.Sqrt2, r.W[1]/math.Sqrt2; !(math.Abs(at-.3) <= .06) || !(math.Abs(slope-.3) <= .12) {
 			t.Errorf("%s: line %v + %v u: want .3 + .3 u", m.name, at, slope)
 		}
 	}
@@ -139,7 +139,7 @@ func TestRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	N := p.Effective()
-	if got, want := nonsmooth.DefaultRadius(p), 50/N; math.Abs(got-want) > 1e-12 {
+	if got, want := nonsmooth.DefaultRadius(p), 50/N; !(math.Abs(got-want) <= 1e-12) {
 		t.Errorf("radius %v, want %v", got, want)
 	}
 	plain := resolve(t, must(nonsmooth.Smoothed{Space: nonsmooth.Plain}.Plan(ctx, p)), nil)
@@ -149,11 +149,11 @@ func TestRules(t *testing.T) {
 	}
 	T := math.Ceil(2 * N)
 	if s := plain.Summary(); float64(s.Steps) != T ||
-		math.Abs(s.StepSize-4*smooth.Constants.InitialGap*min(N/T, 2)) > 1e-9 {
+		!(math.Abs(s.StepSize-4*smooth.Constants.InitialGap*min(N/T, 2)) <= 1e-9) {
 		t.Errorf("%d steps of %v, N = %v", s.Steps, s.StepSize, N)
 	}
 	sub := resolve(t, must(nonsmooth.Subgradient{}.Plan(ctx, p)), nil)
-	if s := sub.Summary(); float64(s.Steps) != math.Ceil(3*N) || math.Abs(s.StepSize-min(3*N/math.Ceil(3*N), 1)) > 1e-12 {
+	if s := sub.Summary(); float64(s.Steps) != math.Ceil(3*N) || !(math.Abs(s.StepSize-min(3*N/math.Ceil(3*N), 1)) <= 1e-12) {
 		t.Errorf("subgradient: %d steps of %v, N = %v", s.Steps, s.StepSize, N)
 	}
 	pass := resolve(t, must(nonsmooth.Subgradient{OnePass: true}.Plan(ctx, p)), nil)
@@ -188,7 +188,7 @@ func TestRules(t *testing.T) {
 		}
 	}
 	// The hinge's slope has a single jump, of size 1.
-	if b := smooth.DataSmoothness(); math.Abs(b*nonsmooth.DefaultRadius(p)/math.Sqrt(50)-.4) > .01 {
+	if b := smooth.DataSmoothness(); !(math.Abs(b*nonsmooth.DefaultRadius(p)/math.Sqrt(50)-.4) <= .01) {
 		t.Errorf("curvature %v: want about .4 sqrt(d)/r", b)
 	}
 }

@@ -57,7 +57,7 @@ func TestO2NCByThePage(t *testing.T) {
 	// fixed.
 	slices.Sort(shares)
 	for i, s := range shares {
-		if above := float64(i+1)/float64(len(shares)) - s; math.Abs(above) > .35 {
+		if above := float64(i+1)/float64(len(shares)) - s; !(math.Abs(above) <= .35) {
 			t.Errorf("%d of %d shares of the move are at most %v: they must be uniform", i+1, len(shares), s)
 			break
 		}
@@ -94,7 +94,7 @@ func TestOraclesByThePage(t *testing.T) {
 				t.Fatalf("%v, %+v: %+v", relation, c, r)
 			}
 			if c.Oracle == nonsmooth.SinglePass {
-				if got := o.Charged(); math.Abs(got/p.Charge()-1) > 1e-6 {
+				if got := o.Charged(); !(math.Abs(got/p.Charge()-1) <= 1e-6) {
 					t.Errorf("%v: charged %v of %v", relation, got, p.Charge())
 				}
 				continue // items of prefix sums are recorded separately

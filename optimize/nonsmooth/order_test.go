@@ -51,7 +51,7 @@ func TestSampledOraclesByThePage(t *testing.T) {
 				// In two dimensions M_alpha is (4/pi) L0/alpha.
 				radius, kind = min(4/math.Pi*.8/alpha*term.Distance(), 2*want.clip), query.Difference
 			}
-			if b := term.Ball(); term.Kind() != kind || b.Centre != 0 || math.Abs(b.Radius-radius) > 1e-9*radius {
+			if b := term.Ball(); term.Kind() != kind || b.Centre != 0 || !(math.Abs(b.Radius-radius) <= 1e-9*radius) {
 				t.Errorf("%v: step %d asks for a %v within %+v: want a %v within %v", order, k+1, term.Kind(), b, kind, radius)
 			}
 		}
@@ -84,7 +84,7 @@ func TestSinglePassByValues(t *testing.T) {
 			if r := run(t, resolve(t, plan, err), o); !r.Complete || r.Steps != 11 {
 				t.Fatalf("%v, %v: %+v", relation, order, r)
 			}
-			if got := o.Charged(); math.Abs(got/p.Charge()-1) > 1e-6 {
+			if got := o.Charged(); !(math.Abs(got/p.Charge()-1) <= 1e-6) {
 				t.Errorf("%v, %v: charged %v of %v", relation, order, got, p.Charge())
 			}
 		}
@@ -111,7 +111,7 @@ func TestOrdersFindTheMedian(t *testing.T) {
 		o := optimizetest.New(c)
 		plan, err := of.Plan(ctx, problem(t, o, c.Loss))
 		r := run(t, resolve(t, plan, err), o)
-		if at, slope := r.W[0]/math.Sqrt2, r.W[1]/math.Sqrt2; math.Abs(at) > .06 || math.Abs(slope-.3) > .12 {
+		if at, slope := r.W[0]/math.Sqrt2, r.W[1]/math.Sqrt2; !(math.Abs(at) <= .06) || !(math.Abs(slope-.3) <= .12) {
 			t.Errorf("%+v: line %v + %v u: want .3 u", of, at, slope)
 		}
 	}

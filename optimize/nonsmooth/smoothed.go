@@ -299,7 +299,7 @@ func (c Smoothed) plain(p optimize.Problem) (optimize.Plan, error) {
 	for t := range T {
 		u := float64(t) / float64(T)
 		decay[t] = (1 - u) * (1 - u)
-		sizes[t] = stable(p, eta*decay[t])
+		sizes[t] = p.Stable(eta * decay[t])
 		charges[t] = .25 + u
 		sum += charges[t]
 	}
@@ -321,20 +321,10 @@ func (c Smoothed) plain(p optimize.Problem) (optimize.Plan, error) {
 		UpdateRule: optimize.UpdateRule{StepSizes: sizes},
 		Charges:    charges, Output: optimize.Last,
 		Begin: func(run *optimize.Run) func(int) error {
-			run.Eta = travelled(run, sizes, decay, stable(p, math.Inf(1)))
+			run.Eta = travelled(run, sizes, decay, p.Stable(math.Inf(1)))
 			return func(t int) error { return run.Follow(charges[t], run.All(), optimize.Use{Weight: charges[t]}) }
 		},
 	})
-}
-
-// stable returns the step size eta, but at most the inverse of the regularizer's smoothness.
-func stable(p optimize.Problem, eta float64) float64 {
-	if p.Regularizer != nil {
-		if s := p.Regularizer.Smoothness(); s > 0 {
-			eta = min(eta, 1/s)
-		}
-	}
-	return eta
 }
 
 // travelled returns the function that computes each step's size in space plain, from the largest distance from the

@@ -76,7 +76,7 @@ func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 		if c.OnePass {
 			size *= 1 - float64(t)/float64(T)
 		}
-		draft.UpdateRule.StepSizes = append(draft.UpdateRule.StepSizes, stable(p, size))
+		draft.UpdateRule.StepSizes = append(draft.UpdateRule.StepSizes, p.Stable(size))
 		draft.UpdateRule.Importance = append(draft.UpdateRule.Importance, 1)
 	}
 	s.StepSize = draft.UpdateRule.StepSizes[0]

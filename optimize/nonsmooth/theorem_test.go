@@ -90,13 +90,13 @@ func TestSubgradientsHaveTheirNoise(t *testing.T) {
 			want := optimize.Variance{Noise: math.Pow(2*l0/asked, 2) / charge}
 			if onePass {
 				want.Sampling = l0 * l0 / asked / float64(p.Dim())
-				if size := rule.Eta(step) / rule.Eta(0); math.Abs(size-(1-float64(step)/20)) > 1e-9 {
+				if size := rule.Eta(step) / rule.Eta(0); !(math.Abs(size-(1-float64(step)/20)) <= 1e-9) {
 					t.Errorf("step %d has %v of the first size", step, size)
 				}
 			} else if rule.Eta(step) != rule.Eta(0) {
 				t.Errorf("step %d has the size %v", step, rule.Eta(step))
 			}
-			if K != 1 || math.Abs(fresh.Noise/want.Noise-1) > 1e-9 || math.Abs(fresh.Sampling-want.Sampling) > 1e-12 {
+			if K != 1 || !(math.Abs(fresh.Noise/want.Noise-1) <= 1e-9) || !(math.Abs(fresh.Sampling-want.Sampling) <= 1e-12) {
 				t.Errorf("one pass %v, step %d: %v of %+v: must be %+v", onePass, step, K, fresh, want)
 			}
 		}

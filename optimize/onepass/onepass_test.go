@@ -235,7 +235,7 @@ func TestOnePassSizes(t *testing.T) {
 					if neighbours == 2 && (a != math.Trunc(a) || b != math.Trunc(b)) {
 						t.Errorf("n = %v, T = %d: cohorts of %v and %v", n, T, a, b)
 					}
-					if math.Abs(a-n*math.Sqrt(float64(k+1))/roots) > 1 || math.Abs(b-n/float64(T)) > 1 {
+					if !(math.Abs(a-n*math.Sqrt(float64(k+1))/roots) <= 1) || !(math.Abs(b-n/float64(T)) <= 1) {
 						t.Errorf("n = %v, T = %d: cohort %d of %v and %v", n, T, k+1, a, b)
 					}
 				}

@@ -381,7 +381,7 @@ func TestTreeSpiderRule(t *testing.T) {
 			if b := sizes[0]; 100*math.Pow(2/b/.2, 2) > 1/b {
 				t.Errorf("n = %v: cohorts of %v in spite of the noise", n, sizes)
 			}
-		} else if even = true; math.Abs(decay-1) > .05 || 100*math.Pow(2/(1.2*sizes[0])/.2, 2) < 1/(1.2*sizes[0]) {
+		} else if even = true; !(math.Abs(decay-1) <= .05) || 100*math.Pow(2/(1.2*sizes[0])/.2, 2) < 1/(1.2*sizes[0]) {
 			t.Errorf("n = %v: cohorts of %v", n, sizes)
 		}
 	}

@@ -55,7 +55,7 @@ func TestSizeByHand(t *testing.T) {
 		if c.base > 0 {
 			p.Base = &optimize.Base{Curvature: c.base}
 		}
-		if got := c.of.Size(p, 1e4, .5); math.Abs(got-625*c.want) > 1e-9 {
+		if got := c.of.Size(p, 1e4, .5); !(math.Abs(got-625*c.want) <= 1e-9) {
 			t.Errorf("%s: size %v: must be %v", name, got, 625*c.want)
 		}
 	}
@@ -69,7 +69,7 @@ func TestSizeOfClassesByHand(t *testing.T) {
 	p := optimize.Problem{Shape: optimize.Shape{Margins: 3, Features: 4}, Relation: account.ReplaceOne, Constants: loss.Constants{Lipschitz: 1,
 		Curvature: loss.CurvatureInterval{Hi: .75}}}
 	near := func(name string, got, want float64) {
-		if math.Abs(got/want-1) > 1e-9 {
+		if !(math.Abs(got/want-1) <= 1e-9) {
 			t.Errorf("%s: %v: must be %v", name, got, want)
 		}
 	}
@@ -134,10 +134,10 @@ func TestForeseenErrorsByHand(t *testing.T) {
 		noise := neighbours * .5 * math.Sqrt(c.reach) / (c.n * c.mu * .6)
 		square := c.square / c.n
 		total, sampling := c.of.Foresee(p, c.n, c.mu)
-		if want := math.Sqrt(square+noise*noise) / c.curve; math.Abs(total/want-1) > 1e-12 {
+		if want := math.Sqrt(square+noise*noise) / c.curve; !(math.Abs(total/want-1) <= 1e-12) {
 			t.Errorf("%s: error %v: must be %v", name, total, want)
 		}
-		if want := math.Sqrt(square) / c.curve; math.Abs(sampling/want-1) > 1e-12 {
+		if want := math.Sqrt(square) / c.curve; !(math.Abs(sampling/want-1) <= 1e-12) {
 			t.Errorf("%s: sampling error %v: must be %v", name, sampling, want)
 		}
 	}
@@ -174,8 +174,8 @@ func TestPlanOfIntervals(t *testing.T) {
 		}
 		// The noise in the last gradient, of three columns with a reach of 2.5 each.
 		noise := 2 * p.Constants.Lipschitz / (1e5 * p.Mu * .6)
-		if math.Abs(s.Predicted/(noise*math.Sqrt(7.5))-1) > 1e-9 || s.Population != s.Predicted ||
-			math.Abs(s.Excess/(noise*noise*7.5/p.DataSmoothness())-1) > 1e-9 {
+		if !(math.Abs(s.Predicted/(noise*math.Sqrt(7.5))-1) <= 1e-9) || s.Population != s.Predicted ||
+			!(math.Abs(s.Excess/(noise*noise*7.5/p.DataSmoothness())-1) <= 1e-9) {
 			t.Errorf("%s: forecast %v, %v, %v: noise %v", name, s.Predicted, s.Population, s.Excess, noise)
 		}
 	}

@@ -106,7 +106,7 @@ func TestCoversQuickly(t *testing.T) {
 			if v.Contains(truth[j]) {
 				hits++
 			}
-			if v.State == inference.Reported && (v.High-v.Low > 2 || math.Abs(v.Estimate-scale*res.W[j]) > 1e-9) {
+			if v.State == inference.Reported && (v.High-v.Low > 2 || !(math.Abs(v.Estimate-scale*res.W[j]) <= 1e-9)) {
 				t.Errorf("seed %d: %+v: is no interval of use, or not the model's weight %v", seed, v, scale*res.W[j])
 			}
 		}
@@ -136,7 +136,7 @@ func TestChargesArePlanned(t *testing.T) {
 		}
 		for k, want := range map[query.Kind]float64{query.SecondMoment: .10, query.WeightedGradient: .08 + .14 + .36,
 			query.WeightedCurvature: .09 + .17, query.ScoreMoment: .05, query.WeightedMoment: .01} {
-			if math.Abs(total[k]-want) > 1e-6 {
+			if !(math.Abs(total[k]-want) <= 1e-6) {
 				t.Errorf("%v: %v: %v of the budget, want %v", relation, k, total[k], want)
 			}
 			delete(total, k)
@@ -316,12 +316,12 @@ func TestCountsBeginAtTheirMean(t *testing.T) {
 		t.Fatal(err)
 	}
 	for j, want := range []float64{.4, -.3, -.5 - math.Log(most)} {
-		if got := scale * res.W[j]; math.Abs(got-want) > .2 {
+		if got := scale * res.W[j]; !(math.Abs(got-want) <= .2) {
 			t.Errorf("coefficient %d: %v: want about %v", j, got, want)
 		}
 	}
 	start := o.Asked[4].Question.Terms()[0].Point()[2] * scale
-	if math.Abs(start+.5+math.Log(most)) > .3 {
+	if !(math.Abs(start+.5+math.Log(most)) <= .3) {
 		t.Errorf("the fit begins at the margin %v: want about %v", start, -.5-math.Log(most))
 	}
 	bounds := 0
@@ -373,11 +373,11 @@ func TestCostsBeginAtTheBaseRate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if start := o.Asked[1].Question.Terms()[0].Point()[2] * scale; math.Abs(start-p.Base.Margins[0]) > 1e-6 {
+	if start := o.Asked[1].Question.Terms()[0].Point()[2] * scale; !(math.Abs(start-p.Base.Margins[0]) <= 1e-6) {
 		t.Errorf("the fit begins at the margin %v: want %v", start, p.Base.Margins[0])
 	}
 	for j, want := range []float64{.4, -.3, mean} {
-		if got := scale * res.W[j]; math.Abs(got-want) > .2 {
+		if got := scale * res.W[j]; !(math.Abs(got-want) <= .2) {
 			t.Errorf("coefficient %d: %v: want about %v", j, got, want)
 		}
 	}

@@ -60,7 +60,7 @@ func TestOrderedClassWithoutRecords(t *testing.T) {
 				continue
 			}
 			gap := at[c.Feature-2] - at[c.Feature-3]
-			if least = min(least, gap); math.Abs(gap-res.Inference.Beta[i]) > 1e-9 || !(gap > 0) {
+			if least = min(least, gap); !(math.Abs(gap-res.Inference.Beta[i]) <= 1e-9) || !(gap > 0) {
 				t.Errorf("gap %d of the model is %v, and of the estimate %v", c.Feature-3, gap, res.Inference.Beta[i])
 			}
 		}
@@ -133,12 +133,12 @@ func TestOrderedIsTheMaximumLikelihood(t *testing.T) {
 		at[c.Feature] = fit.Beta[i]
 	}
 	for j, w := range res.W[:d] {
-		if math.Abs(w-at[j]) > 1e-12 {
+		if !(math.Abs(w-at[j]) <= 1e-12) {
 			t.Errorf("weight %d is %v: must be the estimate, %v", j, w, at[j])
 		}
 	}
 	for j := d; j < p; j++ {
-		if gap := thresholds(res.W)[j-d+1] - thresholds(res.W)[j-d]; math.Abs(gap-at[j]) > 1e-9 {
+		if gap := thresholds(res.W)[j-d+1] - thresholds(res.W)[j-d]; !(math.Abs(gap-at[j]) <= 1e-9) {
 			t.Errorf("gap %d is %v: must be the estimate, %v", j-d, gap, at[j])
 		}
 	}
@@ -183,10 +183,10 @@ func TestOrderedIsTheMaximumLikelihood(t *testing.T) {
 		weights[c.Feature] = 1
 		got := fit.Contrast(weights, 0)
 		want := math.Sqrt(inverse.At(c.Feature, c.Feature) / n)
-		if math.Abs(got.Error/want-1) > .12 {
+		if !(math.Abs(got.Error/want-1) <= .12) {
 			t.Errorf("column %d: the standard error is %v: must be %v", i, got.Error, want)
 		}
-		if far := newton.AtVec(c.Feature); math.Abs(far) > .3*want {
+		if far := newton.AtVec(c.Feature); !(math.Abs(far) <= .3*want) {
 			t.Errorf("column %d is %v from the maximum of the likelihood, with a standard error of %v", i, far, want)
 		}
 	}

@@ -77,7 +77,7 @@ func estimateIsRecomputed(t *testing.T, sign float64) {
 	same := func(name string, got, want []float64) {
 		t.Helper()
 		for j := range want {
-			if math.Abs(got[j]-want[j]) > 1e-5 {
+			if !(math.Abs(got[j]-want[j]) <= 1e-5) {
 				t.Fatalf("%s is %v: must be %v", name, got, want)
 			}
 		}
@@ -87,7 +87,7 @@ func estimateIsRecomputed(t *testing.T, sign float64) {
 		a := o.Asked[i]
 		term := a.Question.Terms()[0]
 		charge := share * whole.Charge()
-		if term.Kind() != kind || math.Abs(a.Answer.Charge/charge-1) > 1e-9 || len(a.Question.Terms()) != 1 {
+		if term.Kind() != kind || !(math.Abs(a.Answer.Charge/charge-1) <= 1e-9) || len(a.Question.Terms()) != 1 {
 			t.Fatalf("question %d is a %v for %v: must be a %v for %v", i, term.Kind(), a.Answer.Charge, kind, charge)
 		}
 		return term
@@ -166,12 +166,12 @@ func estimateIsRecomputed(t *testing.T, sign float64) {
 		}
 	}
 	want := e.Allowance(at, math.Abs(math.Tanh(z/2)), expected)
-	if !(want > 0) || math.Abs(fit.Allowance/want-1) > 1e-6 {
+	if !(want > 0) || !(math.Abs(fit.Allowance/want-1) <= 1e-6) {
 		t.Errorf("the allowance is %v: must be %v", fit.Allowance, want)
 	}
 	bends := func(from, to float64) float64 { return math.Tanh(max(math.Abs(from), math.Abs(to)) / 2) }
 	for j, want := range e.Allowances(shape, scale, bends, expected) {
-		if math.Abs(fit.Remainders[j]-want) > 1e-6*want || j < 2 && !(want > 0) {
+		if !(math.Abs(fit.Remainders[j]-want) <= 1e-6*want) || j < 2 && !(want > 0) {
 			t.Errorf("the remainder of column %d is %v: must be %v", j, fit.Remainders[j], want)
 		}
 	}
@@ -264,7 +264,7 @@ func TestChargesOfUnits(t *testing.T) {
 				radius, at = 1, 1
 			}
 			ends := i == 0 || i == len(o.asked)-1
-			if math.Abs(term.Ball().Radius/radius-1) > 1e-9 || ends != (term.Kind() == query.WeightedMoment) ||
+			if !(math.Abs(term.Ball().Radius/radius-1) <= 1e-9) || ends != (term.Kind() == query.WeightedMoment) ||
 				term.Reach() != at {
 				t.Errorf("summed %v: question %d is a %v of reach %v, clipped at %v: must be %v, %v", summed, i, term.Kind(),
 					term.Reach(), term.Ball().Radius, at, radius)
@@ -289,7 +289,7 @@ func TestChargesOfUnits(t *testing.T) {
 			}
 		}
 		for kind, left := range want {
-			if math.Abs(left) > 1e-6 {
+			if !(math.Abs(left) <= 1e-6) {
 				t.Errorf("summed %v: of the share of %v %v is left", summed, kind, left)
 			}
 		}

@@ -82,7 +82,7 @@ func TestShapeIsRecomputed(t *testing.T) {
 		}
 		betas[beta] = true
 		fit := res.Inference
-		if !slices.Equal(fit.Dropped, dropped) || math.Abs(fit.Reach/shape.Reach-1) > 1e-9 {
+		if !slices.Equal(fit.Dropped, dropped) || !(math.Abs(fit.Reach/shape.Reach-1) <= 1e-9) {
 			t.Errorf("%+v: dropped %v, reach %v: must be %v, %v", c, fit.Dropped, fit.Reach, dropped, shape.Reach)
 		}
 		want := inference.Absorb(symmetric(t, o.Asked[0].Answer.Mean), shape.Columns, dropped, o.Asked[0].Answer.Sigma)
@@ -97,7 +97,7 @@ func TestShapeIsRecomputed(t *testing.T) {
 		for _, a := range o.Asked[1:] {
 			term := a.Question.Terms()[0]
 			for j, v := range metricOf(term.Metric()) {
-				if math.Abs(v-full[j]) > 1e-5*math.Abs(full[8]) || math.Abs(term.Reach()/shape.Reach-1) > 1e-9 {
+				if !(math.Abs(v-full[j]) <= 1e-5*math.Abs(full[8])) || !(math.Abs(term.Reach()/shape.Reach-1) <= 1e-9) {
 					t.Fatalf("%+v: a question in another metric than the first answer's, or of reach %v", c, term.Reach())
 				}
 			}
@@ -155,7 +155,7 @@ func TestCountsAreRecomputed(t *testing.T) {
 		t.Helper()
 		want, got := metric.Times(b), o.Asked[i].Question.Terms()[0].Point()
 		for j := range want {
-			if math.Abs(got[j]-want[j]) > 1e-5 {
+			if !(math.Abs(got[j]-want[j]) <= 1e-5) {
 				t.Fatalf("%s %d is %v: must be %v", name, i, got, want)
 			}
 		}
@@ -186,13 +186,13 @@ func TestCountsAreRecomputed(t *testing.T) {
 	}
 	same("the fit", 25, mean)
 	for _, i := range []int{26, 28} {
-		if got := o.Asked[i].Question.Terms()[0].Slope(); math.Abs(got/bound-1) > 1e-9 {
+		if got := o.Asked[i].Question.Terms()[0].Slope(); !(math.Abs(got/bound-1) <= 1e-9) {
 			t.Errorf("curvature %d is clipped at %v: must be %v", i, got, bound)
 		}
 	}
 	for i, q := range o.Asked[1:] {
 		term := q.Question.Terms()[0]
-		if k := term.Kind(); (k == query.WeightedGradient || k == query.ScoreMoment) && math.Abs(term.Slope()/slope-1) > 1e-9 {
+		if k := term.Kind(); (k == query.WeightedGradient || k == query.ScoreMoment) && !(math.Abs(term.Slope()/slope-1) <= 1e-9) {
 			t.Errorf("question %d has slopes up to %v: must be %v", i+1, term.Slope(), slope)
 		}
 	}
@@ -218,12 +218,12 @@ func TestCountsAreRecomputed(t *testing.T) {
 	}
 	want := e.Allowances(shape, scale, func(float64, float64) float64 { return 1 }, ahead)
 	for j := range want {
-		if math.Abs(res.Inference.Remainders[j]-want[j]) > 1e-6*math.Abs(want[0]) || !(want[0] > 0) {
+		if !(math.Abs(res.Inference.Remainders[j]-want[j]) <= 1e-6*math.Abs(want[0])) || !(want[0] > 0) {
 			t.Errorf("remainders %v: must be %v", res.Inference.Remainders, want)
 			break
 		}
 	}
-	if all := e.Allowance(shape.Seen, 1, ahead); math.Abs(res.Inference.Allowance/all-1) > 1e-6 {
+	if all := e.Allowance(shape.Seen, 1, ahead); !(math.Abs(res.Inference.Allowance/all-1) <= 1e-6) {
 		t.Errorf("allowance %v: must be %v", res.Inference.Allowance, all)
 	}
 }
@@ -277,10 +277,10 @@ func TestForeseenInNumbers(t *testing.T) {
 				square = math.Min(square, 1/n)
 			}
 			total, sampling := a.Foresee(p, n, mu)
-			if want := math.Sqrt(square) / c.curvature; math.Abs(sampling/want-1) > 1e-9 {
+			if want := math.Sqrt(square) / c.curvature; !(math.Abs(sampling/want-1) <= 1e-9) {
 				t.Errorf("%s, %v records: sampling %v: must be %v", c.loss.Name(), n, sampling, want)
 			}
-			if want := math.Sqrt(square+noise*noise) / c.curvature; math.Abs(total/want-1) > 1e-9 {
+			if want := math.Sqrt(square+noise*noise) / c.curvature; !(math.Abs(total/want-1) <= 1e-9) {
 				t.Errorf("%s, %v records: total %v: must be %v", c.loss.Name(), n, total, want)
 			}
 		}

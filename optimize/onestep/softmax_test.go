@@ -127,14 +127,14 @@ func TestSoftmaxIsTheMaximumLikelihood(t *testing.T) {
 		weights := make([]float64, classes*d)
 		weights[d+a] = 1
 		got, error := fit.Contrast(weights, 0), math.Sqrt(inverse.At(a, a))
-		if math.Abs(res.W[d+a]-want) > .1*error || math.Abs(got.Estimate-want) > .1*error || math.Abs(got.Error/error-1) > .06 {
+		if !(math.Abs(res.W[d+a]-want) <= .1*error) || !(math.Abs(got.Estimate-want) <= .1*error) || !(math.Abs(got.Error/error-1) <= .06) {
 			t.Errorf("weight %d: %v, with a standard error of %v: must be %v and %v", d+a, got.Estimate, got.Error, want, error)
 		}
 	}
 	weights := make([]float64, classes*d)
 	weights[d], weights[3*d] = 1, -1
 	want := math.Sqrt(inverse.At(0, 0) + inverse.At(2*d, 2*d) - 2*inverse.At(0, 2*d))
-	if got := fit.Contrast(weights, 0); math.Abs(got.Error/want-1) > .06 || math.Abs(got.Estimate-w[0]+w[2*d]) > .1*want {
+	if got := fit.Contrast(weights, 0); !(math.Abs(got.Error/want-1) <= .06) || !(math.Abs(got.Estimate-w[0]+w[2*d]) <= .1*want) {
 		t.Errorf("of two classes: %v with a standard error of %v: must be %v and %v", got.Estimate, got.Error, w[0]-w[2*d], want)
 	}
 }
@@ -152,7 +152,7 @@ func TestSoftmaxFromItsAnswers(t *testing.T) {
 	}
 	for k, want := range map[query.Kind]float64{query.SecondMoment: .10, query.WeightedGradient: .08 + .14 + .36,
 		query.WeightedCurvature: .09 + .17, query.ScoreMoment: .05 + .01, query.WeightedMoment: 0} {
-		if math.Abs(spent[k]-want) > 1e-6 {
+		if !(math.Abs(spent[k]-want) <= 1e-6) {
 			t.Errorf("%v: %v of the budget: must be %v", k, spent[k], want)
 		}
 	}
@@ -229,7 +229,7 @@ func TestSoftmaxFromItsAnswers(t *testing.T) {
 	w := mat.NewVecDense(all, nil)
 	w.AddVec(mat.NewVecDense(all, last.Question.First().Point()), move)
 	for a := range all {
-		if want := w.AtVec(a) - w.AtVec(a%d); math.Abs(res.W[a]-want) > 1e-5 {
+		if want := w.AtVec(a) - w.AtVec(a%d); !(math.Abs(res.W[a]-want) <= 1e-5) {
 			t.Errorf("weight %d is %v: must be %v", a, res.W[a], want)
 		}
 	}
@@ -237,7 +237,7 @@ func TestSoftmaxFromItsAnswers(t *testing.T) {
 	for a, v := range curvatures[1].Question.First().Point() {
 		from := last.Question.First().Point()
 		want := ahead.AtVec(a)/2 - ahead.AtVec(a%d)/2
-		if math.Abs(v-from[a]-want) > 1e-5 {
+		if !(math.Abs(v-from[a]-want) <= 1e-5) {
 			t.Errorf("coordinate %d of the middle is %v beyond the step's beginning: must be %v", a, v-from[a], want)
 		}
 	}
@@ -265,10 +265,10 @@ func TestSoftmaxFromItsAnswers(t *testing.T) {
 	for a := d; a < all; a++ {
 		for b := a; b < all; b++ {
 			unit := math.Sqrt(against(total, a, a) * against(total, b, b))
-			if got, want := fit.Covariance[at], against(total, a, b); math.Abs(got-want) > 1e-4*unit {
+			if got, want := fit.Covariance[at], against(total, a, b); !(math.Abs(got-want) <= 1e-4*unit) {
 				t.Errorf("covariance of weights %d and %d is %v: must be %v", a, b, got, want)
 			}
-			if got, want := fit.Sampling[at], against(alone, a, b); math.Abs(got-want) > 1e-4*unit {
+			if got, want := fit.Sampling[at], against(alone, a, b); !(math.Abs(got-want) <= 1e-4*unit) {
 				t.Errorf("sampling covariance of weights %d and %d is %v: must be %v", a, b, got, want)
 			}
 			at++
@@ -338,7 +338,7 @@ func TestSoftmaxFromItsAnswers(t *testing.T) {
 	before.SubVec(w, move)
 	tried := 0
 	for k := 1; k < classes; k++ {
-		if want, _ := allowance(k, shares(mean, w), x2); math.Abs(fit.Allowances[k-1]-want) > .02*want {
+		if want, _ := allowance(k, shares(mean, w), x2); !(math.Abs(fit.Allowances[k-1]-want) <= .02*want) {
 			t.Errorf("the allowance of class %d is %v: must be %v", k, fit.Allowances[k-1], want)
 		} else if want > 0 {
 			tried++
@@ -355,7 +355,7 @@ func TestSoftmaxFromItsAnswers(t *testing.T) {
 			from, _ := allowance(k, shares(row, before), m)
 			jump := math.Abs(bound-mean[j]) + variance/math.Abs(bound-mean[j])
 			want := (max(to, from) + math.Pow(most, 1.5)/24) / jump
-			if got := fit.Remainders[(k-1)*d+j]; math.Abs(got-want) > .02*want {
+			if got := fit.Remainders[(k-1)*d+j]; !(math.Abs(got-want) <= .02*want) {
 				t.Errorf("the remainder of class %d in column %d is %v: must be %v", k, j, got, want)
 			} else if want > 0 {
 				tried++
@@ -405,10 +405,10 @@ func TestForeseeClasses(t *testing.T) {
 		total, sampling := of.Foresee(p, n, .5)
 		reach := math.Sqrt(2.5 * 3) // beta times the columns: the noise is not small
 		sigma := 2 * math.Sqrt2 * reach / (n * .5 * .6)
-		if want := math.Sqrt(variance / n); math.Abs(sampling/want-1) > 1e-9 {
+		if want := math.Sqrt(variance / n); !(math.Abs(sampling/want-1) <= 1e-9) {
 			t.Errorf("%v: by sampling %v: must be %v", shares, sampling, want)
 		}
-		if want := math.Sqrt(variance/n + noise*sigma*sigma); math.Abs(total/want-1) > 1e-6 {
+		if want := math.Sqrt(variance/n + noise*sigma*sigma); !(math.Abs(total/want-1) <= 1e-6) {
 			t.Errorf("%v: in all %v: must be %v", shares, total, want)
 		}
 		if size := of.Size(p, n, .5); !(size < last) {

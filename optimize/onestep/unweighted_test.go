@@ -87,7 +87,7 @@ func TestUnweightedRows(t *testing.T) {
 				metric = metricOf(term.Metric())
 			}
 		}
-		if budget := budget(t, 30, account.ReplaceOne); math.Abs(charge/budget.Charge()-1) > 1e-6 {
+		if budget := budget(t, 30, account.ReplaceOne); !(math.Abs(charge/budget.Charge()-1) <= 1e-6) {
 			t.Errorf("unweighted %v: charged %v of the budget", unweighted, charge/budget.Charge())
 		}
 		if fit.Unweighted != unweighted || (asked == 0) != unweighted || (len(fit.Left) == 0) != unweighted || fit.Reach != reach {
@@ -120,7 +120,7 @@ func TestUnweightedRows(t *testing.T) {
 		if (longest > reach) == unweighted || unweighted && reach > 1.5*longest || first > 5 {
 			t.Errorf("unweighted %v: the longest row is %v: reach %v, first %v", unweighted, longest, reach, first)
 		}
-		if !unweighted && (math.Abs(fit.Left[0]-left/all) > .02 || left/all > .9 || !(fit.Left[1] > 0 && fit.Left[1] < .02)) {
+		if !unweighted && (!(math.Abs(fit.Left[0]-left/all) <= .02) || left/all > .9 || !(fit.Left[1] > 0 && fit.Left[1] < .02)) {
 			t.Errorf("the weights leave %v: the rows' own share is %v", fit.Left, left/all)
 		}
 		if !unweighted {
@@ -135,7 +135,7 @@ func TestUnweightedRows(t *testing.T) {
 					share += metric[j] * matrix[3*j+k] * metric[k]
 				}
 			}
-			if want := fit.Left[0] * noise * square / share; math.Abs(fit.Left[1]/want-1) > 1e-6 {
+			if want := fit.Left[0] * noise * square / share; !(math.Abs(fit.Left[1]/want-1) <= 1e-6) {
 				t.Errorf("noise of %v in the share: must be %v, from the noise of its release", fit.Left[1], want)
 			}
 		}

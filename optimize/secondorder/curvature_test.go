@@ -40,7 +40,7 @@ func TestReleasedCurvature(t *testing.T) {
 	if c == nil || directions == 0 || elsewhere == 0 {
 		t.Fatalf("%+v: released along %d directions there and %d elsewhere", c, directions, elsewhere)
 	}
-	if math.Abs(c.Curvature-least) > 1e-6 || c.Sigma != sigma || c.Directions != directions {
+	if !(math.Abs(c.Curvature-least) <= 1e-6) || c.Sigma != sigma || c.Directions != directions {
 		t.Errorf("%+v: want the least of %d, %v, with noise of %v", c, directions, least, sigma)
 	}
 	flat, err := secondorder.Spider{Gap: .5, WithoutSelection: true}.Plan(context.Background(), p)

@@ -219,7 +219,7 @@ func TestLeavesTheSaddle(t *testing.T) {
 			hi = mid
 		}
 	}
-	if got := math.Abs(result.W[0]); math.Abs(got-lo) > .2*lo || optimize.Norm(result.W[1:]) > .2*lo {
+	if got := math.Abs(result.W[0]); !(math.Abs(got-lo) <= .2*lo) || optimize.Norm(result.W[1:]) > .2*lo {
 		t.Errorf("result %v (%s): the minimum is at %v along the first axis", result.W, result.Output, lo)
 	}
 }
@@ -302,7 +302,7 @@ func TestLongAndShortSteps(t *testing.T) {
 			switch {
 			case escape:
 				escapes++
-				if math.Abs(eta-4) > 1e-6 {
+				if !(math.Abs(eta-4) <= 1e-6) {
 					t.Errorf("step scale %v: a step of an escape is %v/L1", h, eta)
 				}
 			case math.Abs(eta-map[float64]float64{0: p.StepSize(16) * p.Smoothness(), 4: 4}[h]) < 1e-6:

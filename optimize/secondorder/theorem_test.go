@@ -23,7 +23,7 @@ func TestTheoremByHand(t *testing.T) {
 			c := at(p, alpha)
 			near := func(what string, got, want float64) {
 				t.Helper()
-				if math.Abs(got/want-1) > 1e-12 {
+				if !(math.Abs(got/want-1) <= 1e-12) {
 					t.Errorf("%v, accuracy %v: %s: %v: must be %v", relation, alpha, what, got, want)
 				}
 			}

@@ -49,3 +49,25 @@ def test_absent_terms_are_absent_in_every_display(tmp_path):
             assert (row["conf_low"], row["conf_high"]) == (term["low"], term["high"])
     shown = model.predict_interval(people.iloc[:1].assign(region="moon"))
     assert pandas.isna(shown[0][0]) and pandas.isna(shown[0][1])
+    hidden = [{"state": "not in the formula", "text": "absent"}, {"state": "not identified", "text": "noise hides it"}]
+    model.effects_ = model.effects_ | {"method": "not identified", "reasons": hidden}
+    with pytest.warns(UserWarning, match="^predict_interval: no prediction has an interval: noise hides it$"):
+        model.predict_interval(people.iloc[:1])
+
+
+def test_values_of_curves_are_those_of_the_command(tmp_path):
+    """A contrast of a value between two knots of a curve is the command's, and other values are refused with its bounds."""
+    coin = random.Random(5)
+    people = pandas.DataFrame({"age": [coin.uniform(18, 90) for _ in range(8000)]})
+    ill = ["yes" if coin.random() < 1 / (1 + 2.7 ** ((50 - age) / 20)) else "no" for age in people["age"]]
+    model = StillpointClassifier(
+        epsilon=8, delta=1e-6, relation="replace-one", bounds={"age": (18, 90)}, curves={"age": 3}, inference=0.9,
+        folder=tmp_path / "fits", table="people", classes=["no", "yes"],
+    )  # fmt: skip
+    model.fit(people, ill)
+    got, knot = model.contrast({"age@36": 1}), model.contrast({"age@18": 0.5})
+    assert got.value == pytest.approx(knot.value) and got.low == pytest.approx(knot.low) and got.state == "reported"
+    with pytest.raises(Exception, match='"age@17": must be a value of the curve of age, from age@18 to age@90'):
+        model.contrast({"age@17": 1})
+    with pytest.raises(ValueError, match="term 'pay': must be one of"):
+        model.contrast({"pay": 1})

@@ -238,7 +238,10 @@ predict.dp_fit <- function(object, newdata, type = c("response", "link", "class"
   if (confidence && is.null(object$effects)) refuse("interval: must be none: the fit has no intervals; inference = 0.95 asks for them", field = "interval")
   if (confidence && length(horizon) > 1L) refuse("horizon: must be one time where interval = \"confidence\"", field = "horizon")
   if (missing(newdata)) refuse("newdata: must be given: a private fit keeps no rows", field = "newdata")
-  if (confidence && isTRUE(object$effects$short)) {
+  if (confidence && identical(object$effects$method, "not identified")) {
+    why <- object$effects$reasons
+    warning("no prediction has an interval: ", why$text[why$state == "not identified"], call. = FALSE)
+  } else if (confidence && isTRUE(object$effects$short)) {
     warning("predictions of rows that depend on these terms have no interval, since the formula of the fit lacks the terms: ",
       paste(unlist(object$effects$changes), collapse = "; "), call. = FALSE)
   }

@@ -487,6 +487,10 @@ checks <- list(
     short$effects$short <- TRUE
     told <- tryCatch(predict(short, rows, interval = "confidence"), warning = conditionMessage)
     stopifnot(identical(told, "predictions of rows that depend on these terms have no interval, since the formula of the fit lacks the terms: town is left out; job is left out"))
+    short$effects$method <- "not identified"
+    short$effects$reasons <- data.frame(state = c("not in the formula", "not identified"), text = c("absent", "noise hides it"))
+    told <- tryCatch(predict(short, rows, interval = "confidence"), warning = conditionMessage)
+    stopifnot(identical(told, "no prediction has an interval: noise hides it"))
   },
   answers = function() { # contrasts, means and tests: each number of the command in its cell
     number <- function(from) from + c(0.25, 0.5)
@@ -635,6 +639,95 @@ checks <- list(
       got <- plain(of$with_bounds(asked[c(auto, "age")], out))
       if (!identical(got, plain(want)[c(auto, "age")])) stop(paste(deparse(got), collapse = " "))
     }
+  },
+  refusals = function() { # each error about an argument, whole: its words, its kind and the argument that it names
+    is <- function(expr, message, field, code = "configuration") {
+      e <- tryCatch({ expr; NULL }, error = identity)
+      if (!identical(e[c("message", "field", "code", "charged")], list(message = message, field = field, code = code, charged = FALSE))) stop(paste(deparse(unclass(e)), collapse = " "), ": must be ", message)
+    }
+    none <- function(expr) stopifnot(identical(error(expr), ""))
+    given <- c("epsilon", "delta", "relation", "folder", "table")
+    for (needed in given) is(of$check_privacy(c("data", setdiff(given, needed)), "replace-one"), paste0(needed, ": must be given: nothing about privacy has a default"), needed)
+    for (relation in c("replace-one", "add-or-remove")) none(of$check_privacy(rev(given), relation))
+    for (bad in list("replace", NULL, c("replace-one", "add-or-remove"))) {
+      is(of$check_privacy(given, bad), "relation: must be \"replace-one\" (hides what a row says) or \"add-or-remove\" (hides whether a row is there)", "relation")
+    }
+    data <- data.frame(age = 1:2, ill = c(TRUE, FALSE), odd = 1i)
+    named <- "bounds, levels, dates: must be lists with the names of columns"
+    is(of$check_facts(1, list(), list(), list()), "data: must be a data frame", "data")
+    is(of$check_facts(data, list(1:2), list(), list()), named, "bounds")
+    is(of$check_facts(data, list(a = 1:2), list(a = "x"), list()), "a: must be in one of bounds, levels and dates", "bounds")
+    is(of$read_privacy(1, 1e-6, "add-or-remove", NULL, data, NULL), "records: must be given under add-or-remove: the public number of records", "records")
+    is(of$read_privacy(1, 1e-6, "add-or-remove", NULL, data, list(column = "id", rows = 1)), "records: must be given under add-or-remove: the public number of records", "records")
+    none(of$read_privacy(1, 1e-6, "replace-one", NULL, data, NULL))
+    is(of$read_target("ill", NULL, list(age = 1:2)), "ill: must have classes = c(no, yes), or public bounds, since it is predicted", "classes")
+    for (bad in list(1, "id", c(column = "id", rows = 1), list(column = "id"), list(column = "id", rows = 1, more = 1), list(column = 1, rows = 1), list(column = c("a", "b"), rows = 1),
+      list(column = "id", rows = "1"), list(column = "id", rows = 1:2), list(column = "id", rows = NA_real_), list(column = "id", rows = 0), list(column = "id", rows = 1.5),
+      list(column = "id", rows = numeric()))) {
+      is(of$read_unit(bad), "unit: must be list(column = a name, rows = how many rows of a unit are used at most)", "unit")
+    }
+    none(of$read_unit(list(rows = 2, column = "id")))
+    said <- list(log1p = c("pay", "sex"), columns = c("age", "pay", "sex"))
+    for (bad in list(4, list(4, 5), "age")) is(of$read_curves(bad, said, c("age", "pay")), "curves: must be \"auto\", or a list with the names of columns", "curves")
+    for (name in c("sex", "weight")) is(of$read_curves(setNames(list(4), name), said, c("age", "weight")), paste0("curves: ", name, ": must be a column of the formula with bounds or dates"), "curves")
+    column <- function(name, bounds = list()) of$read_column(name, said, bounds, list(sex = c("f", "m")), list(), character(), list())
+    is(column("age"), "age: must be in bounds, levels or dates, from public knowledge and never from the rows", "bounds")
+    is(column("sex"), "formula: log1p(sex): must have bounds", "formula")
+    for (bad in list(1, 1:3, c(1, NA), list("a", 2), "Auto")) is(column("age", list(age = bad)), "bounds: age: must be two numbers, or \"auto\" for those of a description", "bounds")
+    is(of$check_columns(data, c("age", "b", "c")), "data: must have the column b", "data")
+    is(of$check_columns(data, c("age", "odd")), "data: odd: must be a column of numbers, texts, truths, days or moments, not of class complex", "data")
+    is(of$check_columns(data[0L, ], "age"), "data: must have at least one row", "data")
+    none(of$check_columns(data[1L, ], c("age", "ill")))
+    is(of$check_outcome(data, list(column = "age", classes = c("a", "b"))), "data: age: must be of the type of its classes or bounds: no cell of this type is one of them", "classes")
+    at <- list(days = c(1.5, 3), died = c(TRUE, FALSE), status = 1:2)
+    time <- function(formula = Surv(days, died) ~ age, classes = NULL, cuts = 90, grouped = FALSE, changing = NULL, bounds = list()) {
+      of$read_time(of$read_formula(formula, c("age", "sex")), as.data.frame(at), classes, bounds, cuts, grouped, changing)
+    }
+    none(time())
+    is(time(classes = c("a", "b")), "classes: must be left out: the outcome is the time to an event", "classes")
+    is(time(cuts = NULL), paste("cuts: must be given: the ends of the intervals in each of which the baseline hazard is constant, such as c(90, 180, 365), or \"auto\" with bounds of the time"), "cuts")
+    is(time(cuts = "auto", bounds = list(age = 1:2)), "bounds: days: must be given where cuts = \"auto\"", "bounds")
+    none(time(cuts = "auto", bounds = list(days = 1:2)))
+    is(time(grouped = "yes"), "grouped: must be TRUE (the time of an event is known by its interval alone), \"logit\" (the same with logit hazards) or FALSE", "grouped")
+    is(time(changing = "sex"), "changing: must be the name of a column of the formula that has levels: one whose hazard ratios change", "changing")
+    is(time(Surv(days, status) ~ age), "formula: status: must be a column of truths, or be compared with the value of an event, as in Surv(days, status == 1): codes differ between tables", "formula")
+    is(time(Surv(died, status == 1) ~ age), "data: died: must be a column of numbers, the time from 0", "data")
+    is(of$loss_of(stats::poisson("sqrt")), paste("family: poisson, sqrt: must be one of binomial, logit; poisson, log; quasipoisson, log; Gamma, log; gaussian, identity: no loss has this family and link"), "loss")
+    object <- structure(list(), class = "dp_fit")
+    is(of$fitted.dp_fit(object), "fitted: a private fit keeps no rows: predict(object, data) predicts those of a table", "newdata")
+    is(of$residuals.dp_fit(object), "residuals: a private fit keeps no rows: compare predict(object, data) with the outcome of a table; residuals of the people of the fit tell about them", "newdata")
+    is(of$model.frame.dp_fit(object), "model.frame: a private fit keeps no rows: the table is with whoever fitted it", "newdata")
+    is(of$model.matrix.dp_fit(object), "model.matrix: a private fit keeps no rows: give data, a table whose design is asked for", "newdata")
+    is(of$augment.dp_fit(object), "augment: a private fit keeps no rows: give newdata", "newdata")
+    is(of$update.dp_fit(fit, . ~ .), "data: must be given: a private fit keeps no rows", "data")
+    is(of$logLik.dp_fit(object), "logLik: the likelihood of the rows is no released number, nor are AIC and BIC: dp_report() has the comparison that was paid for", "", "not_stated")
+    is(of$no_more(1), "the last argument: must be left out: the method has no such argument", "")
+    is(of$no_more(b = 1, 2), "b: must be left out: the method has no such argument", "")
+    is(of$interval_terms(fit, "vcov"), paste("vcov: must be asked of a fit with inference = 0.95: of another fit only the privacy noise is known,",
+      "whose covariance noise_vcov() returns and which leaves out the sampling error"), "", "no_interval")
+  },
+  together = function() { # the costs of all fits of one table, relation and unit, and a message about several
+    all <- data.frame(table = c("table a", "table a", "table a", "table b", "table c"), relation = c("replace-one", "add-or-remove", "replace-one", "replace-one", "replace-one"),
+      unit = c(NA, NA, "id", NA, NA), epsilon = c(1.23456, 2, 3, 4, 5), delta = c(1e-6, 2e-6, 3e-6, 4e-6, 5e-6), fits = c(2L, 1L, 3L, 1L, 1L))
+    spent <- function(..., from = all) {
+      told <- NULL
+      got <- withCallingHandlers(answered("json_of", from, of$spent_of("out", ...)), warning = function(w) {
+        told <<- w
+        invokeRestart("muffleWarning")
+      })
+      list(row = got$value, told = told, asked = got$asked)
+    }
+    got <- spent("a", "replace-one", NULL)
+    stopifnot(identical(got$row, all[1L, ]), identical(got$asked, c("ledger", "out", "--json")), identical(class(got$told), c("stillpoint_spent", "stillpoint_warning", "warning", "condition")),
+      identical(unclass(got$told)[c("message", "code")], list(message = "2 fits of a in out cost together epsilon 1.235 at delta 1e-06", code = "spent")))
+    got <- spent("a", "replace-one", list(column = "id", rows = 2))
+    stopifnot(identical(got$row, all[3L, ]), identical(got$told$message, "3 fits of a in out cost together epsilon 3 at delta 3e-06"))
+    for (i in c(2L, 4L, 5L)) {
+      got <- spent(sub("table ", "", all$table[i]), all$relation[i], NULL)
+      stopifnot(identical(got$row, all[i, ]), is.null(got$told))
+    }
+    without <- all[c(1L, 4L), names(all) != "unit"] # a ledger whose fits have no unit
+    stopifnot(identical(spent("b", "replace-one", NULL, from = without)$row, without[2L, ]))
   },
   described = function() { # the columns that are described, each once and by its name
     data <- data.frame(age = 1)

@@ -6,6 +6,7 @@ import csv
 import inspect
 import io
 import json
+import math
 import sys
 import tempfile
 import warnings
@@ -403,14 +404,20 @@ class _Estimator(BaseEstimator):
         Args:
             weights: the factor of each term, by the names in ``coefficients_["terms"]``:
                 ``{"region=north": 1, "region=south": -1}``, ``{"age": 10}``. The coefficient of a
-                reference level is 0.
+                reference level is 0. After a fit with ``inference`` a value of a curve, such as ``age@30``, stands
+                for its difference from the curve's middle knot.
             class_: the class whose coefficients are summed, if each class has its own. Without it each term is named
                 with its class, so that a contrast compares classes: ``{"bus: age": 1, "car: age": -1}``.
         """
         check_is_fitted(self)
         if not isinstance(weights, Mapping):
             raise TypeError(f"weights = {weights!r}: must be a mapping of terms to factors, such as {{'age': 10}}")
-        one = _summary.contrast(self.coefficients_, weights, None if class_ is None else text(class_))
+        try:
+            one = _summary.contrast(self.coefficients_, weights, None if class_ is None else text(class_))
+        except ValueError:
+            if self.effects_ is None or not any("@" in name for name in weights):
+                raise
+            one = _summary.Contrast(math.nan, None, "not stated")  # the command knows the values of curves
         return self._with_intervals([one], [weights], class_)[0]
 
     def contrasts(self, column: str, *, reference: Any = None, class_: Any = None) -> dict[str, _summary.Contrast]:
@@ -638,7 +645,10 @@ class _Estimator(BaseEstimator):
         check_is_fitted(self)
         if self.effects_ is None:
             raise ValueError("predict_interval: the fit has no intervals: inference=0.95 asks for them")
-        if self.effects_["short"]:
+        if self.effects_["method"] == "not identified":
+            why = [r["text"] for r in self.effects_["reasons"] if r["state"] == "not identified"]
+            warnings.warn(f"predict_interval: no prediction has an interval: {why[0]}", UserWarning, stacklevel=2)
+        elif self.effects_["short"]:
             warnings.warn(
                 "predict_interval: predictions of rows that depend on these terms have no interval, since the formula of "
                 f"the fit lacks the terms: {'; '.join(self.effects_['changes'])}",
