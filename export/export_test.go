@@ -542,6 +542,43 @@ func TestQuote(t *testing.T) {
 	}
 }
 
+// TestNamesAndTextsEndWhereTheyShould: whatever a name or a text holds, the quotes that a dialect writes around it end at its
+// end, and what a database reads between them is the name or the text. In BigQuery a backslash takes the next character as it
+// is; elsewhere a quote is doubled.
+func TestNamesAndTextsEndWhereTheyShould(t *testing.T) {
+	read := func(quoted string, quote byte, backslash bool) (text string, ok bool) {
+		if len(quoted) < 2 || quoted[0] != quote {
+			return "", false
+		}
+		for i := 1; i < len(quoted); i++ {
+			switch {
+			case backslash && quoted[i] == '\\' && i+1 < len(quoted):
+				i++
+			case quoted[i] == quote && !backslash && i+1 < len(quoted) && quoted[i+1] == quote:
+				i++
+			case quoted[i] == quote:
+				return text, i == len(quoted)-1
+			}
+			text += quoted[i : i+1]
+		}
+		return "", false
+	}
+	for name, d := range dialects {
+		backslash, quote := name == "bigquery", byte('"')
+		if backslash {
+			quote = '`'
+		}
+		for _, text := range []string{"a", "", `a"b`, `a""`, "a'b", "''", "a`b", "``", `a\`, `\`, `\\`, "\\`", "`\\", `\"`, `\'`, `'\`, "x` OR 1=1 -- ", `x\' OR 1=1 -- `, "é b"} {
+			if got, ok := read(d.identifier(text), quote, backslash); !ok || got != text {
+				t.Errorf("%s: the name %q is %s, which is read as %q", name, text, d.identifier(text), got)
+			}
+			if got, ok := read(d.quote(text), '\'', backslash); !ok || got != text {
+				t.Errorf("%s: the text %q is %s, which is read as %q", name, text, d.quote(text), got)
+			}
+		}
+	}
+}
+
 // TestSQL compares PostgreSQL's query of a small model with a stored query, which was compared with the row
 // map by hand. The Python tests run the queries in the databases.
 func TestSQL(t *testing.T) {

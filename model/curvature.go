@@ -25,9 +25,9 @@ const curvaturePoints, mostCoordinates = 1000, 10_000
 //     whose slope jumps, it is chosen so that the least mean loss, over all shifts of the
 //     predictions, is value.
 //
-// ok is false if the mean cannot be estimated in this way: for networks, for losses that are not
-// convex, for losses of classes whose slope jumps, and for targets with a weight or an exposure,
-// because the mean weight or exposure is not known.
+// ok is false if the mean cannot be estimated in this way: for networks, for losses that are not convex, for several
+// margins of a loss other than softmax, for losses of classes whose slope jumps, and for targets with a weight or an
+// exposure, because the mean weight or exposure is not known.
 func (m *Model) Curvature(mean []float64, covariance [][]float64, slope, value float64) (curvature [][]float64, ok bool) {
 	l, k := m.loss, loss.Count(m.loss)
 	kinked, jumps := l.(loss.Kinked)
@@ -48,6 +48,10 @@ func (m *Model) Curvature(mean []float64, covariance [][]float64, slope, value f
 		}
 	}
 	_, multinomial := of.(interface{ Multinomial() })
+	one, is := l.(loss.RankOne)
+	if !is && !multinomial {
+		return nil, false
+	}
 	root, normals, sum := cholesky(covariance), make([]float64, k), 0.
 	coins := rand.New(rand.NewPCG(1, 2)) // not for privacy: random points at which a mean replaces an integral
 	points := min(curvaturePoints, max(mostCoordinates/k, 1))
@@ -74,7 +78,7 @@ func (m *Model) Curvature(mean []float64, covariance [][]float64, slope, value f
 			list[i].weight /= whole
 			sum += list[i].weight
 		}
-		addCurvature(curvature, l, z, list)
+		addCurvature(curvature, one, z[0], list)
 	}
 	for _, row := range curvature {
 		for j := range row {
@@ -159,32 +163,16 @@ func residuals(z, deviation float64) []target {
 
 const residualPoints = 200
 
-// addCurvature adds to the matrix curvature the loss's second derivatives in the margins, at margins z and the targets
-// of a list, times the targets' weights.
-func addCurvature(curvature [][]float64, l loss.Loss, z []float64, list []target) {
-	n, y := max(len(list), len(z)), make([]float64, len(list))
-	dst, at := make([]float64, n), make([]float64, n)
+// addCurvature adds to the 1 x 1 matrix curvature the loss's second derivatives at the margin z and the targets of a list,
+// times the targets' weights.
+func addCurvature(curvature [][]float64, l loss.RankOne, z float64, list []target) {
+	dst, at, y := make([]float64, len(list)), make([]float64, len(list)), make([]float64, len(list))
 	for i, t := range list {
-		at[i], y[i] = z[0], t.y
+		at[i], y[i] = z, t.y
 	}
-	switch l := l.(type) {
-	case loss.RankOne:
-		l.Curvatures(dst, at, y)
-		for i, t := range list {
-			curvature[0][0] += t.weight * dst[i]
-		}
-	case loss.Margins:
-		dst, u := dst[:len(z)], at[:len(z)]
-		for n, t := range list {
-			for j := range u {
-				clear(u)
-				u[j] = 1
-				l.CurvaturesAlong(dst, z, u, y[n:n+1])
-				for i, v := range dst {
-					curvature[i][j] += t.weight * v
-				}
-			}
-		}
+	l.Curvatures(dst, at, y)
+	for i, t := range list {
+		curvature[0][0] += t.weight * dst[i]
 	}
 }
 

@@ -118,6 +118,9 @@ func TestCurvatureIsNotKnown(t *testing.T) {
 			t.Errorf("%s: %v", name, curvature)
 		}
 	}
+	if _, ok := bent(t, "ordered(3)").Curvature([]float64{0, 0}, [][]float64{{1, 0}, {0, 1}}, 0, 0); ok {
+		t.Error("the margins of ordered classes")
+	}
 	if _, ok := bent(t, "softmax(3)").Curvature([]float64{0}, [][]float64{{1}}, 0, 0); ok {
 		t.Error("three margins of which one is given")
 	}

@@ -475,13 +475,17 @@ func TestSeenCurvatureIsOfEachMoment(t *testing.T) {
 }
 
 // TestNoiseOfManyNumbersIsWidened: of more than 20 features that are numbers, the noise of the steps is 1.2 times that of
-// the recursion, and of up to 20 it is that noise. The released curvature has no noise, so that its eigenvalues are known.
+// the recursion, and of up to 20, or with a large ridge, it is that noise. The released curvature has no noise, so that its eigenvalues are known.
 func TestNoiseOfManyNumbersIsWidened(t *testing.T) {
 	l, err := loss.Huber(.5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for numbers, want := range map[int]float64{19: 1, 20: 1.2} {
+	for _, c := range []struct {
+		numbers     int
+		ridge, want float64
+	}{{19, .005, 1}, {20, .005, 1.2}, {20, .0119, 1.2}, {20, .0121, 1}} {
+		numbers, want := c.numbers, c.want
 		def := dataset.Definition{Target: dataset.Target{Column: "y", Kind: dataset.Number, Low: 0, High: 10}}
 		for i := range numbers {
 			def.Columns = append(def.Columns, dataset.Column{Name: fmt.Sprint("n", i), Kind: dataset.Number, Low: -1, High: 1})
@@ -504,7 +508,7 @@ func TestNoiseOfManyNumbersIsWidened(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		released := runrecord.NewMoment(rows.RawSymmetric().Data, d, 1e-6, .005)
+		released := runrecord.NewMoment(rows.RawSymmetric().Data, d, 1e-6, c.ridge)
 		of, err := decomposed(rows, (*moment)(released))
 		if err != nil {
 			t.Fatal(err)
@@ -527,7 +531,7 @@ func TestNoiseOfManyNumbersIsWidened(t *testing.T) {
 		for i, v := range e.Values {
 			noise := .8 * math.Hypot(.01*(1-.8*v), .02)
 			if got := c.ways[0].noise[i] / noise; !(math.Abs(got-want) <= 1e-3) {
-				t.Errorf("%d numbers, coordinate %d: %v times the noise of the steps: must be %v", numbers, i, got, want)
+				t.Errorf("%d numbers, ridge %v, coordinate %d: %v times the noise of the steps: must be %v", numbers, of.Ridge, i, got, want)
 			}
 		}
 	}

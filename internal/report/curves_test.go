@@ -379,3 +379,29 @@ func TestFewRows(t *testing.T) {
 		}
 	}
 }
+
+// TestPlacesOfCurves: a day is drawn at its year with a fraction, a number under log1p at 1 + x, and another number where it is;
+// the line, its stretches of few rows and its parts with intervals stand there, too.
+func TestPlacesOfCurves(t *testing.T) {
+	low, high := -.5, .5
+	points := []CurvePoint{{X: 0, Effect: .1, Low: &low, High: &high, Thin: true}, {X: 365.2425, Effect: .2, Low: &low, High: &high, Thin: true}, {X: 730.485, Effect: .3}}
+	for _, c := range []struct {
+		curve Curve
+		want  []float64
+	}{
+		{Curve{}, []float64{0, 365.2425, 730.485}}, {Curve{Log: true}, []float64{1, 366.2425, 731.485}}, {Curve{Date: true}, []float64{1970, 1971, 1972}},
+	} {
+		c.curve.Points = points
+		for i, p := range points {
+			if got := c.curve.position(p.X); !(math.Abs(got-c.want[i]) <= 1e-6) {
+				t.Errorf("%+v: %v is at %v: must be at %v", c.curve, p.X, got, c.want[i])
+			}
+		}
+		if s := c.curve.series(func(v float64) float64 { return 2 * v })[0]; !(math.Abs(s.X[1]-c.want[1]) <= 1e-6) || s.Y[1] != .4 || s.Low[1] != -1 || s.High[1] != 1 {
+			t.Errorf("%+v: drawn as %+v", c.curve, s)
+		}
+		if thin := thinStretches(c.curve); len(thin) != 1 || thin[0].Low != c.curve.position(0) || thin[0].High != c.curve.position(points[1].X) {
+			t.Errorf("%+v: few rows in %+v", c.curve, thin)
+		}
+	}
+}

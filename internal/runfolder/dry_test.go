@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -164,4 +165,40 @@ func mustAbs(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return abs
+}
+
+// TestDryRunsCountTheEarlierFits: a dry run knows the fits of the same table in its folder, and adds up their epsilon with its
+// own, as a fit does; fits of another table do not count.
+func TestDryRunsCountTheEarlierFits(t *testing.T) {
+	ctx := context.Background()
+	c := config(t, 60)
+	c.Table = "people"
+	alone := 0.
+	for n := range 3 {
+		again := options{Out: "out", Software: "test", Overwrite: true}
+		d, err := dryRun(ctx, c, again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		epsilon, ok := d.Sum(ctx)
+		if n == 0 {
+			alone = epsilon
+		}
+		if len(d.Earlier) != n || !ok || n > 0 && !(epsilon > alone*math.Sqrt(float64(n+1))*.9 && epsilon < 1.3*alone*float64(n+1)) {
+			t.Errorf("after %d fits: %d earlier ones, together epsilon %v", n, len(d.Earlier), epsilon)
+		}
+		other := *c
+		if other.Table = "pets"; n > 0 {
+			if d, err := dryRun(ctx, &other, again); err != nil || len(d.Earlier) != 0 {
+				t.Errorf("another table: %v, %+v", err, d)
+			}
+		}
+		f, err := fit(ctx, c, again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if together, ok := f.Sum(ctx); len(f.Earlier) != n || !ok || together != epsilon {
+			t.Errorf("fit %d: %d earlier ones, together epsilon %v: a dry run says %v", n+1, len(f.Earlier), together, epsilon)
+		}
+	}
 }

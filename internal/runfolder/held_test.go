@@ -196,7 +196,7 @@ func TestFilesOfBeforeLeases(t *testing.T) {
 	}
 }
 
-// TestRunsListsEveryFolder tests that Runs lists a run's folder and all copies of it.
+// TestRunsListsEveryFolder tests that Runs lists a run's folder and all copies of it, also below a link to their folder.
 func TestRunsListsEveryFolder(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a", "b", "c/d"} {
@@ -209,10 +209,22 @@ func TestRunsListsEveryFolder(t *testing.T) {
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%v, %v", found, err)
 	}
-	for _, list := range found {
+	link := filepath.Join(t.TempDir(), "link")
+	must(t, os.Symlink(dir, link))
+	linked, err := Runs(t.Context(), link)
+	if err != nil || len(linked) != 1 {
+		t.Fatalf("%v, %v", linked, err)
+	}
+	for run, list := range found {
 		if !slices.Equal(list, want) {
 			t.Errorf("%q: must be %q", list, want)
 		}
+		if below := []string{filepath.Join(link, "a"), filepath.Join(link, "b"), filepath.Join(link, "c", "d")}; !slices.Equal(linked[run], below) {
+			t.Errorf("%q: must be %q", linked[run], below)
+		}
+	}
+	if _, err := Runs(t.Context(), filepath.Join(dir, "absent")); err == nil {
+		t.Error("a folder that is absent")
 	}
 }
 

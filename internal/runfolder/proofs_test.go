@@ -260,6 +260,19 @@ func TestStoresThatCannotBeAsked(t *testing.T) {
 			t.Errorf("whole %v, later: %+v, %v: %d stores were opened and %d closed", whole, r, err, store.opened, store.closed)
 		}
 	}
+	// If the store was told the end from a whole copy of the folder, a copy whose journal is damaged needs to prove nothing.
+	left := d.Crash(len(d.Ops()), durabletest.Kept{})
+	store := &counted{Store: c.at(2, left)}
+	if _, err := recoverIn(t.Context(), left, diskOut, RecoverOptions{Stores: store.open}); err != nil {
+		t.Fatal(err)
+	}
+	left = d.Crash(len(d.Ops()), durabletest.Kept{})
+	left.Put("out/journal-1.jsonl", strings.TrimRight(journal, "\x00")+"x\n")
+	r, err := recoverIn(t.Context(), left, diskOut, RecoverOptions{Stores: store.open})
+	entries, bad := ledgerfile.Parse([]byte(ledgerText(left)))
+	if _, there := left.Text("out/journal-1.jsonl"); err != nil || bad != nil || r.unproven || len(entries) != 2 || there {
+		t.Errorf("a store that was told: %+v, %v, %d entries, %v, a journal is there: %v", r, err, len(entries), bad, there)
+	}
 }
 
 // TestLeftoversThatStay tests a fit in a folder in which a killed fit has left files that cannot be removed: it says so

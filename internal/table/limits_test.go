@@ -1,10 +1,13 @@
 package table
 
 import (
+	"fmt"
 	"io"
+	"math/big"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -93,6 +96,20 @@ func (spelt) Text(cell string) float64 {
 	return x
 }
 
+// TestDecimalsAsText: a decimal has a digit before its point, and as many digits after it as its scale.
+func TestDecimalsAsText(t *testing.T) {
+	for _, c := range []struct {
+		x     int64
+		scale int
+		want  string
+	}{{5, 1, "0.5"}, {-5, 1, "-0.5"}, {10, 1, "1.0"}, {5, 2, "0.05"}, {0, 2, "0.00"}, {99, 2, "0.99"}, {123, 2, "1.23"}, {-100, 3, "-0.100"}, {-7, 0, "-7"},
+		{7, -3, "7"}} {
+		if got := string(spellDecimal([]byte("x"), big.NewInt(c.x), c.scale)); got != "x"+c.want {
+			t.Errorf("%d with the scale %d: %s: must be x%s", c.x, c.scale, got, c.want)
+		}
+	}
+}
+
 // TestDecimalsOfAnySize tests that the number of a decimal is that of its text, for whole numbers around those that a
 // float64 has exactly, for both signs and every scale.
 func TestDecimalsOfAnySize(t *testing.T) {
@@ -108,6 +125,13 @@ func TestDecimalsOfAnySize(t *testing.T) {
 		numberOfInt[int64](y, spelt{}, 64)(got, values)
 		for i, x := range values {
 			text := string(spell(nil, x))
+			form := regexp.MustCompile(fmt.Sprintf(`^-?(0|[1-9][0-9]*)[.][0-9]{%d}$`, scale))
+			if scale == 0 {
+				form = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+			}
+			if !form.MatchString(text) {
+				t.Errorf("scale %d: %d is %s", scale, x, text)
+			}
 			if want, err := strconv.ParseFloat(text, 64); got[i] != want || err != nil {
 				t.Errorf("scale %d, %s: %v: must be %v", scale, text, got[i], want)
 			}

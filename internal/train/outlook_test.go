@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
 // measuredFit matches a line of TestOutlook in lab/results.
@@ -116,6 +117,7 @@ func TestOutlookHalves(t *testing.T) {
 // four times the mean count, numbers by 1, and relative residuals with a cap c above 5 by (5/c)^2.
 func TestOutlookKnowsTheBaseRate(t *testing.T) {
 	const two, losses = `classes: ["0", "1"]`, "loss: logistic"
+	halved := map[float64]bool{} // ratios of fits with advice
 	for _, c := range []struct {
 		target, loss string
 		ratio        float64
@@ -141,12 +143,24 @@ func TestOutlookKnowsTheBaseRate(t *testing.T) {
 			t.Fatal(c.target, err)
 		}
 		o := p.Outlook()
+		if half := sizeOfHalf(o.Lost); half > o.Size { // from the size with the base rate
+			factor := half / (c.ratio * p.Summary.Effective)
+			epsilon, err := mechanism.GaussianEpsilon(factor*p.Budget.Mu(), p.Budget.Delta())
+			if err != nil || !(math.Abs(o.HalveRecords-factor*p.Records) <= 1+1e-6*o.HalveRecords) || !(math.Abs(o.HalveEpsilon/epsilon-1) <= 1e-6) {
+				t.Errorf("%s, %s: %v records or epsilon %v halve the loss: must be %v or %v", c.target, c.loss, o.HalveRecords, o.HalveEpsilon,
+					factor*p.Records, epsilon)
+			}
+			halved[c.ratio] = true
+		}
 		if want := c.ratio * p.Summary.Effective; !(math.Abs(o.Size-want) <= 1e-6*want) {
 			t.Errorf("%s, %s: size %v of %v: want %v", c.target, c.loss, o.Size, p.Summary.Effective, want)
 		}
 		if o.Assumed != c.assumed || strings.Contains(o.String(), "Assumes") != (c.assumed != "") {
 			t.Errorf("%s, %s: %v: want to assume %q", c.target, c.loss, o, c.assumed)
 		}
+	}
+	if len(halved) < 3 {
+		t.Errorf("only fits with the ratios %v are advised", halved)
 	}
 }
 

@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -169,6 +170,55 @@ privacy: {epsilon: 200, delta: 1e-6, relation: replace-one}
 		}
 		if !slices.Equal(codes, want) {
 			t.Errorf("%s: %q, must be %q", target, codes, want)
+		}
+	}
+}
+
+// TestMomentsHaveTheUnitsOfTheSchema works out the entries of a released second moment of columns, and their noise, in the
+// units of the schema: squares have the square of the scale, and the mean row and its noise have the scale.
+func TestMomentsHaveTheUnitsOfTheSchema(t *testing.T) {
+	var def dataset.Definition
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+		def.Columns = append(def.Columns, dataset.Column{Name: name, Kind: dataset.Number, Low: 0, High: 1})
+	}
+	def.Target = dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"no", "yes"}}
+	s, err := dataset.New(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, scale := s.Dim(), s.Scale()
+	if !(scale > 2) {
+		t.Fatalf("a scale of %v", scale)
+	}
+	entries, mean := make([]float64, d*d), make([]float64, d)
+	for j := range d {
+		mean[j] = .01 * float64(j+1)
+		for k := range d {
+			entries[j*d+k] = .001 * float64(j+k+1)
+		}
+	}
+	m := runrecord.NewMoment(entries, d, .004, .01)
+	for _, centred := range []bool{false, true} {
+		if centred {
+			m.Mean, m.MeanSigma, m.MeanWeight = mean, .03, 3
+		}
+		g, ok := momentOf(s, m)
+		if !ok {
+			t.Fatal("no moment")
+		}
+		for _, c := range [][2]int{{0, 0}, {2, 2}, {1, 3}, {5, 0}, {d - 1, d - 1}} {
+			j, k := c[0], c[1]
+			value, noise, sum := entries[j*d+k], .004, 2*mean[j]
+			if j != k {
+				noise, sum = noise/math.Sqrt2, math.Hypot(mean[j], mean[k])
+			}
+			if centred {
+				value, noise = value+mean[j]*mean[k], math.Hypot(noise, .03*sum)
+			}
+			got, sigma := g.at(j, k)
+			if !(math.Abs(got-value*scale*scale) <= 1e-3) || !(math.Abs(sigma/(noise*scale*scale)-1) <= 1e-9) {
+				t.Errorf("centred %v, entry %v: %v with noise %v: must be %v with %v", centred, c, got, sigma, value*scale*scale, noise*scale*scale)
+			}
 		}
 	}
 }

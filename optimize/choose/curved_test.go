@@ -1,6 +1,7 @@
 package choose_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -17,10 +18,11 @@ func TestSecondOrderGoal(t *testing.T) {
 	for _, c := range []struct {
 		gap  float64
 		want string
+		left float64 // the least eigenvalue that is foretold
 	}{
-		{0, "every stationary point of a convex objective is one of second order; "},
-		{.3, "its noise alone leaves saddles"},
-		{r, "no plan is predicted to leave eigenvalues of"},
+		{0, "every stationary point of a convex objective is one of second order; ", 0},
+		{.3, "its noise alone leaves saddles", .15},
+		{r, fmt.Sprintf("no plan is predicted to leave eigenvalues of %.3g behind", -r), r},
 	} {
 		p, a := with(bent, s), choose.Auto{Goal: choose.SecondOrder, Gap: c.gap}
 		if c.gap == 0 {
@@ -30,8 +32,8 @@ func TestSecondOrderGoal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if why := a.Why(list); !strings.Contains(why, c.want) {
-			t.Errorf("gap %v: %q: want %q", c.gap, why, c.want)
+		if why := a.Why(list); !strings.Contains(why, c.want) || c.gap > 0 && !strings.Contains(why, fmt.Sprintf(" and least eigenvalue %.3g", -c.left)) {
+			t.Errorf("gap %v: %q: want %q and %v", c.gap, why, c.want, -c.left)
 		}
 		first := list[0].Summary
 		if c.gap == .3 && (list[0].Plan.Properties().OnePass || float64(first.Steps) < 16/(first.StepSize*c.gap)) {

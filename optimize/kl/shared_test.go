@@ -2,6 +2,7 @@ package kl_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -60,4 +61,15 @@ func points(o *optimizetest.Oracle, kind query.Kind) (w, answers [][]float64, si
 		}
 	}
 	return w, answers, sigma
+}
+
+// TestCountsAreNotNegative: a negative number of steps or rounds is refused by each algorithm that takes one, by its name.
+func TestCountsAreNotNegative(t *testing.T) {
+	public := optimizetest.New(optimizetest.Problems()[1].Config(budget(t), 4, 5)).Problem(optimizetest.Problems()[1].Public)
+	public.KL = optimize.KL{Kappa: 2, Gamma: 3}
+	for name, a := range map[string]optimize.Algorithm{"rounds": kl.Proximal{Rounds: -1}, "steps": kl.Proximal{Steps: -1}, "steps ": kl.Geometric{Steps: -1}} {
+		if _, err := a.Plan(ctx, public); err == nil || !strings.Contains(err.Error(), ": "+strings.TrimSpace(name)+" = -1: must be") {
+			t.Errorf("%T: %v: must name %s", a, err, name)
+		}
+	}
 }

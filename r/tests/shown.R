@@ -729,6 +729,42 @@ checks <- list(
     without <- all[c(1L, 4L), names(all) != "unit"] # a ledger whose fits have no unit
     stopifnot(identical(spent("b", "replace-one", NULL, from = without)$row, without[2L, ]))
   },
+  again = function() { # the call of a fit with changes, and rows with predictions beside them
+    other <- fit
+    other$call <- quote(dp_fit(formula = ill ~ age + sex, data = people, epsilon = 1, folder = f))
+    text <- function(call) deparse1(call)
+    updated <- function(...) text(of$update.dp_fit(other, ..., evaluate = FALSE))
+    stopifnot(identical(updated(), "dp_fit(formula = ill ~ age + sex, data = people, epsilon = 1, folder = f)"),
+      identical(updated(. ~ . - sex), "dp_fit(formula = ill ~ age, data = people, epsilon = 1, folder = f)"),
+      identical(updated(epsilon = 2, delta = 0.5), "dp_fit(formula = ill ~ age + sex, data = people, epsilon = 2, folder = f, delta = 0.5)"),
+      identical(updated(. ~ . + age:sex, table = "b"), "dp_fit(formula = ill ~ age + sex + age:sex, data = people, epsilon = 1, folder = f, table = \"b\")"))
+    dp_fit <- function(...) list(...) # where the call of an updated fit is evaluated
+    people <- 1
+    f <- "out"
+    stopifnot(identical(of$update.dp_fit(other, data = 7, epsilon = 3)[-1L], list(data = 7, epsilon = 3, folder = "out")),
+      identical(error(of$update.dp_fit(other, epsilon = 3)), "data: must be given: a private fit keeps no rows"))
+    of_loss <- function(loss, classes = NULL, effects = NULL) {
+      f <- fit
+      f[c("loss", "classes", "effects")] <- list(loss, classes, effects)
+      f$levels <- "sex"
+      f
+    }
+    rows <- data.frame(sex = c("m", "f"), age = c(30, 40.5))
+    got <- function(f, lines, ...) answered("run", lines, of$augment.dp_fit(f, rows, ...))$value
+    two <- of_loss("logistic", c("no", "yes"))
+    lines <- c("probability,class,margin", "0.75,yes,1.125", "0.25,no,-1.5")
+    stopifnot(identical(got(two, lines), cbind(rows, .fitted = c(0.75, 0.25), .class = c("yes", "no"))))
+    lines <- c("score,class,margin", "0.5,yes,1.125", "0.25,no,-1.5") # of a loss without probabilities
+    stopifnot(identical(got(of_loss("hinge", c("no", "yes")), lines), cbind(rows, .fitted = c(1.125, -1.5), .class = c("yes", "no"))))
+    several <- c("probability=a,probability=b,probability=c,class,margin=a,margin=b,margin=c", "0.5,0.25,0.125,b,1.5,2.5,3.5", "0.1,0.2,0.3,c,4.5,5.5,6.5")
+    stopifnot(identical(got(of_loss("softmax(3)", c("a", "b", "c")), several), cbind(rows, .fitted_a = c(0.5, 0.1), .fitted_b = c(0.25, 0.2), .fitted_c = c(0.125, 0.3), .class = c("b", "c"))))
+    stopifnot(identical(got(of_loss("squared(1)"), c("prediction,margin", "120.5,0.25", "-3,0.5")), cbind(rows, .fitted = c(120.5, -3))))
+    sure <- of_loss("logistic", c("no", "yes"), effects)
+    lines <- c("probability,lower,upper,class,margin", "0.75,0.5,0.875,yes,1", "0.25,,,no,-1")
+    stopifnot(identical(got(sure, lines, interval = "confidence"), cbind(rows, .fitted = c(0.75, 0.25), .lower = c(0.5, NA), .upper = c(0.875, NA))))
+    for (loss in c("logistic", "weighted(logistic,1,2)", "softmax(3)", "ordered(3)", "units(logistic,3)")) stopifnot(of$has_probability(list(loss = loss)))
+    for (loss in c("hinge", "ramp", "tanh", "squared(1)")) stopifnot(!of$has_probability(list(loss = loss)))
+  },
   described = function() { # the columns that are described, each once and by its name
     data <- data.frame(age = 1)
     known <- function(bounds = list(age = 1:2), levels = list(sex = "f"), dates = list(seen = 1)) of$check_facts(data, bounds, levels, dates)
