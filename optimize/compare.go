@@ -55,13 +55,10 @@ import (
 // It lies in [p-1, p] for the prediction p, and counts as at most calibrateMost, or with the other class rare as at least
 // -calibrateMost: predictions above calibrateMost of a rare class that a row does not have count as that.
 //
-// # The mean prediction of counts
-//
-// The clip shortens the gradients of large counts most, too. With the mean count S released, only the mean prediction P is
-// needed, which no single count changes. From margin z+29 to z+30 the loss of a record rises by (e^30 - e^29) q e^z minus
-// its count, a share of the largest count and less than 1e-12 of the first factor. Divided by this factor the rise is the
-// expected count q e^z, as a share of the largest. It counts as at most a cap: calibrateCap times S, or more if the noise of P is
-// then still half of that of S. The sum over records therefore changes by at most the cap.
+// For counts the mean S is known, and the mean prediction P is released. From margin z+29 to z+30 the loss of a record rises
+// by (e^30 - e^29) q e^z minus its count, a share of the largest count and less than 1e-12 of the first factor. Divided by
+// it the rise is the expected count q e^z. It counts as at most a cap: calibrateCap times S, or more as long as the noise of
+// P is half of that of S. The sum over records changes by at most the cap.
 //
 // The comparison decides, at no further charge, where the published model lies between the fit and the constant (see
 // runrecord.Compared.Decide).

@@ -71,7 +71,8 @@ func outline(p train.Planned, verbose bool) string {
 		b.add("compare", "%.2g%% of the budget compares the fit with the best constant: %s (train.compare: off turns it "+
 			"off)", 100*compare, p.Decides())
 		if p.Calibrates != "" {
-			b.add("calibrate", "at most %.2g%% of the budget corrects the fit's mean prediction, %s", 100*train.CalibrateCharge*compare, p.Calibrates)
+			b.add("calibrate", "at most %.2g%% of the budget corrects the fit's mean prediction, %s",
+				100*train.CalibrateCharge*compare, p.Calibrates)
 		}
 	case p.NotCompared != "":
 		b.add("compare", "the model will not be compared with the best constant: %s", p.NotCompared)

@@ -158,7 +158,7 @@ func (l *trace) covariance(m *model.Model, weights, start []float64, shared, val
 				out.AddSym(out, apart)
 			}
 		} else if shared > 0 {
-			of.tilt(out, rows, at, mix, share*shared, share)
+			of.tilt(out, rows, at, mix, share*shared, share, known)
 		}
 		for j := range d {
 			out.SetSym(j, j, out.At(j, j)+m.Regularizer().Convexity())

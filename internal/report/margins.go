@@ -94,7 +94,7 @@ func (m *margins) variance(mix []float64) (sum float64) {
 // with t. The three means follow from E[f] at shifted mean margins (Stein 1981): E[f t] is its derivative, and
 // E[f (t^2 - 1)] its second derivative, times the deviation and its square. The way is the combination mix of the
 // margins, and shared times the mean row is the last row of the second moment.
-func (m *margins) tilt(curved, rows *mat.SymDense, weights, mix []float64, shared, share float64) {
+func (m *margins) tilt(curved, rows *mat.SymDense, weights, mix []float64, shared, share float64, known *structure) {
 	d, way := len(weights), mat.NewVecDense(len(mix), mix)
 	row, c := mat.NewVecDense(d, nil), mat.NewVecDense(d, nil)
 	row.ScaleVec(1/shared, mat.NewVecDense(d, mat.Row(nil, d-1, rows)))
@@ -134,7 +134,20 @@ func (m *margins) tilt(curved, rows *mat.SymDense, weights, mix []float64, share
 	}
 	curved.SymRankOne(curved, share*second, c)
 	curved.RankTwo(curved, share*first, row, c)
+	if known == nil {
+		return
+	}
+	known.separate(curved)
+	for j, level := range known.levels { // a level is no normal feature: its rows have their own mean margin
+		if level && row.AtVec(j) > 0 {
+			far := deviation * c.AtVec(j) / row.AtVec(j)
+			curved.SetSym(j, j, rows.At(j, d-1)*at(min(max(far, -mostFar*deviation), mostFar*deviation)))
+		}
+	}
 }
+
+// mostFar is the largest distance of the mean margin of a level from that of all rows, in deviations of the margin.
+const mostFar = 3
 
 // usualApart is the usual distance of the curvature along a direction from its mean, over the mean. leastVaried is the
 // least second moment of the rows in the metric along a direction that counts among those with noise.

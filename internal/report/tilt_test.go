@@ -47,7 +47,7 @@ func TestCurvatureOfRows(t *testing.T) {
 	curved := mat.NewSymDense(3, nil)
 	curved.ScaleSym(at.At(0, 0), second)
 	plain := mat.Inner(w, curved, w)
-	m.tilt(curved, second, w.RawVector().Data, []float64{1}, read*shared, read)
+	m.tilt(curved, second, w.RawVector().Data, []float64{1}, read*shared, read, nil)
 	for i := range 3 {
 		for j := range 3 {
 			if got, want := curved.At(i, j), want.At(i, j); !(math.Abs(got-want) <= .03*math.Abs(want)+2e-4) {
@@ -158,5 +158,48 @@ func TestPartsOfRows(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestCurvatureOfLevels: the entry of a level with itself is the share of its rows times the second derivative at their mean
+// margin, and two levels of a column have no rows in common. By hand, for a second derivative of exp(z/2) times .1.
+func TestCurvatureOfLevels(t *testing.T) {
+	const shared, p, q = .5, .1, .3
+	const scale = shared * shared
+	// Columns: two levels with the shares p and q and margins 2 and -1, and the intercept with margin 0.
+	rows := mat.NewSymDense(3, []float64{p * scale, 0, p * scale, 0, q * scale, q * scale, p * scale, q * scale, scale})
+	w := []float64{2 / shared, -1 / shared, 0}
+	mean := p*2 - q
+	spread := p*4 + q - mean*mean
+	f := func(z float64) float64 { return .1 * math.Exp(z/2) }
+	m := &margins{mean: []float64{mean}, spread: [][]float64{{spread}}, curvature: func(mean []float64) (*mat.SymDense, bool) {
+		return mat.NewSymDense(1, []float64{f(mean[0])}), true
+	}}
+	for _, c := range []struct {
+		known *structure
+		want  [3]float64 // entries of the first level, of the second, and of both
+	}{
+		{&structure{levels: []bool{true, true, false}, groups: []dataset.Group{{First: 0, Width: 2}}},
+			[3]float64{p * scale * f(min(2, mean+3*math.Sqrt(spread))), q * scale * f(-1), 0}},
+	} {
+		curved := mat.NewSymDense(3, nil)
+		curved.ScaleSym(f(mean), rows)
+		m.tilt(curved, rows, w, []float64{1}, shared, 1, c.known)
+		for i, got := range []float64{curved.At(0, 0), curved.At(1, 1), curved.At(0, 1)} {
+			if math.Abs(got-c.want[i]) > 1e-12 {
+				t.Errorf("entry %d: %v: want %v", i, got, c.want[i])
+			}
+		}
+	}
+	// A level far away: its distance counts up to three deviations.
+	rows = mat.NewSymDense(2, []float64{.001 * scale, .001 * scale, .001 * scale, scale})
+	mean = .001 * 20
+	spread = .001*400 - mean*mean
+	m.mean, m.spread = []float64{mean}, [][]float64{{spread}}
+	curved := mat.NewSymDense(2, nil)
+	curved.ScaleSym(f(mean), rows)
+	m.tilt(curved, rows, []float64{20 / shared, 0}, []float64{1}, shared, 1, &structure{levels: []bool{true, false}})
+	if got, want := curved.At(0, 0), .001*scale*f(mean+3*math.Sqrt(spread)); math.Abs(got-want) > 1e-12 {
+		t.Errorf("far away: %v: want %v", got, want)
 	}
 }

@@ -63,8 +63,7 @@ type Compared struct {
 	// ShrunkSigma is the standard deviation of the part of the noise in Difference that is in Shrunk; 0 if Shrunk is
 	// 0 or 1, or a rule that does not use Difference set it.
 	ShrunkSigma float64 `json:"shrunk_sigma,omitempty"`
-	// Lift is added to all margins of the published model of counts: a model between the fit and the constant would have a
-	// mean prediction below theirs.
+	// Lift is added to all margins of a model of counts between the fit and the constant, which would predict less than both.
 	Lift float64 `json:"lift,omitempty"`
 }
 
@@ -122,12 +121,12 @@ func (c *Compared) Decide(convex bool, curvature, rise float64) {
 	}
 }
 
-// Calibrate sets Shift for a fit of two classes or of counts. Residual and ResidualSigma must be set. The share of the second class by
-// the constant is p, and the fit's mean prediction is p + Residual. Shift is the difference of their log odds. It is exact
-// if all predictions are equal; otherwise the mean curvature is lower, and Shift does not go all the way.
-// For counts the mean prediction is 1 + Residual of the mean count, and any shift multiplies it. Shift is the posterior mean
-// of a normal error whose deviation is usualResidual, or what the log ratio shows beyond two deviations of its noise. Noise
-// that raises the mean count makes its relative noise look small, so it is taken relative to the lower of the two means.
+// Calibrate sets Shift for a fit of two classes or of counts. Residual and ResidualSigma must be set. The share of the
+// second class by the constant is p, and the fit's mean prediction is p + Residual. Shift is the difference of their log
+// odds. It is exact if all predictions are equal; otherwise the mean curvature is lower, and Shift goes most of the way.
+// For counts the mean prediction is 1 + Residual of the mean count. Shift is the posterior mean of a normal error whose
+// deviation is usualResidual, or what the log ratio shows beyond two deviations of its noise. The noise is relative to the
+// lower mean: noise that raises the mean count would otherwise look small itself.
 func (c *Compared) Calibrate() {
 	if c.Counts {
 		predicted := 1 + min(max(c.Residual, -mostResidual), mostResidual)
@@ -154,8 +153,7 @@ func (c *Compared) Calibrated(w, constant []float64) []float64 {
 	return out
 }
 
-// along returns the multiple of the constant's weights that adds shift to all margins. It is 0 if the constant has not one
-// margin, or 0.
+// along returns the multiple of the constant's weights that adds shift to all margins; 0 if they have not one margin, or 0.
 func (c *Compared) along(shift float64) float64 {
 	if len(c.Margins) != 1 || c.Margins[0] == 0 {
 		return 0
@@ -163,9 +161,8 @@ func (c *Compared) along(shift float64) float64 {
 	return shift / c.Margins[0]
 }
 
-// Raise sets Lift. square is the mean square of the margins of the fit minus the constant's margin. With the same mean
-// prediction and normal margins of variance V it is V + V^2/4, and the logarithm of the mean prediction falls by t(1-t)V/2
-// at the share t of the way to the constant.
+// Raise sets Lift from the mean square of the fit's margins minus the constant's. For equal means and normal margins of
+// variance V it is V + V^2/4, and the logarithm of the mean prediction is lower by t(1-t)V/2 at the share t of the way.
 func (c *Compared) Raise(square float64) {
 	c.Lift = c.Shrunk * (1 - c.Shrunk) * (math.Sqrt(1+square) - 1)
 }

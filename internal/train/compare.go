@@ -56,8 +56,7 @@ const (
 	calibrateMost   = .1
 )
 
-// calibrates says when a fit with the given comparison is calibrated: two classes or counts, neither weighted nor summed.
-// It returns "" for other fits.
+// calibrates says when a fit is calibrated, of two classes or counts that are neither weighted nor summed; "" for others.
 func (c *Config) calibrates(compare *optimize.Compare) string {
 	if compare == nil || compare.Keep || compare.Intercept == 0 || c.Model.Radius != 0 {
 		return ""
@@ -74,8 +73,8 @@ func (c *Config) calibrates(compare *optimize.Compare) string {
 	return ""
 }
 
-// calibrated returns the comparison with the charge of a calibration, and the problem p without that charge, if the fit
-// is calibrated at the released base rate (see optimize.Compare). It returns others unchanged.
+// calibrated returns the comparison with the charge of a calibration (see optimize.Compare), and p without that charge, if
+// the released base rate allows one. It returns others unchanged.
 func (c *Config) calibrated(compare *optimize.Compare, p optimize.Problem, base Base) (*optimize.Compare,
 	optimize.Problem) {
 	if c.calibrates(compare) == "" || !base.Resolved {

@@ -686,6 +686,7 @@ REASONS = [
     *reasons("outcome.md", PEERS, "Beside diffprivlib and Opacus", "Rare outcomes, and counts over wide exposures",
              "Were the verdicts true?", "Eight tables that nobody had measured"),
     Reason("outcome.md", "Calibration of rare classes", None, "lab/results/calibration.py makes it, with tables of other packages"),
+    Reason("outcome.md", "Calibration of counts", None, "lab/results/calibration.py makes it, with tables of other packages"),
     Reason("planner.md", "The planner against hindsight", 0, "of rules of before"),
     Reason("planner.md", "Forecasts, by algorithm", 0, "lab/results/forecasts.py makes it of the runs of the other pages"),
     Printed("planner.md", "A million records",
