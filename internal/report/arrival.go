@@ -58,9 +58,9 @@ func (l *trace) seeing(r *eigenMoment, w *way, curved *mat.SymDense, weights, va
 // moments alone would hide directions along which rows of correlated columns hardly vary. With few columns the noise is
 // widened: the share of the way of correlated columns with opposite effects was estimated too large. Of many numbers the
 // moments are those of factors, if the ridge is small.
-func possible(g, rows *mat.SymDense, known *structure, sigma, ridge float64) (list []*mat.SymDense, err error) {
+func possible(g, rows *mat.SymDense, known *structure, numbers []int, sigma float64) (list []*mat.SymDense, err error) {
 	d := rows.SymmetricDim()
-	if numbers := known.manyNumbers(rows, ridge); numbers != nil {
+	if numbers != nil {
 		return known.factored(g, rows, numbers, sigma)
 	}
 	coins := rand.New(rand.NewPCG(5, 6)) // fixed seed: the draws only approximate an expectation

@@ -145,7 +145,7 @@ func TestPossibleMoments(t *testing.T) {
 	for i := range d {
 		rows.SetSym(i, i, .5)
 	}
-	list, err := possible(rows, rows, nil, sigma, 1)
+	list, err := possible(rows, rows, nil, nil, sigma)
 	if err != nil || len(list) < 4 {
 		t.Fatalf("%d moments, %v", len(list), err)
 	}

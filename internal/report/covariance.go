@@ -140,7 +140,8 @@ func (l *trace) covariance(m *model.Model, weights, start []float64, shared, val
 	went.Mul(c.mix.T(), mat.NewDense(k, d, start))
 	went.Sub(&along, &went)
 	draws := metric.draws()
-	moments, err := possible(g, rows, known, moment.Sigma, moment.Ridge)
+	numbers, wide := known.manyNumbers(rows, moment.Ridge, moment.Sigma, l.thorough()), rows
+	moments, err := possible(g, rows, known, numbers, moment.Sigma)
 	if err != nil {
 		return nil, err
 	}
@@ -165,12 +166,17 @@ func (l *trace) covariance(m *model.Model, weights, start []float64, shared, val
 		}
 		return out
 	}
+	if numbers != nil && l.thorough() {
+		if wide, err = known.varied(g, rows, numbers, moment.Sigma); err != nil {
+			return nil, err
+		}
+	}
 	for n := range k {
-		w, err := l.way(metric, curved(of, n, rows, along.RawRowView(n)), along.RawRowView(n), draws)
+		w, err := l.way(metric, curved(of, n, wide, along.RawRowView(n)), along.RawRowView(n), draws)
 		if err != nil {
 			return nil, err
 		}
-		if known.manyNumbers(rows, moment.Ridge) != nil {
+		if numbers != nil {
 			floats.Scale(guessed, w.noise)
 		}
 		c.ways = append(c.ways, w)

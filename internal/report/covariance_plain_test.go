@@ -235,7 +235,7 @@ func TestPossibleMomentsAreOfTheNoise(t *testing.T) {
 			rows.SetSym(i, i, .1+.3/float64(1+i))
 			rows.SetSym(0, i, rows.At(0, i)+.02)
 		}
-		list, err := possible(rows, rows, nil, sigma, 1)
+		list, err := possible(rows, rows, nil, nil, sigma)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -295,7 +295,7 @@ func TestPossibleMomentsAreOfRows(t *testing.T) {
 	if !ok {
 		t.Fatal("the schema has no structure")
 	}
-	list, err := possible(w.second, w.second, &known, .05, 1)
+	list, err := possible(w.second, w.second, &known, nil, .05)
 	if err != nil || len(list) < 2 {
 		t.Fatalf("%v: %d moments", err, len(list))
 	}

@@ -20,14 +20,24 @@ import (
 const sureOwn, lowDraws, mostFactored, leastSeen, cautious = .75, 12, 120, 1.2, .75
 
 // guessed is by how much the noise of many numbers is widened: it follows from one estimate of their second moment.
-const guessed = 1.2
+const guessed = 1.3
+
+// hardly is a curvature of which thorough runs cover at least the share mostHardly of the way, and leastTold the largest noise in a
+// second moment over the numbers' mean variance, with which their own share is told.
+const hardly, mostHardly, leastTold = .01, .85, .4
+
+// thorough reports whether the steps cover nearly all of the way also along directions in which rows vary little.
+func (l *trace) thorough() bool {
+	_, share := l.respond(hardly)
+	return share >= mostHardly
+}
 
 var ownShares = []float64{.8, .6, .4, .3, .2, .13, .08, .05, .03}
 
 // manyNumbers returns the features that are numbers or dates, if the moments of rows are drawn by factored, and otherwise nil. At
-// least half of manyColumns are then numbers, without curves. With a large ridge, steps cover little of the way along any small
-// eigenvalue, and moments with the mean of the small eigenvalues would state too little.
-func (x *structure) manyNumbers(rows *mat.SymDense, ridge float64) (list []int) {
+// least half of manyColumns are then numbers, without curves. With a large ridge, the steps of most runs cover little of the way along
+// any small eigenvalue, and moments with the mean of the small eigenvalues would state too little.
+func (x *structure) manyNumbers(rows *mat.SymDense, ridge, sigma float64, thorough bool) (list []int) {
 	d, sum := rows.SymmetricDim(), 0.
 	if x == nil || len(x.hats) > 0 || x.plain || d <= manyColumns || !(x.shared > 0) {
 		return nil
@@ -38,7 +48,8 @@ func (x *structure) manyNumbers(rows *mat.SymDense, ridge float64) (list []int) 
 			sum += rows.At(j, j) - math.Pow(rows.At(j, d-1)/x.shared, 2)
 		}
 	}
-	if n := len(list); n < manyColumns/2 || n > mostFactored || ridge*float64(n) > leastSeen*sum {
+	n := float64(len(list))
+	if n < manyColumns/2 || n > mostFactored || ridge*n > leastSeen*sum && !(thorough && sigma*n <= leastTold*sum) {
 		return nil
 	}
 	return list
@@ -87,42 +98,76 @@ func own(covariance *mat.SymDense, variances []float64, sigma float64) (share fl
 	return share * cautious
 }
 
+// independent returns the second moment that rows with such numbers would have if their columns were independent, with the
+// estimated second moment rows and the release g, and the share of the variances that the numbers have for themselves.
+func (x *structure) independent(g, rows *mat.SymDense, numbers []int, sigma float64) (apart *inference.Spectrum, share float64, err error) {
+	d := rows.SymmetricDim()
+	last, square := d-1, x.shared*x.shared
+	of := mat.NewSymDense(d, nil)
+	for j := range d {
+		for k := range j + 1 {
+			of.SetSym(j, k, rows.At(j, last)*rows.At(k, last)/square)
+		}
+		of.SetSym(j, j, rows.At(j, j))
+	}
+	x.separate(of)
+	covariance, variances := mat.NewSymDense(len(numbers), nil), make([]float64, len(numbers))
+	for i, j := range numbers {
+		variances[i] = max(rows.At(j, j)-rows.At(j, last)*rows.At(j, last)/square, .3*sigma)
+		of.SetSym(j, j, rows.At(j, last)*rows.At(j, last)/square+variances[i])
+		for n, k := range numbers[:i+1] {
+			covariance.SetSym(i, n, g.At(j, k)-g.At(j, last)*g.At(k, last)/square)
+		}
+	}
+	if apart, err = inference.Decompose(of); err != nil {
+		return nil, 0, errNoEigenvalues
+	}
+	return apart, own(covariance, variances, sigma), nil
+}
+
+// leastApart is the least eigenvalue that counts as variation, over the largest, and leastOwn the part of the numbers' own share
+// that varied keeps along each direction.
+const leastApart, leastOwn = 1e-8, .2
+
+// varied returns the estimate rows with a least variance along each direction, as noise hides small eigenvalues: long runs would
+// otherwise have much noise along them.
+func (x *structure) varied(g, rows *mat.SymDense, numbers []int, sigma float64) (*mat.SymDense, error) {
+	r, share, err := x.independent(g, rows, numbers, sigma)
+	if err != nil {
+		return nil, err
+	}
+	least := leastApart * r.Values[len(r.Values)-1]
+	e, err := inference.Decompose(inference.Between(r.With(func(v float64) float64 {
+		if v <= least {
+			return 0
+		}
+		return 1 / math.Sqrt(v)
+	}), rows))
+	if err != nil {
+		return nil, errNoEigenvalues
+	}
+	return inference.Between(r.With(func(v float64) float64 { return math.Sqrt(max(v, 0)) }),
+		e.With(func(v float64) float64 { return max(v, leastOwn*share) })), nil
+}
+
 // factored returns second moments that rows with these numbers may have, given the release g and the estimate rows. Each starts
 // as a draw S0 from the family of factors, and is the matrix that a Wishart prior with the mode S0 and twice as many degrees of
 // freedom as directions r makes likeliest, given the release plus as much noise again. It has the eigenvectors of X, which is the
 // latter less r sigma^2 S0^-1, and in place of an eigenvalue x the root of s - r sigma^2/s = x.
 func (x *structure) factored(g, rows *mat.SymDense, numbers []int, sigma float64) (list []*mat.SymDense, err error) {
-	d := rows.SymmetricDim()
-	last, square := d-1, x.shared*x.shared
-	apart := mat.NewSymDense(d, nil) // rows, with independent columns
-	for j := range d {
-		for k := range j + 1 {
-			apart.SetSym(j, k, rows.At(j, last)*rows.At(k, last)/square)
-		}
-		apart.SetSym(j, j, rows.At(j, j))
-	}
-	x.separate(apart)
-	covariance, variances := mat.NewSymDense(len(numbers), nil), make([]float64, len(numbers))
-	for i, j := range numbers {
-		variances[i] = max(rows.At(j, j)-rows.At(j, last)*rows.At(j, last)/square, .3*sigma)
-		apart.SetSym(j, j, rows.At(j, last)*rows.At(j, last)/square+variances[i])
-		for n, k := range numbers[:i+1] {
-			covariance.SetSym(i, n, g.At(j, k)-g.At(j, last)*g.At(k, last)/square)
-		}
-	}
-	r, err := inference.Decompose(apart)
+	r, share, err := x.independent(g, rows, numbers, sigma)
 	if err != nil {
-		return nil, errNoEigenvalues
+		return nil, err
 	}
+	d := len(r.Values)
 	directions, ones := 0., make([]float64, d)
-	least := 1e-8 * r.Values[last]
+	least := leastApart * r.Values[d-1]
 	for i, v := range r.Values {
 		if ones[i] = 1; v > least {
 			directions++
 		}
 	}
 	root := r.With(func(v float64) float64 { return math.Sqrt(max(v, least)) })
-	share := own(covariance, variances, sigma)
 	coins := rand.New(rand.NewPCG(5, 6)) // fixed seed: the draws only approximate an expectation
 	for range momentsOf(d) {
 		var inverse mat.SymDense

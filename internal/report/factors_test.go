@@ -70,7 +70,7 @@ func TestOwnShareUnderNoise(t *testing.T) {
 func TestFactoredMoments(t *testing.T) {
 	const n, v = 24, .0026
 	x, g := numbersOnly(n, v, func(i, j int) float64 { return math.Pow(.8, float64(i-j)) })
-	numbers := x.manyNumbers(g, 0)
+	numbers := x.manyNumbers(g, 0, 0, false)
 	for _, sigma := range []float64{1e-7, 3e-4, .1} {
 		list, err := x.factored(g, g, numbers, sigma)
 		if err != nil || len(list) != momentsOf(n+1) {
@@ -112,9 +112,13 @@ func TestFactorsAreOfManyNumbers(t *testing.T) {
 		numbers, levels int
 		ridge           float64 // over the mean variance
 		plain, want     bool
+		sigma           float64 // likewise
+		thorough        bool
 	}{
-		{20, 0, 1.19, false, true}, {20, 0, 1.21, false, false}, {19, 0, 1, false, false}, {10, 10, 1, false, true},
-		{9, 11, 1, false, false}, {120, 0, 1, false, true}, {121, 0, 1, false, false}, {20, 0, 1, true, false},
+		{20, 0, 1.19, false, true, 0, false}, {20, 0, 1.21, false, false, 0, false}, {19, 0, 1, false, false, 0, false}, {10, 10, 1, false, true, 0, false},
+		{9, 11, 1, false, false, 0, false}, {120, 0, 1, false, true, 0, false}, {121, 0, 1, false, false, 0, false}, {20, 0, 1, true, false, 0, false},
+		{20, 0, 9, false, true, .39, true}, {20, 0, 9, false, false, .41, true}, {20, 0, 9, false, false, .39, false},
+		{20, 0, 1, false, true, 9, true},
 	} {
 		const v = .002
 		x, rows := numbersOnly(c.numbers+c.levels, v, func(i, j int) float64 { return 0 })
@@ -126,11 +130,11 @@ func TestFactorsAreOfManyNumbers(t *testing.T) {
 		last := c.numbers + c.levels
 		rows.SetSym(0, last, .01)
 		rows.SetSym(0, 0, v+.01*.01*16)
-		if got := x.manyNumbers(rows, c.ridge*v) != nil; got != c.want {
+		if got := x.manyNumbers(rows, c.ridge*v, c.sigma*v, c.thorough) != nil; got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
-	if (*structure)(nil).manyNumbers(mat.NewSymDense(30, nil), 0) != nil {
+	if (*structure)(nil).manyNumbers(mat.NewSymDense(30, nil), 0, 0, true) != nil {
 		t.Error("the structure is unknown")
 	}
 }
@@ -172,5 +176,41 @@ func TestRoundsOfTheCurvature(t *testing.T) {
 	two := func(more float64) *mat.SymDense { return mat.NewSymDense(2, []float64{.03 + more, 0, 0, .04}) }
 	if again(1, 3, two(0), two(.00049)) || !again(1, 3, two(0), two(.00051)) {
 		t.Error("a change of a hundredth of the norm .05 is .0005")
+	}
+}
+
+// TestVariedAlongEachDirection: of rows of neighbours with a correlation of .8 the least eigenvalue becomes a fifth of the share
+// that the numbers have for themselves, and without a smaller one nothing changes.
+func TestVariedAlongEachDirection(t *testing.T) {
+	const n, v, sigma = 24, .0026, 1e-5
+	x, g := numbersOnly(n, v, func(i, j int) float64 { return math.Pow(.8, float64(i-j)) })
+	numbers := x.manyNumbers(g, 0, 0, false)
+	got, err := x.varied(g, g, numbers, sigma)
+	if err != nil || !mat.EqualApprox(got, g, 1e-12) {
+		t.Errorf("rows that vary: %v, changed by more than rounding", err)
+	}
+	flat := mat.NewSymDense(n+1, nil)
+	flat.CopySym(g)
+	flat.SetSym(0, 1, v) // the first two numbers are equal
+	variances := make([]float64, n)
+	for i := range variances {
+		variances[i] = v
+	}
+	if got, err = x.varied(g, flat, numbers, sigma); err != nil {
+		t.Fatal(err)
+	}
+	e, err := inference.Decompose(got)
+	if want := .2 * v * own(g.SliceSym(0, n).(*mat.SymDense), variances, sigma); err != nil || math.Abs(e.Values[0]-want) > 1e-9*v {
+		t.Errorf("%v, least eigenvalue %v: want %v", err, e.Values[0], want)
+	}
+}
+
+// TestThoroughRuns: a step of size .5 repeated covers all but (1 - .005)^T of the way along a curvature of .01.
+func TestThoroughRuns(t *testing.T) {
+	for T, want := range map[int]bool{378: false, 379: true} {
+		l := &trace{Noise: make([]float64, T), StepSizes: []float64{.5}}
+		if got := l.thorough(); got != want {
+			t.Errorf("%d steps, which leave %v: %v", T, math.Pow(.995, float64(T)), got)
+		}
 	}
 }

@@ -64,7 +64,7 @@ func TestPossibleMomentsAreBounded(t *testing.T) {
 		for j := range d {
 			rows.SetSym(j, j, 1)
 		}
-		list, err := possible(rows, rows, nil, .01, 1)
+		list, err := possible(rows, rows, nil, nil, .01)
 		if err != nil || len(list) != want {
 			t.Errorf("%d features: %d moments, %v: must be %d", d, len(list), err, want)
 		}
