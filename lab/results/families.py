@@ -43,7 +43,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 EPSILONS = (0.1, 0.5, 1, 2, 8)
 SIZES = (12000, 3000)
 FAMILIES = ("lines", "curves", "effects")
-# Effects of numbers have 36 since their features follow from the size; the sizes in families.csv are of 700 features.
 LEAST = {"numbers": (30, 30), "classes": (40, 230), "counts": (175, 470)}  # leastSizes of internal/train/family.go
 BUCKETS = (800, 400, 200, 100, 60, 25)
 SEVERAL = 100  # least size of curves of three or more classes
