@@ -199,7 +199,8 @@ func algorithmPage(t *testing.T) string {
 		"smallest released gradient norm; and `random`, an iterate drawn at random. Both averages weight an iterate by the\n" +
 		"charge of the answer that was released there. The KL condition bounds the excess risk F(w) - min F by a power of\n" +
 		"the gradient norm. A saddle is a point with a small gradient and a negative eigenvalue of the Hessian; an escape is\n" +
-		"a sequence of steps away from it. A landing is a final gradient descent.\n\n")
+		"a sequence of steps away from it. A landing is a final gradient descent. The parameters in the name of a loss are\n" +
+		"examples: pinball(0.9) stands for pinball with every parameter.\n\n")
 	for _, name := range append(train.Algorithms(), "selected") {
 		settings := train.HelpOf(name)
 		fmt.Fprintf(&p, "## %s\n\n", name)

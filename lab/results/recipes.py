@@ -671,6 +671,7 @@ REASONS = [
     *reasons("cost.md", "go test ./budget/... repeats the faults, at every change", "Faults"),
     Reason("inference.md", "Coverage", 1, VARIANTS),
     Reason("inference.md", "Joint tests", None, "go test ./lab/coverage -run TestJointLong makes it, in hours"),
+    Reason("inference.md", "Rare levels and many numbers", None, "go test ./lab/coverage -run TestLong -long.out FILE makes it, in hours"),
     Reason("inference.md", "Checks of fit", None, "go test ./lab/coverage -run TestChecksLong makes it, in hours"),
     *reasons("inference.md", VARIANTS, "Where the last curvature is released"),
     *[
