@@ -6,7 +6,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/model"
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -174,29 +173,21 @@ func (h Header) warnings(r Released) []Warning {
 	if law := r.Run.Trace; law != nil && !h.unlikeRows(r) {
 		list = append(list, qualityWarnings(h.Schema, law.Moment)...)
 	}
-	list = append(list, clipWarnings(r.Run)...)
+	list = append(list, clipWarnings(r.Run.Trace)...)
 	list = append(list, startWarnings(h.Plan)...)
 	list = append(list, privacyWarnings(h.Epsilon, h.Delta, float64(h.Records), h.Plan.Effective)...)
 	return append(list, h.Adapted...)
 }
 
-// clipWarnings returns the warning about what the clip of gradients holds back at the result; nil if it tells of none. A gradient
-// is above the clip norm C by about (g^2 - C^2)/(2 C), so that the mean loss, of curvature 1, rises by at most (C held)^2/8.
-func clipWarnings(run runrecord.Run) []Warning {
-	law, c, cost := run.Trace, run.Compared, ""
+// clipWarnings returns the warning about what the clip of gradients holds back at the result; nil if it tells of none.
+func clipWarnings(law *optimize.Trace) []Warning {
 	if law == nil || !law.Pulled() {
 		return nil
 	}
-	if c != nil && law.Moment != nil && c.Constant+c.Difference > 0 {
-		share := math.Pow(law.Clipped*law.Moment.Clip, 2) / 8 / (c.Constant + c.Difference)
-		if cost = fmt.Sprintf(" By an estimate this adds %.2g%% to the mean loss, or less.", 100*share); share < .01 {
-			cost = strings.TrimSuffix(cost, ".") + ", so that predictions are hardly worse."
-		}
-	}
 	return warn(WarnClip, "coefficients may be off by more than their stated noise, since the clip holds back long gradients: at "+
-		"the result, squared gradient norms exceed the squared clip norm by %.2g of it on average (noise %.2g).%s Far values of a "+
+		"the result, squared gradient norms exceed the squared clip norm by %.2g of it on average (noise %.2g). Far values of a "+
 		"column, or an effect that is no line, are the usual cause, and narrower bounds or a curve for the column help. Gradients "+
-		"may also cancel, and no coefficient moves", law.Clipped, law.ClippedSigma, cost)
+		"may also cancel, and no coefficient moves", law.Clipped, law.ClippedSigma)
 }
 
 // unlikeRows reports whether the released second moment counts rows unlike: a fit of counts that begins at a base rate
