@@ -170,7 +170,7 @@ func (c Compare) Ask(ctx context.Context, o Oracle, p Problem, w []float64, f Fo
 	if !c.Keep {
 		curvature, rise := c.line(p, base, w, constant, f)
 		out.Decide(p.Convex(), curvature, rise)
-		if out.Counts && curvature > 0 {
+		if out.Counts && oddsOf(c.Loss) == nil && curvature > 0 {
 			out.Raise(curvature / base.Curvature)
 		}
 	}

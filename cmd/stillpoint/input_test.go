@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// TestTableThatChanges tests that a fit refuses a table to which somebody writes while the fit
-// reads it, and reserves nothing.
+// TestTableThatChanges tests that a fit refuses a table to which somebody writes while the fit reads it, and reserves
+// nothing. A busy machine may let a command read the whole table between two writes. Such a run shows nothing, and
+// another takes its place.
 func TestTableThatChanges(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string]string{"people.csv": people(50_000, 1), "people.yaml": peopleYAML})
@@ -36,6 +37,12 @@ func TestTableThatChanges(t *testing.T) {
 			}
 		}()
 		o := executable(t, dir, strings.Fields(command)...)
+		for again := 0; o.code == 0 && again < 20; again++ {
+			if err := os.RemoveAll(filepath.Join(dir, "out")); err != nil {
+				t.Fatal(err)
+			}
+			o = executable(t, dir, strings.Fields(command)...)
+		}
 		<-done
 		if o.code != 1 || !strings.HasSuffix(o.stderr,
 			"stillpoint: table: people.csv: changed while it was read: leave it as it is and start again\n") {

@@ -160,9 +160,9 @@ func TestNeighboursLookAlike(t *testing.T) {
 		changed[i] = row
 		return strings.Join(changed, "")
 	}
-	// The sensitivities of gd follow from the plan. Those of preconditioned follow from released answers as
-	// well, and so do the plans of fits that release their base rate.
-	gd := peopleYAML + "train: {algorithm: gd, base: off}\n"
+	// The sensitivities of gd follow from the plan, and with a stated step_scale the step sizes do. Those of
+	// preconditioned follow from released answers as well, and so do the plans of fits that release their base rate.
+	gd := peopleYAML + "train: {algorithm: gd, base: off, step_scale: 4}\n"
 	addOrRemove := strings.Replace(gd, "replace-one", "add-or-remove\n  records: 50", 1)
 	tests := []struct {
 		name, config string

@@ -138,8 +138,8 @@ func (m *margins) tilt(curved, rows *mat.SymDense, weights, mix []float64, share
 		return
 	}
 	known.separate(curved)
-	for j, level := range known.levels { // a level is no normal feature: its rows have their own mean margin
-		if level && row.AtVec(j) > 0 {
+	for j, level := range known.levels { // an uncommon level is no normal feature: its rows have their own mean margin
+		if level && row.AtVec(j) > 0 && row.AtVec(j) <= mostUncommon*row.AtVec(d-1) {
 			far := deviation * c.AtVec(j) / row.AtVec(j)
 			curved.SetSym(j, j, rows.At(j, d-1)*at(min(max(far, -mostFar*deviation), mostFar*deviation)))
 		}
@@ -147,7 +147,8 @@ func (m *margins) tilt(curved, rows *mat.SymDense, weights, mix []float64, share
 }
 
 // mostFar is the largest distance of the mean margin of a level from that of all rows, in deviations of the margin.
-const mostFar = 3
+// mostUncommon is the largest share of the rows of a level that counts as uncommon.
+const mostFar, mostUncommon = 3, .4
 
 // usualApart is the usual distance of the curvature along a direction from its mean, over the mean. leastVaried is the
 // least second moment of the rows in the metric along a direction that counts among those with noise.

@@ -202,4 +202,19 @@ func TestCurvatureOfLevels(t *testing.T) {
 	if got, want := curved.At(0, 0), .001*scale*f(mean+3*math.Sqrt(spread)); math.Abs(got-want) > 1e-12 {
 		t.Errorf("far away: %v: want %v", got, want)
 	}
+	// A level of more than two fifths of the rows counts as a normal feature does.
+	for _, share := range []float64{.399, .401} {
+		rows := mat.NewSymDense(2, []float64{share * scale, share * scale, share * scale, scale})
+		m.mean, m.spread = []float64{share * 2}, [][]float64{{share * (1 - share) * 4}}
+		entries := make([]float64, 2)
+		for i, known := range []*structure{nil, {levels: []bool{true, false}}} {
+			curved := mat.NewSymDense(2, nil)
+			curved.ScaleSym(f(share*2), rows)
+			m.tilt(curved, rows, []float64{2 / shared, 0}, []float64{1}, shared, 1, known)
+			entries[i] = curved.At(0, 0)
+		}
+		if want := share * scale * f(2); (entries[1] == entries[0]) != (share > .4) || share < .4 && !(math.Abs(entries[1]-want) <= 1e-12) {
+			t.Errorf("a level of %v of the rows: %v, and %v as a normal feature", share, entries[1], entries[0])
+		}
+	}
 }

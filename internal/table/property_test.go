@@ -120,10 +120,11 @@ func FuzzRead(f *testing.F) {
 	f.Add(zipped(f, string(people))[:40])
 	f.Add([]byte("\xef\xbb\xbfa,b\r\n\"1,2\r\n"))
 	f.Add([]byte("PAR1\x15"))
+	f.Add([]byte(`{"`))
 	f.Add([]byte("a,b\r1,2\r"))
 	f.Add(bytes.Repeat([]byte("a,"), mostHeader))
 	known := []string{
-		"is empty:", "is a ", "is an ", "is compressed ", "is not UTF-8 ",
+		"is empty:", "is a ", "is an ", "is JSON: ", "is compressed ", "is not UTF-8 ",
 		"the header row is not ", "the header row, up to its newline, ", "the fields of the header row ",
 		"lines must end in LF or CRLF:", "the file is damaged:",
 	}
