@@ -12,7 +12,7 @@ import (
 // (docs/explanation/decisions/0086, 0088, 0103, 0105): a feature that passes one pays by a simplification elsewhere. slack is
 // how far below its limit a part may be before the limit must be lowered.
 var sizes = map[size.Part]size.Lines{
-	size.Product: {Code: 73_800, Comment: 18_200},
+	size.Product: {Code: 73_400, Comment: 18_200},
 	size.Support: {Code: 8_000},
 }
 
