@@ -344,7 +344,8 @@ func meansText(a *means.Answers, predicted []profilePrediction) string {
 	}
 	b.WriteString("\n" + safetext.Table([]string{"column", "of it", "estimate", head}, rows))
 	if a.Short {
-		text := "The formula of the fit is SHORT: levels that it lacks count as the reference level, and numbers that it lacks are left out. "
+		text := "The formula of the fit is SHORT: levels that it lacks count as the reference level, pairs of levels as no " +
+			"interaction, and numbers that it lacks are left out. "
 		if a.Mean.Low != nil {
 			text += "The intervals of means hold for all predictions that rows with these may have. "
 		}

@@ -47,9 +47,9 @@ sex mean for x - -
 sex x less f - -
 age effect of one unit more 0.5 0.375 to 0.625
 x2 effect of one unit more - -
-The formula of the fit is SHORT: levels that it lacks count as the reference level, and numbers that
-it lacks are left out. The intervals of means hold for all predictions that rows with these may
-have. Differences and effects are those of the SHORT formula.
+The formula of the fit is SHORT: levels that it lacks count as the reference level, pairs of levels
+as no interaction, and numbers that it lacks are left out. The intervals of means hold for all
+predictions that rows with these may have. Differences and effects are those of the SHORT formula.
 sex m less f: no interval: withheld
 sex mean for x, sex x less f, x2: no interval: not in the formula: noise hides it
 age: also carries x2 (correlation 0.95)

@@ -22,9 +22,9 @@ const sureOwn, lowDraws, mostFactored, leastSeen, cautious = .75, 12, 120, 1.2, 
 // guessed is by how much the noise of many numbers is widened: it follows from one estimate of their second moment.
 const guessed = 1.3
 
-// hardly is a curvature of which thorough runs cover at least the share mostHardly of the way, and leastTold the largest noise in a
-// second moment over the numbers' mean variance, with which their own share is told.
-const hardly, mostHardly, leastTold = .01, .85, .4
+// A run is thorough if it covers the share mostHardly of the way along a direction of curvature hardly. mostTold bounds
+// the noise of the second moment, relative to the numbers' mean variance, from which their own share is estimated.
+const hardly, mostHardly, mostTold = .01, .85, .4
 
 // thorough reports whether the steps cover nearly all of the way also along directions in which rows vary little.
 func (l *trace) thorough() bool {
@@ -34,9 +34,9 @@ func (l *trace) thorough() bool {
 
 var ownShares = []float64{.8, .6, .4, .3, .2, .13, .08, .05, .03}
 
-// manyNumbers returns the features that are numbers or dates, if the moments of rows are drawn by factored, and otherwise nil. At
-// least half of manyColumns are then numbers, without curves. With a large ridge, the steps of most runs cover little of the way along
-// any small eigenvalue, and moments with the mean of the small eigenvalues would state too little.
+// manyNumbers returns the features that are numbers or dates, if the moments of rows are drawn by factored, and
+// otherwise nil. At least half of manyColumns are then numbers, without curves. With a large ridge, a run that is not
+// thorough covers little of the way along any small eigenvalue, and such moments would state too little noise.
 func (x *structure) manyNumbers(rows *mat.SymDense, ridge, sigma float64, thorough bool) (list []int) {
 	d, sum := rows.SymmetricDim(), 0.
 	if x == nil || len(x.hats) > 0 || x.plain || d <= manyColumns || !(x.shared > 0) {
@@ -49,7 +49,7 @@ func (x *structure) manyNumbers(rows *mat.SymDense, ridge, sigma float64, thorou
 		}
 	}
 	n := float64(len(list))
-	if n < manyColumns/2 || n > mostFactored || ridge*n > leastSeen*sum && !(thorough && sigma*n <= leastTold*sum) {
+	if n < manyColumns/2 || n > mostFactored || ridge*n > leastSeen*sum && !(thorough && sigma*n <= mostTold*sum) {
 		return nil
 	}
 	return list
@@ -100,7 +100,8 @@ func own(covariance *mat.SymDense, variances []float64, sigma float64) (share fl
 
 // independent returns the second moment that rows with such numbers would have if their columns were independent, with the
 // estimated second moment rows and the release g, and the share of the variances that the numbers have for themselves.
-func (x *structure) independent(g, rows *mat.SymDense, numbers []int, sigma float64) (apart *inference.Spectrum, share float64, err error) {
+func (x *structure) independent(g, rows *mat.SymDense, numbers []int, sigma float64) (apart *inference.Spectrum,
+	share float64, err error) {
 	d := rows.SymmetricDim()
 	last, square := d-1, x.shared*x.shared
 	of := mat.NewSymDense(d, nil)
@@ -125,12 +126,12 @@ func (x *structure) independent(g, rows *mat.SymDense, numbers []int, sigma floa
 	return apart, own(covariance, variances, sigma), nil
 }
 
-// leastApart is the least eigenvalue that counts as variation, over the largest, and leastOwn the part of the numbers' own share
-// that varied keeps along each direction.
+// leastApart is the least eigenvalue that counts as variation, relative to the largest. varied bounds eigenvalues below
+// by leastOwn times the share of the variances that the numbers have for themselves.
 const leastApart, leastOwn = 1e-8, .2
 
-// varied returns the estimate rows with a least variance along each direction, as noise hides small eigenvalues: long runs would
-// otherwise have much noise along them.
+// varied returns the estimate rows with a least variance along each direction. Where noise makes an eigenvalue 0, a
+// long run would otherwise be said to have much noise.
 func (x *structure) varied(g, rows *mat.SymDense, numbers []int, sigma float64) (*mat.SymDense, error) {
 	r, share, err := x.independent(g, rows, numbers, sigma)
 	if err != nil {

@@ -171,21 +171,12 @@ func TestEdgesOfCalibration(t *testing.T) {
 func TestRareClassIsPredictedAsOften(t *testing.T) {
 	const n = 20_000
 	c := config(t, 2, "epsilon: 1", "epsilon: 4", "loss: logistic", "loss: logistic, family: lines")
-	coin := rand.New(rand.NewPCG(3, 4))
-	var b strings.Builder
-	b.WriteString("age,sex,note,sick\n")
-	for range n {
-		age, sex, sick := coin.IntN(100), coin.IntN(2), 0
-		if coin.Float64() < .08*float64(1+sex)/1.5*float64(age)/50 {
+	f := fittedTo(t, c, n, func(coin *rand.Rand, age, sex float64) (sick int) {
+		if coin.Float64() < .08*(1+sex)/1.5*age/50 {
 			sick = 1
 		}
-		fmt.Fprintf(&b, "%d,%s,x,%d\n", age, []string{"f", "m"}[sex], sick)
-	}
-	write(t, c.DataPath(), b.String())
-	f, err := c.Fit(t.Context(), Options{Software: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+		return sick
+	})
 	k, whole := f.Compared, f.Budget.Charge()
 	if sigma := 1.5 / (n * math.Sqrt(.01*whole)); k == nil || !(math.Abs(k.ResidualSigma-sigma) <= 1e-3*sigma) {
 		t.Fatalf("%+v: the residual must have noise of %v", k, sigma)
@@ -211,27 +202,39 @@ func TestRareClassIsPredictedAsOften(t *testing.T) {
 	}
 }
 
-// TestCountsHaveTheirMean: the mean prediction of a calibrated fit of counts over the table is the released mean count, up to
-// six deviations of the noise and what the shift leaves.
-func TestCountsHaveTheirMean(t *testing.T) {
-	const n, largest = 20_000, 20
-	c := config(t, 2, "epsilon: 1", "epsilon: 30", "loss: logistic", "loss: poisson(0.1), family: lines",
-		`column: sick, classes: ["0", "1"]`, "column: sick, number: [0, 20]")
+// fittedTo fits a table of n drawn rows, whose target is sick of their age and sex.
+func fittedTo(t *testing.T, c *Config, n int, sick func(coin *rand.Rand, age, sex float64) int) *Fitted {
+	t.Helper()
 	coin := rand.New(rand.NewPCG(3, 4))
 	var b strings.Builder
 	b.WriteString("age,sex,note,sick\n")
 	for range n {
-		age, sex, sick := coin.IntN(100), coin.IntN(2), 0
-		for at := coin.ExpFloat64(); at < .6*float64(1+sex)*math.Exp(float64(age)/50)/math.E*(2*coin.Float64()) && sick < largest; at += coin.ExpFloat64() {
-			sick++
-		}
-		fmt.Fprintf(&b, "%d,%s,x,%d\n", age, []string{"f", "m"}[sex], sick)
+		age, sex := coin.IntN(100), coin.IntN(2)
+		fmt.Fprintf(&b, "%d,%s,x,%d\n", age, []string{"f", "m"}[sex], sick(coin, float64(age), float64(sex)))
 	}
 	write(t, c.DataPath(), b.String())
 	f, err := c.Fit(t.Context(), Options{Software: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return f
+}
+
+// TestCountsHaveTheirMean: the mean prediction of a calibrated fit of counts over the table is the released mean count, up to
+// six deviations of the noise and what the shift leaves.
+func TestCountsHaveTheirMean(t *testing.T) {
+	const n, largest = 20_000, 20
+	c := config(t, 2, "epsilon: 1", "epsilon: 30", "loss: logistic", "loss: poisson(0.1), family: lines",
+		`column: sick, classes: ["0", "1"]`, "column: sick, number: [0, 20]")
+	f := fittedTo(t, c, n, func(coin *rand.Rand, age, sex float64) (sick int) {
+		for at := coin.ExpFloat64(); sick < largest; at += coin.ExpFloat64() {
+			if at >= .6*(1+sex)*math.Exp(age/50)/math.E*(2*coin.Float64()) {
+				break
+			}
+			sick++
+		}
+		return sick
+	})
 	k, whole := f.Compared, f.Budget.Charge()
 	if k == nil || k.ResidualSigma == 0 || k.Shrunk != 0 || f.Base == nil || !(f.Charged <= whole && f.Charged > .999*whole) {
 		t.Fatalf("%+v, charged %v of %v", k, f.Charged, whole)

@@ -154,12 +154,10 @@ def counts(a):
             constant = 2 * np.mean(np.where(y[1] > 0, y[1] * np.log(np.maximum(y[1], 1) / mu), 0) - y[1] + mu)
             for epsilon in map(float, a.epsilons.split(",")):
                 for _ in range(a.n):
-                    with tempfile.TemporaryDirectory(dir=work) as folder:
-                        done = families.command(a.program, "fit", config, "--epsilon", epsilon, "--out", f"{folder}/fit")
-                        if done.returncode:
-                            break
-                        c = compared(pathlib.Path(folder, "fit/certificate.json"))
-                        at = json.loads(families.command(a.program, "evaluate", f"{folder}/fit/model.json", test, "--json").stdout)
+                    c, said = fitted(a.program, config, epsilon, work, "evaluate", test, "--json")
+                    if c is None:
+                        break
+                    at = json.loads(said)
                     shift = (1 - c.get("shrunk", 0)) * c.get("shift", 0) + c.get("lift", 0)
                     now, seen = at["predicted"], at["observed"]
                     before = now * math.exp(-shift)
@@ -185,6 +183,15 @@ def counted_page(a):
                   f"| {far[0]:.2f} | {far[1]:.2f} | {sum(r['change'] < 0 for r in part)} of {len(part)} | {100 * statistics.mean(r['change'] for r in part):.2f} |")  # fmt: skip
 
 
+def fitted(program, config, epsilon, work, judge, test, flag):
+    """The comparison of a fit, and the output of another command for its model; None for a fit that is refused."""
+    with tempfile.TemporaryDirectory(dir=work) as folder:
+        if families.command(program, "fit", config, "--epsilon", epsilon, "--out", f"{folder}/fit").returncode:
+            return None, ""
+        said = families.command(program, judge, f"{folder}/fit/model.json", test, flag).stdout
+        return compared(pathlib.Path(folder, "fit/certificate.json")), said
+
+
 def compared(file):
     """The comparison in a certificate: the one object of this name."""
 
@@ -208,12 +215,9 @@ def fits(a):
                 continue
             for epsilon in map(float, a.epsilons.split(",")):
                 for _ in range(a.n):
-                    with tempfile.TemporaryDirectory(dir=work) as folder:
-                        done = families.command(a.program, "fit", config, "--epsilon", epsilon, "--out", f"{folder}/fit")
-                        if done.returncode:
-                            break
-                        c = compared(pathlib.Path(folder, "fit/certificate.json"))
-                        said = families.command(a.program, "predict", f"{folder}/fit/model.json", test, "--margin").stdout
+                    c, said = fitted(a.program, config, epsilon, work, "predict", test, "--margin")
+                    if c is None:
+                        break
                     rows = [(float(r["margin"]), v) for r, v in zip(csv.DictReader(said.splitlines()), y) if r["margin"] and v is not None]
                     z, v = np.array(rows).T
                     shift = (1 - c.get("shrunk", 0)) * c.get("shift", 0)
