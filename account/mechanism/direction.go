@@ -196,7 +196,9 @@ func (d *direction) narrowEpsilon(e *effort, delta, goal, other float64, best *B
 		}
 		last = reached
 		best.Upper = min(best.Upper, v.upperEpsilon(delta))
-		best.Lower = max(best.Lower, v.lowerEpsilon(delta))
+		if lower := v.lowerEpsilon(delta); lower <= best.Upper { // rounding over millions of uses may exceed the largest loss
+			best.Lower = max(best.Lower, lower)
+		}
 		if best.Upper <= other || best.width() <= goal {
 			return nil
 		}
