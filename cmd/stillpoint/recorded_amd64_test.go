@@ -11,7 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/budget/stores"
+	"github.com/stillpoint-dp/stillpoint/curator/simulate"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
+	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
 var update = flag.Bool("update", false, "write the recorded files of testdata/recorded anew")
@@ -234,7 +238,7 @@ var recordedPlans = []recordedPlan{
 }
 
 // takesLine matches what a plan measures on this machine.
-var takesLine = regexp.MustCompile(`(?m)^takes .*\n|^  "takes": \{[^}]*\},?\n`)
+var takesLine = regexp.MustCompile(`(?m)^takes .*\n|^(?:  )?  "takes": \{[^}]*\},?\n`)
 
 // TestPlansAreWhatTheyWere compares the whole output of plan --verbose and of plan --json, and the estimate of time and
 // memory, with testdata/recorded/plans.txt, which is written by go test ./cmd/stillpoint -run PlansAreWhatTheyWere
@@ -272,4 +276,112 @@ func TestPlansAreWhatTheyWere(t *testing.T) {
 		before = append(before, "\n"+text)
 	}
 	compareRecorded(t, "plans.txt", got.String())
+}
+
+// TestCommandsSayWhatTheySaid runs the lines of testdata/recorded/commands.txt that begin with "$ ", in one folder with
+// the files of the folders files and fits beside it, and compares the exit code, standard output and standard error of each
+// with the lines below it. These are written by go test ./cmd/stillpoint -run CommandsSayWhatTheySaid -update. The fits
+// are of 30,000 made-up people, and three were killed. Beside commands of the program there are cat FILE, copy FOLDER NEW,
+// quietly, which shows no output of a command, since its noise is new, and open, which reserves a budget as a fit does that is killed.
+// Times, hashes and the ids of runs in what the test itself charges are shown by their order.
+func TestCommandsSayWhatTheySaid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	script, err := os.ReadFile(filepath.Join(recordedFolder, "commands.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, from := range []string{"files", "fits"} {
+		if err := os.CopyFS(dir, os.DirFS(filepath.Join(recordedFolder, from))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	var got strings.Builder
+	names := map[string]string{}
+	fresh := regexp.MustCompile(`[0-9a-f]{64}|\b[0-9a-f]{32}\b|\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+	stored := false
+	for line := range strings.Lines(string(script)) {
+		if !strings.HasPrefix(line, "$ ") {
+			continue
+		}
+		line = strings.TrimSpace(strings.TrimPrefix(line, "$ "))
+		var args []string
+		for _, m := range regexp.MustCompile(`"([^"]*)"|\S+`).FindAllStringSubmatch(line, -1) {
+			if strings.HasPrefix(m[0], `"`) {
+				m[0] = m[1]
+			}
+			args = append(args, m[0])
+		}
+		stored = stored || args[0] == "budget"
+		var code int
+		var out, failed string
+		switch args[0] {
+		case "cat":
+			text, err := os.ReadFile(args[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = string(text)
+		case "copy":
+			if err := os.CopyFS(args[2], os.DirFS(args[1])); err != nil {
+				t.Fatal(err)
+			}
+		case "quietly":
+			if code, _, failed = inProcess(args[1:]...); code == 0 {
+				failed = ""
+			}
+		case "open":
+			reserved(t, args[1], args[2], parsed(t, args[3]))
+		default:
+			code, out, failed = inProcess(args...)
+		}
+		text := takesLine.ReplaceAllString(strings.ReplaceAll(out+failed, dir, "DIR"), "")
+		if stored {
+			text = fresh.ReplaceAllStringFunc(text, func(s string) string {
+				if strings.HasSuffix(s, "Z") {
+					return "<time>"
+				} else if names[s] == "" {
+					names[s] = fmt.Sprintf("<%d>", len(names)+1)
+				}
+				return names[s]
+			})
+		}
+		fmt.Fprintf(&got, "$ %s\n", line)
+		if code != 0 {
+			fmt.Fprintf(&got, "exit code %d\n", code)
+		}
+		got.WriteString(text)
+		if !strings.HasSuffix(text, "\n") {
+			got.WriteString("\n")
+		}
+	}
+	compareRecorded(t, "commands.txt", got.String())
+}
+
+// reserved reserves a budget of an epsilon for a run of a dataset in the store b.db, as a fit does that is then killed.
+func reserved(t *testing.T, dataset, label string, epsilon float64) {
+	t.Helper()
+	book, err := stores.Open(t.Context(), "sqlite:b.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer book.Close()
+	b, err := account.NewBudget(epsilon, 3e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := loss.Parse("logistic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := simulate.Open(simulate.Config{Loss: l, Budget: b, Rows: [][]float32{{1}, {1}, {1}}, Targets: []float64{1, -1, 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := book.Run(dataset, label).Reserve(t.Context(), session.Ledger()); err != nil {
+		t.Fatal(err)
+	}
 }
