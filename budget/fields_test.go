@@ -326,3 +326,95 @@ func TestLeasesAreThoseOfTheLastRead(t *testing.T) {
 		}
 	}
 }
+
+// TestSchedulesAreComposedAgain tests that a certificate's schedule is composed once for all runs of the same relation, mu,
+// schedule and cost, and again if one of these differs: with an ended context, a composition is an error.
+func TestSchedulesAreComposedAgain(t *testing.T) {
+	c := grown(t, newCap(t, account.ReplaceOne, 4))
+	run := func() Limit {
+		return Limit{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Mu: c.cap.Mu / 16},
+			Schedule: []account.SampledSteps{{NoiseMultiplier: 20, Sampling: .01, Count: 10}}}
+	}
+	cost := Cost{Charge: c.cap.Mu * c.cap.Mu / 5, Delta: c.cap.sampledDelta()}
+	costs := map[string]bool{}
+	recheck := func(ctx context.Context, id string, l Limit, cost Cost) error {
+		row, err := entry{Number: c.number + 1, Kind: kindReserved, Dataset: "people", Time: "2026", Run: id, Limit: &l, Cost: &cost}.write(c.head)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.recheck(ctx, row, costs)
+	}
+	if err := recheck(t.Context(), "a", run(), cost); err != nil {
+		t.Fatal(err)
+	}
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	for name, change := range map[string]func(*Limit, *Cost){
+		"relation": func(l *Limit, _ *Cost) { l.Relation = account.AddOrRemove },
+		"mu":       func(l *Limit, _ *Cost) { l.Mu = c.cap.Mu / 8 },
+		"noise":    func(l *Limit, _ *Cost) { l.Schedule[0].NoiseMultiplier = 19 },
+		"sampling": func(l *Limit, _ *Cost) { l.Schedule[0].Sampling = .02 },
+		"count":    func(l *Limit, _ *Cost) { l.Schedule[0].Count = 11 },
+		"charge":   func(_ *Limit, k *Cost) { k.Charge *= 15. / 16 },
+	} {
+		l, k := run(), cost
+		change(&l, &k)
+		if err := recheck(ended, "b", l, k); err == nil {
+			t.Errorf("another %s: was not composed again", name)
+			return // the chain has the run now
+		}
+		delete(costs, fmt.Sprint(l.Relation, l.Mu, l.Schedule, k))
+	}
+	if err := recheck(ended, "b", run(), cost); err != nil {
+		t.Errorf("an equal run: %v", err)
+	}
+	// A verification that ended early has found nothing wrong.
+	first, err := entry{Number: 1, Kind: kindCreated, Dataset: "people", Time: "2026", Salt: "s", Cap: &c.cap}.write("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := run()
+	second, err := entry{Number: 2, Kind: kindReserved, Dataset: "people", Time: "2026", Run: "a", Limit: &l, Cost: &cost}.write(first.Hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := NewBook(fixed{tail: Tail{Rows: []Row{first, second}, Length: 2, Head: second.Hash}}).Certificate(t.Context(), "people")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err := Verify(ended, text); d != nil || !errors.Is(err, context.Canceled) || errors.Is(err, ErrChain) {
+		t.Errorf("%v: must be %v alone", err, context.Canceled)
+	}
+}
+
+// TestCertificatesOfChainsThatFail tests that there is no certificate of a chain whose end is not what the store states, though
+// its first rows are sound.
+func TestCertificatesOfChainsThatFail(t *testing.T) {
+	limit := newCap(t, account.ReplaceOne, 0)
+	first, err := entry{Number: 1, Kind: kindCreated, Dataset: "people", Time: "2026", Salt: "s", Cap: &limit}.write("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := entry{Number: 2, Kind: kindClosed, Dataset: "people", Time: "2026"}.write(first.Hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tail := range map[string]Tail{
+		"a sound chain":       {Rows: []Row{first, second}, Length: 2, Head: second.Hash},
+		"a lost row":          {Rows: []Row{first}, Length: 2, Head: second.Hash},
+		"another length":      {Rows: []Row{first, second}, Length: 3, Head: second.Hash},
+		"another end":         {Rows: []Row{first, second}, Length: 2, Head: first.Hash},
+		"another text":        {Rows: []Row{first, {Text: second.Text + " ", Hash: second.Hash}}, Length: 2, Head: second.Hash},
+		"another hash":        {Rows: []Row{first, {Text: second.Text, Hash: first.Hash}}, Length: 2, Head: first.Hash},
+		"a row that is twice": {Rows: []Row{first, second, second}, Length: 3, Head: second.Hash},
+	} {
+		text, err := NewBook(fixed{tail: tail}).Certificate(t.Context(), "people")
+		if name == "a sound chain" {
+			if _, fails := Verify(t.Context(), text); err != nil || fails != nil {
+				t.Errorf("%s: %v, %v", name, err, fails)
+			}
+		} else if !errors.Is(err, ErrChain) || text != nil {
+			t.Errorf("%s: %v, %s", name, err, text)
+		}
+	}
+}
