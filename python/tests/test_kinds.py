@@ -17,7 +17,7 @@ np = pytest.importorskip("numpy")
 pytest.importorskip("sklearn", "1.6")
 pandas = pytest.importorskip("pandas")
 
-from stillpoint import StillpointClassifier, StillpointRegressor, _score
+from stillpoint import StillpointClassifier, StillpointRegressor, _score, means
 from stillpoint._command import run
 
 MARKERS = ["", "?", "-9", "-999.0", "1e3", "07", "0.5", "2020-02-02", "NA", "2020-02-28 18:30", "é", "-0", "17", "true", "1"]
@@ -230,3 +230,18 @@ def test_columns_of_types(schema, library, monkeypatch):
         assert own == command, kind
         seen.update(own)
     assert len(seen) > 25, "the test shows nothing"
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_populations_of_types(schema, library):
+    """A float that equals a marker of missing cells is missing, as its text is, whatever the types of the other columns are."""
+    name, model, folder = schema
+    if name == "plain":
+        pytest.skip("no marker shows: a missing cell is the middle")
+    other = None if library == "pandas" else pytest.importorskip(library)
+    ages, pays = ["-9", "30.5", "-9", "17", "-9", "88.25", "?"], ["5", "-9", "7.5", "1000", "-9", "0.5", "90"]
+    number = lambda cells: [np.nan if c == "?" else float(c) for c in cells]
+    beside = {"seen": ["2020-05-05", "2021-06-07"] * 3 + ["2022-01-01"], "work": ["a b"] * 7, "sex": ["f", "m", "m", "f", "m", "f", "f"]}
+    make = {"pandas": lambda f: f, "polars": lambda f: other.from_pandas(f), "pyarrow": lambda f: other.Table.from_pandas(f)}[library]
+    said = [means(folder / "fit", make(pandas.DataFrame({"age": of(ages), "gain": of(pays), **beside}))) for of in (list, number, lambda c: pandas.array(number(c), dtype="Float64"))]
+    assert said[0] == said[1] == said[2]
