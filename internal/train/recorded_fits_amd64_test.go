@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -239,7 +240,8 @@ privacy: {epsilon: `+fmt.Sprint(epsilon)+`, delta: 1e-6, relation: `+relation+`}
 			x[i] = row
 		}
 	}
-	session, err := simulate.Open(table)
+	asked := sha256.New()
+	session, err := simulate.Watched(table, hashed(asked))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,13 +318,18 @@ privacy: {epsilon: `+fmt.Sprint(epsilon)+`, delta: 1e-6, relation: `+relation+`}
 		measured, err := optimize.Measure{Charge: b.Charge() * share}.Ask(t.Context(), session, start, result.W)
 		text += fmt.Sprintf("measured %+v %v\n", measured, err)
 	}
-	asked := sha256.New()
-	events := session.Ledger().Events()
-	for _, e := range events {
-		fmt.Fprintln(asked, e.Kind, e.Question, e.Cohort, e.Charge, e.Sensitivity, e.Sigma, e.Sampling)
-	}
 	charged := session.Ledger().Charged()
-	return text + fmt.Sprintf("asked %d times %x, charged %.12g", len(events), asked.Sum(nil)[:6], charged)
+	return text + fmt.Sprintf("asked %d times %x, charged %.12g", session.Ledger().Len(), asked.Sum(nil)[:6], charged)
+}
+
+// hashed returns a watcher that writes to a hash what is asked, of which records, with the exact sums and the answers.
+func hashed(to io.Writer) func(simulate.Exchange) (any, error) {
+	return func(x simulate.Exchange) (any, error) {
+		e := x.Event
+		fmt.Fprintln(to, e.Kind, e.Question, e.Cohort, e.Charge, e.Sensitivity, e.Sigma, e.Sampling, x.Members, x.Exact, x.Scores,
+			x.Released)
+		return x.Released, nil
+	}
 }
 
 // value returns what p points to, or nil.
