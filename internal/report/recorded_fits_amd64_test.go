@@ -226,6 +226,9 @@ func secondMoment(t *testing.T, def dataset.Definition) (matrix []float64, d int
 	for range n {
 		cells := vector.Map(def.Columns, func(c dataset.Column) string {
 			u := math.Pow(r.Float64(), 2)
+			if c.Curve > 0 { // few rows at the last knots
+				u = math.Pow(u, 5)
+			}
 			switch c.Kind {
 			case dataset.Number:
 				return fmt.Sprint(c.Low + u*(c.High-c.Low))
@@ -477,7 +480,8 @@ func TestFitsAreWhatTheyWere(t *testing.T) {
 	plan.Compared.Shrunk, plan.Compared.Lift, plan.Compared.Residual = .0, .0, -.0345
 	plan.Trace.Clipped, plan.Trace.ClippedSigma = .0456, .0123
 	bare("counts, clipped", of(t, plain, modelFor(t, def, "negbinomial(1.5,1.25,40)", "none"), plan))
-	plan.Trace.ClippedSigma, plan.Trace.Moment.Clip, plan.Compared = 0, .09, nil
+	plan.Trace = inMetric(t, def, .9, .004)
+	plan.Trace.Moment.Clip, plan.Compared = .05, nil
 	bare("counts, clipped so that little is stated", of(t, plain, modelFor(t, def, "poisson(1.5)", "none"), plan))
 	rated := counted
 	rated.Exposure = dataset.Exposure{Column: "years", Low: .5, High: 8}
@@ -500,6 +504,12 @@ func TestFitsAreWhatTheyWere(t *testing.T) {
 			Happened: .43, HappenedSigma: .0123, Margins: []float64{.45}}
 		bare(c.name, of(t, plain, modelFor(t, def, c.loss, "none"), plan))
 	}
+
+	still := timesTo("", "")
+	still.Hazards = []float64{.6, 0, .4}
+	def = with(still)
+	plan.Trace, plan.Compared.Happened = nil, .03
+	bare("times without hazard", of(t, plain, modelFor(t, def, "poisson-rate(3,1.52587890625e-05)", "none"), plan))
 
 	// Numbers.
 	number := dataset.Target{Column: "rent", Kind: dataset.Number, Low: 200, High: 2700, Weight: "share"}
@@ -582,6 +592,10 @@ func TestFitsAreWhatTheyWere(t *testing.T) {
 	bare("curves of counts", of(t, plain, modelFor(t, def, "poisson(1.5)", "none"), plan))
 	def.Target = timesTo("logit", "")
 	bare("curves of times", of(t, plain, modelFor(t, def, "logit-hazard(3,1.52587890625e-05)", "none"), plan))
+	def.Target = classesOf("a", "b", "c")
+	plan.Trace = inMetric(t, def, .9, .004)
+	plan.Trace.Scales, plan.Trace.Moment = nil, nil
+	bare("curves of classes", of(t, plain, modelFor(t, def, "softmax", "none"), plan))
 	def.Target, def.Interactions = classesOf("a", "b", "c", "d", "e", "f", "g", "h", "i"), nil
 	plan.Trace = nil
 	bare("curves of nine classes", of(t, plain, modelFor(t, def, "softmax", "none"), plan))
@@ -621,6 +635,16 @@ func TestFitsAreWhatTheyWere(t *testing.T) {
 	steps := runrecord.Trace{Noise: []float64{.02, .03}, StepSizes: []float64{.8}, Momentum: []float64{0, .3}, WeightNoise: .02}
 	found, _ := staged(t, steps, steps)
 	bare("effects", of(t, plain, found.Model, found.plan))
+	weights := found.Model.Weights()
+	for j := range weights {
+		weights[j] += math.Sin(float64(2*j + 1))
+	}
+	crossed, err := model.New(model.Params{Software: "test v1", Loss: found.Model.Loss(), Regularizer: loss.None(), Schema: found.Model.Schema(),
+		Weights: weights, Privacy: found.Model.Privacy()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare("effects of pairs", of(t, plain, crossed, found.plan))
 	found.plan.Effects.Synthetic.Distance = .0123
 	found.plan.Effects.Synthetic.Law = nil
 	bare("effects, an earlier version", of(t, plain, found.Model, found.plan))
@@ -662,7 +686,7 @@ func TestFitsAreWhatTheyWere(t *testing.T) {
 	lacking := []string{"since", "region=east", "age=missing"}
 	intervals("intervals of two classes", withFormula(t, def, "logistic", nil, nil), plainly)
 	intervals("a short formula", withFormula(t, def, "logistic", append(lacking, "=region=north"), func(f *inference.Fit, names []string) {
-		f.Remainders = vector.Make(len(f.Columns), func(i int) float64 { return .01 * float64(i) })
+		f.Remainders = vector.Make(len(f.Columns), func(i int) float64 { return .05 * float64(i) })
 		f.Absorbed = []inference.Absorbed{{Feature: slices.Index(names, "since"), By: slices.Index(names, "age"), Correlation: .67, Noise: .04}}
 	}), plainly)
 	intervals("a region", withFormula(t, def, "logistic", lacking, func(f *inference.Fit, _ []string) {
@@ -687,6 +711,9 @@ func TestFitsAreWhatTheyWere(t *testing.T) {
 	plan = plainly
 	plan.Base = &runrecord.Base{Margins: []float64{.45}, MarginSigma: []float64{.012}, Resolved: true}
 	intervals("intervals of changing hazards", withFormula(t, def, "poisson-rate(3,1.52587890625e-05)", lacking, nil), plan)
+	intervals("withheld hazards", withFormula(t, def, "poisson-rate(3,1.52587890625e-05)", nil, func(f *inference.Fit, _ []string) {
+		f.Allowance = .3
+	}), plan)
 	def.Target, def.Interactions = classesOf("stays", "moves"), []dataset.Interaction{{"region", "ward"}}
 	def.Columns = append(def.Columns[2:], dataset.Column{Name: "ward", Kind: dataset.Category, Categories: []string{"one", "two"}})
 	intervals("intervals of pairs", withFormula(t, def, "logistic", []string{"region=south & ward=two"}, nil), plainly)
@@ -814,7 +841,10 @@ func certificates(t *testing.T, page func(string, *Fit), r *recording) {
 		name   string
 		folder folder
 	}{
-		{"no filter", change(plain, unfiltered)},
+		{"no filter", change(plain, func(f *folder) {
+			unfiltered(f)
+			f.ledger = entries(f.budget, "/d/one.csv")
+		})},
 		{"a unit", change(plain, unit(account.Mean))},
 		{"a unit of sums", change(plain, unit(account.Sum))},
 		{"a unit of several rows, add-or-remove", change(plain, func(f *folder) {
