@@ -1,6 +1,8 @@
 package account
 
 import (
+	"context"
+	"errors"
 	"math"
 	"reflect"
 	"strings"
@@ -124,6 +126,28 @@ func TestGuaranteesAdd(t *testing.T) {
 		c.change(&g)
 		if g.Adds(first) != c.adds || first.Adds(g) != c.adds {
 			t.Errorf("another %s: adds %v", field, !c.adds)
+		}
+	}
+}
+
+// TestEndedContextsMakeNoSchedule tests that a context that has ended makes no schedule, also one that this process has proven
+// before.
+func TestEndedContextsMakeNoSchedule(t *testing.T) {
+	b := mustBudget(t, 1, 1e-6)
+	steps := sampledSteps(20, .1, 2)
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	for name, make := range map[string]func(context.Context) (*Schedule, error){
+		"proven":     func(ctx context.Context) (*Schedule, error) { return NewSchedule(ctx, b, .01, steps) },
+		"calibrated": func(ctx context.Context) (*Schedule, error) { return CalibrateSchedule(ctx, b, .01, steps) },
+	} {
+		for _, before := range []bool{false, true} {
+			if s, err := make(ended); s != nil || !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, made before %v: %v, %v", name, before, s, err)
+			}
+			if s, err := make(t.Context()); err != nil || s.Len() != 2 {
+				t.Errorf("%s: %v, %v", name, s, err)
+			}
 		}
 	}
 }
