@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
@@ -136,5 +137,42 @@ func TestDepthOfSkippedValues(t *testing.T) {
 	}
 	if mostDepth != 32 {
 		t.Error(fmt.Sprint("the largest depth is ", mostDepth))
+	}
+}
+
+// sparse is a file of zeros that ends in a tail.
+type sparse struct {
+	size int64
+	tail string
+}
+
+func (s sparse) ReadAt(p []byte, off int64) (int, error) {
+	clear(p)
+	for i := range p {
+		if at := off + int64(i) - (s.size - int64(len(s.tail))); at >= 0 {
+			p[i] = s.tail[at]
+		}
+	}
+	return len(p), nil
+}
+
+// TestEndsOfFiles tests the last bytes of a file: the length of its description at both sides of each limit, and its mark.
+func TestEndsOfFiles(t *testing.T) {
+	const damaged, encrypted = "parquet: damaged", "parquet: the file is encrypted, which cannot be read"
+	const large = "parquet: the file describes itself in more than 64 MiB, which cannot be read: write it with fewer row groups"
+	for _, c := range []struct {
+		size   int64
+		length uint32
+		mark   string
+		want   string
+	}{
+		{1 << 30, 64 << 20, "PAR1", damaged}, {1 << 30, 64<<20 + 1, "PAR1", large}, {1 << 30, 1<<30 - 12, "PAR1", large}, {1 << 30, 1<<30 - 11, "PAR1", damaged},
+		{1 << 30, 1<<32 - 1, "PAR1", damaged}, {1 << 30, 8, "PARE", encrypted}, {1 << 30, 8, "PAR2", damaged}, {1 << 30, 8, "par1", damaged}, {12, 0, "PAR1", damaged},
+		{11, 0, "PAR1", damaged}, {0, 0, "", damaged}, {20, 8, "PAR1", damaged}, {20, 9, "PAR1", damaged},
+	} {
+		s := sparse{c.size, string(binary.LittleEndian.AppendUint32(nil, c.length)) + c.mark}
+		if f, err := Open(s, c.size); f != nil && err == nil || err.Error() != c.want {
+			t.Errorf("%d bytes, %d of description, %s: %v: must be %s", c.size, c.length, c.mark, err, c.want)
+		}
 	}
 }
