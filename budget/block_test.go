@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -250,6 +251,50 @@ func TestStopWaitsForTenSeconds(t *testing.T) {
 			began := time.Now()
 			if m.stop(); time.Since(began) != want {
 				t.Errorf("a reply after %v: waited for %v: must be %v", takes, time.Since(began), want)
+			}
+		})
+	}
+}
+
+// dated is a store that notes when it is asked to renew a lease, and replies after a time. It renews so many times as refuses says, and then refuses.
+type dated struct {
+	Store
+	began   time.Time
+	takes   time.Duration
+	refuses int
+	asked   []string
+}
+
+func (s *dated) Renew(_ context.Context, _ string, before, after Lease) (bool, error) {
+	s.asked = append(s.asked, fmt.Sprint(time.Since(s.began), " ", before.Charge, " ", after.Charge, " ", after.Events))
+	time.Sleep(s.takes)
+	return len(s.asked) <= s.refuses, nil
+}
+
+func (s *dated) View(context.Context, string, int) (Tail, error) {
+	return Tail{}, errors.New("out of reach")
+}
+
+// TestAnIdleRunKeepsItsLease tests that the lease of a run without releases is renewed every twenty seconds at its own mark, so
+// that nobody settles the run. A renewal waits for the one before it, and none follows a refusal or the end of the run.
+func TestAnIdleRunKeepsItsLease(t *testing.T) {
+	for name, c := range map[string]struct {
+		takes   time.Duration
+		refuses int
+		want    []string
+	}{
+		"a quick store":            {time.Second, 9, []string{"20s 0.25 0.25 2", "40s 0.25 0.25 2", "1m0s 0.25 0.25 2", "1m20s 0.25 0.25 2", "1m40s 0.25 0.25 2"}},
+		"a slow store":             {27 * time.Second, 9, []string{"20s 0.25 0.25 2", "1m0s 0.25 0.25 2", "1m40s 0.25 0.25 2"}},
+		"a store that is replaced": {time.Second, 1, []string{"20s 0.25 0.25 2", "40s 0.25 0.25 2"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &dated{began: time.Now(), takes: c.takes, refuses: c.refuses}
+			m := NewBook(s).keep(t.Context(), "people", Lease{Run: "r", Charge: .25, Events: 2}, 1)
+			time.Sleep(105 * time.Second)
+			m.stop()
+			time.Sleep(5 * time.Minute)
+			if !slices.Equal(s.asked, c.want) {
+				t.Errorf("%s: %q: must be %q", name, s.asked, c.want)
 			}
 		})
 	}
