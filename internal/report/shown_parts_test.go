@@ -272,3 +272,21 @@ func TestClipIsStatedToTheLetter(t *testing.T) {
 		}
 	}
 }
+
+// TestLongLedgersShowTheLast tests the table of a ledger of more reservations than it shows: it has the last, and marks this fit's.
+func TestLongLedgersShowTheLast(t *testing.T) {
+	f := people(t, "p", 4)
+	f.ledger = entries(f.budget, "/d/t.csv")
+	fit := read(t, f)
+	one := fit.Reservations[0]
+	for i := 1; i < mostRows+7; i++ {
+		next := one
+		next.Fit, next.Algorithm = i+1, fmt.Sprint("number ", i+1)
+		fit.Reservations = append(fit.Reservations, next)
+	}
+	rows := partOf(t, Section{Parts: fit.ledger(t.Context())}, func(t Table) bool { return true }).Rows
+	if len(rows) != mostRows || rows[0].Cells[1] != "number 8" || rows[mostRows-1].Cells[1] != fmt.Sprint("number ", mostRows+7) ||
+		rows[mostRows-1].Cells[5] != "settled (this one)" || rows[mostRows-2].Cells[5] != "settled" {
+		t.Errorf("%d rows, from %q to %q", len(rows), rows[0].Cells, rows[len(rows)-1].Cells)
+	}
+}
