@@ -15,10 +15,11 @@ import (
 
 var update = flag.Bool("update", false, "write the recorded files of testdata anew")
 
-// TestCandidatesAreWhatTheyWere compares the candidates for problems of all kinds, sizes and goals, in their order, and the
-// reason of the first, with testdata/candidates.golden, which go test ./optimize/choose -run CandidatesAreWhatTheyWere
-// -update writes. For each candidate that are its forecast, the number by which it is ordered, the least eigenvalue that it
-// is predicted to leave, and whether the limit on passes cuts it short. A line that came before has the name alone.
+// TestCandidatesAreWhatTheyWere compares the candidates for problems of all kinds, sizes and goals, in their order, and
+// the reason of the first, with testdata/candidates.golden, which go test ./optimize/choose -run
+// CandidatesAreWhatTheyWere -update writes. For each candidate that are its forecast, the number by which it is
+// ordered, the least eigenvalue that it is predicted to leave, and whether the limit on passes cuts it short. A line
+// that came before has the name alone.
 func TestCandidatesAreWhatTheyWere(t *testing.T) {
 	var got strings.Builder
 	seen := map[string]bool{}
