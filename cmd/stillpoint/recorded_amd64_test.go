@@ -358,6 +358,8 @@ var recordedPlans = []recordedPlan{
 	{fewLevels, twoClasses, "loss: tanh, family: lines, regularizer: l2(0.1)", "4.2 3e-6 9000", ""},
 	{fewColumns, rareClass, "loss: logistic, family: lines", "1.7 3e-6 450", ""},
 	{fewColumns, rareClaims, "loss: poisson(2), family: lines", "1.7 3e-6 700", ""},
+	{fewColumns, twoClasses, "loss: logistic, family: lines", "1.7 3e-6 2300000", "data: t.parquet; memory: {gigabytes: 0.003}"},
+	{`age: {number: [17, 90], curve: auto}`, twoClasses, "loss: logistic, family: curves", "1.7 3e-6 45000", "  unit: {column: who, rows: 7}"},
 	{fewLevels, twoClasses, "loss: logistic, family: lines", "1.7 3e-6 410", "inference: {level: 0.9}"},
 	{fewLevels, twoClasses, "loss: logistic, family: lines", "1.7 3e-6 2300", "inference: {level: 0.9}"},
 	{fewLevels, unlikeShares, "loss: softmax, family: lines", "1.7 3e-6 4100", "inference: {level: 0.9}"},
@@ -433,6 +435,12 @@ func TestCommandsAreWhatTheyWere(t *testing.T) {
 		}
 	}
 	t.Chdir(dir)
+	stdin := os.Stdin
+	defer func() { os.Stdin = stdin }()
+	if os.Stdin, err = os.Open(os.DevNull); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Stdin.Close()
 	var got strings.Builder
 	names := map[string]string{}
 	fresh := regexp.MustCompile(`[0-9a-f]{64}|\b[0-9a-f]{32}\b|\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
