@@ -20,8 +20,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// recordedFit is a fit whose noise is recorded: a schema of numbers with unlike means and spreads and levels with unlike
-// shares, a loss, and a run whose steps differ in noise, size and momentum.
+// recordedFit is a fit whose noise is recorded: a schema of numbers with unlike means and spreads and of levels with
+// unlike shares, a loss, and a run whose steps differ in noise, size and momentum.
 type recordedFit struct {
 	name, loss string
 	numbers    int // columns of numbers
@@ -279,10 +279,10 @@ func recordedFits() []recordedFit {
 	}
 }
 
-// TestStatedNoiseIsWhatItWas compares what a report states of the noise of the coefficients of runs with what it was: of
-// each loss and kind of release, at numbers where formulas with a wrong factor, index or unit differ. Random numbers have
-// fixed seeds. testdata/noise.golden is written by go test ./internal/report -run StatedNoiseIsWhatItWas -update, after
-// other tests have told that a change is right.
+// TestStatedNoiseIsWhatItWas compares what a report states of the noise of the coefficients of runs with what it was, for
+// each loss and kind of release, at numbers where formulas with a wrong factor, index or unit differ. Random numbers
+// have fixed seeds. testdata/noise.golden is written by go test ./internal/report -run StatedNoiseIsWhatItWas -update,
+// after other tests have told that a change is right.
 func TestStatedNoiseIsWhatItWas(t *testing.T) {
 	var got bytes.Buffer
 	for _, c := range recordedFits() {
