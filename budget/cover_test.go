@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -63,8 +64,8 @@ func TestMarksAreRaisedAhead(t *testing.T) {
 			if err := m.cover(t.Context(), 7, c.charge); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			if waited := time.Since(start); (waited > 0) != c.waits || c.waits && waited != s.takes {
-				t.Errorf("%s: waited %v", name, waited)
+			if waited := time.Since(start); (waited > 0) != c.waits || c.waits && waited != s.takes || waited != m.wait {
+				t.Errorf("%s: waited %v, of which %v are counted", name, waited, m.wait)
 			}
 			time.Sleep(time.Minute)
 			synctest.Wait()
@@ -381,10 +382,19 @@ func TestCostsAreKeptOfTheirLimit(t *testing.T) {
 		"schedule": func(l *Limit, _ *Cap) {
 			l.Schedule = []account.SampledSteps{{NoiseMultiplier: 20, Sampling: .1, Count: 40}}
 		},
-		"sampled runs": func(_ *Limit, c *Cap) { c.SampledRuns = 8 },
-		"delta of cap": func(_ *Limit, c *Cap) { c.Delta = 1e-4 },
+		"count of a step":    func(l *Limit, _ *Cap) { l.Schedule[0].Count = 11 },
+		"noise of a step":    func(l *Limit, _ *Cap) { l.Schedule[0].NoiseMultiplier = 21 },
+		"sampling of a step": func(l *Limit, _ *Cap) { l.Schedule[0].Sampling = .11 },
+		"relation":           func(l *Limit, _ *Cap) { l.Relation = account.ReplaceOne },
+		"relation of cap":    func(_ *Limit, c *Cap) { c.Relation = account.ReplaceOne },
+		"unit":               func(l *Limit, _ *Cap) { l.Unit = "person" },
+		"unit of cap":        func(_ *Limit, c *Cap) { c.Unit = "person" },
+		"relation of both":   func(l *Limit, c *Cap) { l.Relation, c.Relation = account.ReplaceOne, account.ReplaceOne },
+		"sampled runs":       func(_ *Limit, c *Cap) { c.SampledRuns = 8 },
+		"delta of cap":       func(_ *Limit, c *Cap) { c.Delta = 1e-4 },
 	} {
 		l, c := run, cap
+		l.Schedule = slices.Clone(l.Schedule)
 		change(&l, &c)
 		want, refused := l.cost(t.Context(), c)
 		if refused == nil && want == first {

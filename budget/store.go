@@ -93,10 +93,10 @@ func ParseAddress(text string) (Address, error) {
 		return Address{File: path}, nil
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || strings.Contains(u.RawQuery, ";") {
 		return Address{}, fmt.Errorf("budget: store: must be sqlite:FILE or postgres://USER@HOST/DATABASE")
 	}
-	if _, has := u.User.Password(); has || u.Query().Has("password") {
+	if _, has := u.User.Password(); has || u.Query().Has("password") || u.Query().Has("sslpassword") {
 		return Address{}, fmt.Errorf("budget: store: must hold no password: set PGPASSWORD, or keep a password file")
 	}
 	return Address{Server: text}, nil

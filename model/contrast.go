@@ -260,7 +260,7 @@ func (m *Model) part(weights []float64, terms []dataset.Term, text string, sign 
 // onCurve is part for a value of a curve such as age@30, which is linear between its knots. known is false for another text.
 func (m *Model) onCurve(weights []float64, terms []dataset.Term, text string, factor float64) (known bool, err error) {
 	name, value, features := text, "", m.schema.Features()
-	if at := strings.LastIndex(text, "@"); at >= 0 {
+	if at := strings.LastIndex(text, "@"); at > 0 {
 		name, value = text[:at], text[at+1:]
 	}
 	for _, h := range m.schema.Hats() {

@@ -126,6 +126,36 @@ func TestValuesOfCurves(t *testing.T) {
 	}
 }
 
+// TestCurvesOfNamesWithAnAt: the value of a curve stands after the last @ of a text, and the column's name is all before it. A
+// name that begins with an @ and has no value after it is refused as the name of a curve is.
+func TestCurvesOfNamesWithAnAt(t *testing.T) {
+	for _, name := range []string{"home", "@home", "at@home", "home@", "@"} {
+		schema, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: name, Kind: dataset.Number, High: 4, Curve: 3}},
+			Target: dataset.Target{Column: "y", Kind: dataset.Number, High: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &Model{schema: schema, loss: loss.Tanh(), weights: make([]float64, schema.Dim())}
+		got, err := m.contrast(name + "@1 - " + name + "@0")
+		whole, wrong := m.contrast(name + "@2 - " + name + "@0") // of neighbouring knots
+		for i := range whole {
+			if err != nil || wrong != nil || !(math.Abs(got[i]-whole[i]/2) <= 1e-12) || whole[2] == 0 {
+				t.Fatalf("%s: %v, %v: must be half of %v, %v", name, got, err, whole, wrong)
+			}
+		}
+		texts := []string{name + "@5", name + "@"}
+		if strings.LastIndex(name, "@") < 1 {
+			texts = append(texts, name)
+		}
+		for _, text := range texts {
+			want := fmt.Sprintf("contrast: %q: must be a value of the curve of %s, from %[2]s@0 to %[2]s@4", text, name)
+			if _, err := m.contrast(text); err == nil || err.Error() != want {
+				t.Errorf("%s: %v: must be %s", text, err, want)
+			}
+		}
+	}
+}
+
 // TestContrastsOfTerms tests the estimates of contrasts that are given as texts: with factors, with signs,
 // and with the reference level. The expected coefficient of a number is its weight, divided by half of the
 // number's range and divided by the schema's scale. A contrast with a level that was dropped must have no

@@ -403,3 +403,37 @@ func TestGroupInAFixedSample(t *testing.T) {
 		}
 	}
 }
+
+// TestWorkOfAFoldedLaw tests that the work of a folded law is that of its two laws and of the mass at the loss 0, for each of its
+// parts, also where more is cut off below than above.
+func TestWorkOfAFoldedLaw(t *testing.T) {
+	m, err := newFixedSample(4, 10, 3, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	law := m.laws()[0].(foldedLaw)
+	for _, c := range [][2]float64{{1e-9, 1e-9}, {1e-3, 1e-12}, {1e-12, 1e-3}} {
+		const slabs = 100.
+		want := 0.
+		for _, f := range law {
+			for _, part := range []mixtureLaw{f.up, f.down} {
+				want += part.labour(slabs, c[0], c[1])
+			}
+			want += 4 * slabs
+		}
+		if got := law.labour(slabs, c[0], c[1]); len(law) < 2 || !(math.Abs(got/want-1) <= 1e-12) {
+			t.Errorf("%v cut off: %v for %d parts: must be %v", c, got, len(law), want)
+		}
+		for _, p := range []mixtureLaw{law[0].up, law[0].down} { // by hand: each output up to where the rest has the mass cut off
+			lo, hi := math.Inf(1), math.Inf(-1)
+			for _, b := range p.p {
+				lo = min(lo, b.mean-math.Sqrt(2*math.Log(b.weight*float64(len(p.p))/2/c[0])))
+				hi = max(hi, b.mean+math.Sqrt(2*math.Log(b.weight*float64(len(p.p))/2/c[1])))
+			}
+			pieces := slabs + 4*(hi-lo)*(max(-lo, hi)+p.steepest()+3)
+			if got, want := p.labour(slabs, c[0], c[1]), float64(len(p.p)+len(p.q))*(4*slabs+float64(len(legendreNodes))*pieces); !(math.Abs(got/want-1) <= 1e-12) {
+				t.Errorf("%v cut off: %v for %+v: must be %v", c, got, p, want)
+			}
+		}
+	}
+}

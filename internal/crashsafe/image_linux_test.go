@@ -3,6 +3,7 @@ package crashsafe
 import (
 	"os"
 	"os/exec"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -56,5 +57,21 @@ func TestStandardErrorIsNotInherited(t *testing.T) {
 	c.Run()
 	if got := c.ProcessState.ExitCode(); got != unix.FD_CLOEXEC {
 		t.Errorf("flags %d: must be %d", got, unix.FD_CLOEXEC)
+	}
+}
+
+// TestCrashesEndByAnAbort: a silent process that crashes ends by SIGABRT, whatever the environment says of tracebacks. Without
+// silence a panic ends it with the exit code 2.
+func TestCrashesEndByAnAbort(t *testing.T) {
+	for _, way := range []string{"panic", "nil", "unlock"} {
+		for _, traceback := range []string{"none", "single", "system"} {
+			_, state := crash(t, t.TempDir(), way, traceback, true)
+			if s := state.Sys().(syscall.WaitStatus); !s.Signaled() || s.Signal() != unix.SIGABRT || s.CoreDump() {
+				t.Errorf("GOTRACEBACK=%s, %s: it ends as %v: must be by SIGABRT, without a core dump", traceback, way, state)
+			}
+		}
+		if _, state := crash(t, t.TempDir(), way, "single", false); state.ExitCode() != 2 {
+			t.Errorf("%s, without silence: it ends as %v", way, state)
+		}
 	}
 }

@@ -336,3 +336,16 @@ func TestBoundsToTheLetter(t *testing.T) {
 		t.Error(tidy(.1+.2), tidy(-123456789012345))
 	}
 }
+
+// TestIntervalsHaveAWidth: the interval is around the estimate within its ends, so that one far outside of them has a width, and
+// it contains the part within the ends of the interval around the released number.
+func TestIntervalsHaveAWidth(t *testing.T) {
+	d := &describing{z: 2}
+	for _, c := range []struct{ released, estimate, low, high float64 }{{-.5, 0, 0, .2}, {-.05, 0, 0, .2}, {.05, .05, 0, .25}, {.4, .4, .2, .6},
+		{.95, .95, .75, 1}, {1.5, 1, .8, 1}} {
+		if v := d.value(estimate{c.released, .01}, 0, 1); !close(v.Estimate, c.estimate, 1e-12) || !close(v.Low, c.low, 1e-12) ||
+			!close(v.High, c.high, 1e-12) {
+			t.Errorf("%v: %+v: must be %v from %v to %v", c.released, v, c.estimate, c.low, c.high)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package holder
 import (
 	"context"
 	"os/exec"
+	"reflect"
 	"runtime"
 	"testing"
 )
@@ -108,5 +109,24 @@ func TestPlacesOfMachines(t *testing.T) {
 				t.Errorf("%+v is itself: %v", p, !known)
 			}
 		}
+	}
+}
+
+// TestEveryFieldOfAPlace changes one number of a place at a time: no other place is the same.
+func TestEveryFieldOfAPlace(t *testing.T) {
+	p := Place{Host: "a", Boot: "b", Folder: File{1, 2}, Lock: File{3, 4}, Journal: File{5, 6}}
+	for _, name := range []string{"Folder", "Lock", "Journal"} {
+		for _, number := range []string{"Device", "Inode"} {
+			for _, value := range []uint64{0, 99} {
+				q := p
+				reflect.ValueOf(&q).Elem().FieldByName(name).FieldByName(number).SetUint(value)
+				if p.Is(q) || q.Is(p) {
+					t.Errorf("%s.%s = %d: is the same place", name, number, value)
+				}
+			}
+		}
+	}
+	if n := reflect.TypeFor[Place]().NumField(); n != 5 {
+		t.Errorf("a place has %d fields: each must be changed here", n)
 	}
 }

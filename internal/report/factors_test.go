@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -211,6 +212,28 @@ func TestThoroughRuns(t *testing.T) {
 		l := &trace{Noise: make([]float64, T), StepSizes: []float64{.5}}
 		if got := l.thorough(); got != want {
 			t.Errorf("%d steps, which leave %v: %v", T, math.Pow(.995, float64(T)), got)
+		}
+	}
+}
+
+// TestMomentsThatAreNotFinite: second moments with a number that is not finite have no eigenvalues, which is told. They are not
+// taken for moments that are missing.
+func TestMomentsThatAreNotFinite(t *testing.T) {
+	const n, v, sigma = 24, .0026, 1e-5
+	x, g := numbersOnly(n, v, func(i, j int) float64 { return math.Pow(.8, float64(i-j)) })
+	numbers := x.manyNumbers(g, 0, 0, false)
+	for _, odd := range []float64{math.NaN(), math.Inf(1)} {
+		rows := mat.NewSymDense(n+1, nil)
+		rows.CopySym(g)
+		rows.SetSym(0, 0, odd)
+		if got, err := x.varied(g, rows, numbers, sigma); !errors.Is(err, errNoEigenvalues) || got != nil {
+			t.Errorf("%v: varied: %v, %v", odd, got, err)
+		}
+		if got, err := x.factored(g, rows, numbers, sigma); !errors.Is(err, errNoEigenvalues) || got != nil {
+			t.Errorf("%v: factored: %v, %v", odd, got, err)
+		}
+		if got, err := decomposed(rows, nil); !errors.Is(err, errNoEigenvalues) || got != nil {
+			t.Errorf("%v: decomposed: %v, %v", odd, got, err)
 		}
 	}
 }

@@ -35,6 +35,7 @@ type folder struct {
 	software  string
 	ledger    string
 	unit      account.Unit
+	trusted   []string
 	dims      int            // weights of the model; 0 for one of each feature
 	intervals *inference.Fit // of the model; nil for none
 }
@@ -129,7 +130,7 @@ func (f folder) write(t testing.TB) string {
 		Budget: f.budget, Records: account.Records{Count: 10000, Filter: account.Filter(f.filter(t)), Unit: f.unit}, Events: f.events,
 		Schedule: f.schedule,
 	}, certificate.Params{
-		Software: f.software, Algorithm: f.algorithm, Complete: f.complete, ModelSHA256: digest,
+		Software: f.software, Algorithm: f.algorithm, Complete: f.complete, ModelSHA256: digest, Trusted: f.trusted,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
 )
 
 // numbersOf returns the numbers in a text, in their order.
@@ -147,12 +149,13 @@ func numbersHaveTheirColumns(t *testing.T, table Table) {
 }
 
 // TestNumbersHaveTheirColumns tests how the columns of all tables are set on the pages of a fit with a ledger, of one with
-// intervals and of one with curves.
+// intervals, of one with curves and of one on Poisson samples, and of the hazard ratios.
 func TestNumbersHaveTheirColumns(t *testing.T) {
 	kept := people(t, "p", 4)
 	kept.ledger = entries(kept.budget, "/d/people.csv", "/d/other.csv", "/d/people.csv")
 	seen := map[string]bool{}
-	for _, f := range []*Fit{read(t, kept), read(t, withIntervals(t, .0004, .0001, 4)), read(t, knots(t, 2))} {
+	for _, f := range []*Fit{read(t, kept), read(t, withIntervals(t, .0004, .0001, 4)), read(t, knots(t, 2)),
+		read(t, scheduled(t, account.SampledSteps{NoiseMultiplier: 3.25, Sampling: .125, Count: 2}))} {
 		page, err := f.Page(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -166,7 +169,11 @@ func TestNumbersHaveTheirColumns(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) < 5 {
-		t.Errorf("tables %v: must be those of all sections", seen)
+	numbersHaveTheirColumns(t, hazardTable([]HazardRatio{{Term: "sex=m", Reference: "sex=f", To: 2.5, Ratio: 1.25}}, Number))
+	for _, want := range []string{"Coefficients", "The schedule", "Budgets reserved on this table", "The same in numbers",
+		"Public facts about each column"} {
+		if !seen[want] {
+			t.Errorf("tables %v: %q must be among them", seen, want)
+		}
 	}
 }

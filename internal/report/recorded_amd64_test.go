@@ -16,7 +16,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 )
 
-var update = flag.Bool("update", false, "write testdata/pages.golden anew")
+var update = flag.Bool("update", false, "write the recorded pages anew")
 
 var outline = regexp.MustCompile(`(?s)<style>.*?</style>|<script>.*?</script>`)
 
@@ -71,9 +71,14 @@ func TestPagesAreWhatTheyWere(t *testing.T) {
 			fmt.Fprintf(&got, "%s\n", CoefficientText(list.Intervals))
 		}
 	}
-	const path = "testdata/pages.golden"
+	compareWithRecord(t, "testdata/pages.golden", got.String())
+}
+
+// compareWithRecord compares a text with that of a file, line by line, or writes the file.
+func compareWithRecord(t *testing.T, path, got string) {
+	t.Helper()
 	if *update {
-		if err := os.WriteFile(path, got.Bytes(), 0o666); err != nil {
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -81,13 +86,13 @@ func TestPagesAreWhatTheyWere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	then, now := strings.Split(string(text), "\n"), strings.Split(got.String(), "\n")
+	then, now := strings.Split(string(text), "\n"), strings.Split(got, "\n")
 	for i, shown := 0, 0; i < max(len(then), len(now)) && shown < 10; i++ {
 		if i >= len(then) || i >= len(now) {
-			t.Fatalf("%d lines: must be %d", len(now), len(then))
+			t.Fatalf("%s: %d lines: must be %d", path, len(now), len(then))
 		}
 		if then[i] != now[i] {
-			t.Errorf("line %d: now %.500s\nthen %.500s", i+1, now[i], then[i])
+			t.Errorf("%s: line %d: now %.500s\nthen %.500s", path, i+1, now[i], then[i])
 			shown++
 		}
 	}

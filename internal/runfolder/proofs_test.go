@@ -186,6 +186,37 @@ func TestASettledRunIsRaised(t *testing.T) {
 	}
 }
 
+// TestARecoveryTellsOfAnAbsentRun tests a recovery of a folder without an intent, as earlier versions left them, whose run the store
+// does not have: the recovery has a settlement that says so, and the store stays as it is.
+func TestARecoveryTellsOfAnAbsentRun(t *testing.T) {
+	s := newScene(t, "gd")
+	d := durabletest.New()
+	c := newChains(t, s, d, 3, 4)
+	if _, _, err := storedFit(t, s, d, c); err != nil {
+		t.Fatal(err)
+	}
+	for n, o := range d.Ops() {
+		if o.String() != "rename out/.model.json-1 out/model.json" {
+			continue
+		}
+		left := d.Crash(n+1, durabletest.Kept{})
+		if err := left.Remove("out/intent-1.json"); err != nil {
+			t.Fatal(err)
+		}
+		store := &counted{Store: c.until(n).at(1, nil)} // with the dataset alone
+		r, err := recoverIn(t.Context(), left, diskOut, RecoverOptions{Stores: store.open})
+		if err != nil || len(r.Settlements) != 1 || !r.Settlements[0].Absent || r.Settlements[0].Fit != 1 || r.Settlements[0].Charged != 0 {
+			t.Fatalf("%+v, %v: must have one settlement, of an absent run", r, err)
+		}
+		all, err := budget.NewBook(store).Dataset(t.Context(), "people")
+		if err != nil || len(all.Runs) != 0 || store.opened != store.closed {
+			t.Errorf("the store has %+v, %v; %d were opened, %d closed", all, err, store.opened, store.closed)
+		}
+		return
+	}
+	t.Fatal("the fit wrote no model")
+}
+
 // lateReservation is a store of which the first readings come before a reservation that is under way, and transactions
 // after it.
 type lateReservation struct {
@@ -414,6 +445,23 @@ func TestReasonsOfCertificates(t *testing.T) {
 		if !strings.HasPrefix(p.why, c.why) || (p.why == "") != (c.why == "") || p.events != -1 || (p.cert != nil) != (c.charged > 0) ||
 			p.cert != nil && p.cert.Charged() != c.charged {
 			t.Errorf("%s: %q, %+v: must be %q, charged %v", what, p.why, p, c.why, c.charged)
+		}
+	}
+	// The certificate is of one run of one dataset.
+	left := d.Crash(len(d.Ops()), durabletest.Kept{})
+	own := &folder{disk: left, path: diskOut}
+	entries, err := own.read(own.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own.last(entries)
+	for field, value := range map[string]*string{"nothing": new(string), "Run": &own.entry.Run, "Dataset": &own.entry.Dataset} {
+		before := *value
+		*value += "x"
+		p := own.charges(t.Context(), name, f.Charged)
+		*value = before
+		if want := map[bool]string{false: name + ": is not that of fit 1"}[field == "nothing"]; p.why != want || (p.cert != nil) != (want == "") {
+			t.Errorf("another %s: %q: must be %q", field, p.why, want)
 		}
 	}
 }

@@ -65,6 +65,27 @@ func TestTheoremsByHand(t *testing.T) {
 	}
 }
 
+// TestBoundsOfTheoremsByHand works out the bounds of Theorems 3.1, 4.1 and 6.1 at record numbers at which they are above and far
+// below the Lipschitz constant. A bound in a single pass is the root of a cubic: at it the theorem needs exactly the records.
+func TestBoundsOfTheoremsByHand(t *testing.T) {
+	k := loss.Ramp().Constants()
+	const mu, d, radius = .8, 4., .4
+	Φ, L, α := k.InitialGap, k.Lipschitz, radius/2
+	for _, n := range []float64{20, 2e3, 2e6, 2e12} {
+		p := optimize.Problem{Shape: optimize.Shape{Features: d, Margins: 1}, Constants: k, Records: n, Mu: mu, Relation: account.ReplaceOne}
+		for _, order := range []Order{FirstOrder, ZeroOrder} {
+			β := O2NC{Oracle: SinglePass, Radius: radius, Order: order}.theoremBound(p)
+			if needed := Φ*L*L*math.Sqrt(d)/(α*math.Pow(β, 3)) + Φ*L*d/(mu*α*β*β); !(math.Abs(needed/n-1) <= 1e-9) {
+				t.Errorf("%v records, order %v: at the bound %v the theorem needs %v", n, order, β, needed)
+			}
+		}
+		β := O2NC{Oracle: MultiPass, Radius: radius}.theoremBound(p)
+		if want := math.Cbrt(math.Pow(math.Sqrt(Φ)*L*math.Pow(d, .75)/(n*mu*math.Sqrt(α)), 2)); !(math.Abs(β/want-1) <= 1e-12) {
+			t.Errorf("%v records: %v with several passes: must be %v", n, β, want)
+		}
+	}
+}
+
 // TestSubgradientsHaveTheirNoise works out the noise and the sizes that a plan of subgradient descent states for its steps: of all
 // records alike, and of disjoint cohorts, each with the whole budget, with falling sizes.
 func TestSubgradientsHaveTheirNoise(t *testing.T) {
