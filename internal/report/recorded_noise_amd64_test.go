@@ -279,11 +279,11 @@ func recordedFits() []recordedFit {
 	}
 }
 
-// TestStatedNoiseIsWhatItWas compares what a report states of the noise of the coefficients of runs with what it was, for
+// TestStatedNoisesAreWhatTheyWere compares what a report states of the noise of the coefficients of runs with what it was, for
 // each loss and kind of release, at numbers where formulas with a wrong factor, index or unit differ. Random numbers
-// have fixed seeds. testdata/noise.golden is written by go test ./internal/report -run StatedNoiseIsWhatItWas -update,
+// have fixed seeds. testdata/noise.golden is written by go test ./internal/report -run StatedNoisesAreWhatTheyWere -update,
 // after other tests have told that a change is right.
-func TestStatedNoiseIsWhatItWas(t *testing.T) {
+func TestStatedNoisesAreWhatTheyWere(t *testing.T) {
 	var got bytes.Buffer
 	for _, c := range recordedFits() {
 		if c.slow && testing.Short() {
