@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -250,6 +251,100 @@ func TestStopWaitsForTenSeconds(t *testing.T) {
 			began := time.Now()
 			if m.stop(); time.Since(began) != want {
 				t.Errorf("a reply after %v: waited for %v: must be %v", takes, time.Since(began), want)
+			}
+		})
+	}
+}
+
+// dated is a store that notes when it is asked to renew a lease, and replies after a time. It renews so many times as refuses says, and then refuses.
+type dated struct {
+	Store
+	began   time.Time
+	takes   time.Duration
+	refuses int
+	asked   []string
+}
+
+func (s *dated) Renew(_ context.Context, _ string, before, after Lease) (bool, error) {
+	s.asked = append(s.asked, fmt.Sprint(time.Since(s.began), " ", before.Charge, " ", after.Charge, " ", after.Events))
+	time.Sleep(s.takes)
+	return len(s.asked) <= s.refuses, nil
+}
+
+func (s *dated) View(context.Context, string, int) (Tail, error) {
+	return Tail{}, errors.New("out of reach")
+}
+
+// TestAnIdleRunKeepsItsLease tests that the lease of a run without releases is renewed every twenty seconds at its own mark, so
+// that nobody settles the run. A renewal waits for the one before it, and none follows a refusal or the end of the run.
+func TestAnIdleRunKeepsItsLease(t *testing.T) {
+	for name, c := range map[string]struct {
+		takes   time.Duration
+		refuses int
+		want    []string
+	}{
+		"a quick store":            {time.Second, 9, []string{"20s 0.25 0.25 2", "40s 0.25 0.25 2", "1m0s 0.25 0.25 2", "1m20s 0.25 0.25 2", "1m40s 0.25 0.25 2"}},
+		"a slow store":             {27 * time.Second, 9, []string{"20s 0.25 0.25 2", "1m0s 0.25 0.25 2", "1m40s 0.25 0.25 2"}},
+		"a store that is replaced": {time.Second, 1, []string{"20s 0.25 0.25 2", "40s 0.25 0.25 2"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &dated{began: time.Now(), takes: c.takes, refuses: c.refuses}
+			m := NewBook(s).keep(t.Context(), "people", Lease{Run: "r", Charge: .25, Events: 2}, 1)
+			time.Sleep(105 * time.Second)
+			m.stop()
+			time.Sleep(5 * time.Minute)
+			if !slices.Equal(s.asked, c.want) {
+				t.Errorf("%s: %q: must be %q", name, s.asked, c.want)
+			}
+		})
+	}
+}
+
+// failing is a store that fails so many times as left says, and notes when it is asked.
+type failing struct {
+	Store
+	began time.Time
+	left  int
+	asked []time.Duration
+}
+
+func (s *failing) Renew(context.Context, string, Lease, Lease) (bool, error) {
+	s.asked = append(s.asked, time.Since(s.began))
+	if s.left--; s.left >= 0 {
+		return false, errors.New("out of reach")
+	}
+	return true, nil
+}
+
+// TestAFailingStoreIsAskedAgain tests when a store that fails is asked again: after 10 milliseconds, then after twice as long each
+// time, and at last every five seconds. The renewal fails where the patience is over or its context has ended.
+func TestAFailingStoreIsAskedAgain(t *testing.T) {
+	const ms = time.Millisecond
+	all := []time.Duration{0, 10 * ms, 30 * ms, 70 * ms, 150 * ms, 310 * ms, 630 * ms, 1270 * ms, 2550 * ms, 5110 * ms, 10110 * ms, 15110 * ms, 20110 * ms}
+	for name, c := range map[string]struct {
+		failures int
+		patience time.Duration
+		ends     bool // its context, after three seconds
+		want     []time.Duration
+		fails    bool
+	}{
+		"no failure":        {0, time.Minute, false, all[:1], false},
+		"four failures":     {4, time.Minute, false, all[:5], false},
+		"twelve failures":   {12, time.Minute, false, all, false},
+		"a short patience":  {99, 5 * time.Second, false, all[:10], true}, // the first time that is later
+		"its context ended": {99, time.Minute, true, all[:10], true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &failing{began: time.Now(), left: c.failures}
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			if c.ends {
+				time.AfterFunc(3*time.Second, end)
+			}
+			m := &marks{store: s, limit: 1, patience: c.patience, ctx: ctx, quit: make(chan struct{}), since: time.Now()}
+			err := m.renew(Lease{}, Lease{Charge: .5})
+			if !slices.Equal(s.asked, c.want) || (err != nil) != c.fails || c.fails && !errors.Is(err, ErrStore) {
+				t.Errorf("%s: asked at %v, %v: must be at %v, failing %v", name, s.asked, err, c.want, c.fails)
 			}
 		})
 	}

@@ -64,8 +64,8 @@ func TestMarksAreRaisedAhead(t *testing.T) {
 			if err := m.cover(t.Context(), 7, c.charge); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			if waited := time.Since(start); (waited > 0) != c.waits || c.waits && waited != s.takes {
-				t.Errorf("%s: waited %v", name, waited)
+			if waited := time.Since(start); (waited > 0) != c.waits || c.waits && waited != s.takes || waited != m.wait {
+				t.Errorf("%s: waited %v, of which %v are counted", name, waited, m.wait)
 			}
 			time.Sleep(time.Minute)
 			synctest.Wait()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -415,6 +416,92 @@ func TestCertificatesOfChainsThatFail(t *testing.T) {
 			}
 		} else if !errors.Is(err, ErrChain) || text != nil {
 			t.Errorf("%s: %v, %s", name, err, text)
+		}
+	}
+}
+
+// TestRowsAfterOthers tests which rows a chain takes after others: it is closed once, takes no run then and settles those that
+// it has, and a settlement only rises, up to what the run itself reserved, whatever the cap counts for it.
+func TestRowsAfterOthers(t *testing.T) {
+	limit := newCap(t, account.ReplaceOne, 0)
+	own, other := gaussian(limit.Mu/4, account.ReplaceOne), gaussian(limit.Mu/4, account.AddOrRemove)
+	whole := downward(square(limit.Mu / 4))
+	at := func(share float64) *float64 { charge := whole * share; return &charge }
+	reserves := func(run string, l Limit) entry {
+		cost, err := l.cost(t.Context(), limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return entry{Kind: kindReserved, Run: run, Limit: &l, Cost: &cost}
+	}
+	settles := func(run string, charged *float64) entry { return entry{Kind: kindSettled, Run: run, Charged: charged} }
+	closes := entry{Kind: kindClosed}
+	above := whole * (1 + 0x1p-50)
+	for name, c := range map[string]struct {
+		rows  []entry
+		want  string  // the error of the last row
+		spent float64 // in units of mu^2, over whole
+	}{
+		"closed":                     {[]entry{closes}, "", 0},
+		"closed twice":               {[]entry{closes, closes}, "the dataset is closed already", 0},
+		"reserved when closed":       {[]entry{closes, reserves("a", own)}, "is closed: nothing more may be released of it", 0},
+		"settled when closed":        {[]entry{reserves("a", own), closes, settles("a", at(.5))}, "", .5},
+		"settled":                    {[]entry{reserves("a", own), settles("a", at(.25))}, "", .25},
+		"settled at nothing":         {[]entry{reserves("a", own), settles("a", at(0))}, "", 0},
+		"settled at all":             {[]entry{reserves("a", own), settles("a", at(1))}, "", 1},
+		"settled at more":            {[]entry{reserves("a", own), settles("a", &above)}, "which run a reserved", 1},
+		"settled again at the same":  {[]entry{reserves("a", own), settles("a", at(.5)), settles("a", at(.5))}, "a settlement only rises", .5},
+		"settled again at nothing":   {[]entry{reserves("a", own), settles("a", at(0)), settles("a", at(0))}, "a settlement only rises", 0},
+		"settled again at less":      {[]entry{reserves("a", own), settles("a", at(.5)), settles("a", at(.25))}, "a settlement only rises", .5},
+		"settled again at more":      {[]entry{reserves("a", own), settles("a", at(.5)), settles("a", at(.75))}, "", .75},
+		"another relation":           {[]entry{reserves("a", other)}, "", 4},
+		"another relation, settled":  {[]entry{reserves("a", other), settles("a", at(.5))}, "", 2},
+		"another relation, at all":   {[]entry{reserves("a", other), settles("a", at(1))}, "", 4},
+		"another relation, at more":  {[]entry{reserves("a", other), settles("a", &above)}, "which run a reserved", 4},
+		"another relation, at twice": {[]entry{reserves("a", other), settles("a", at(2))}, "which run a reserved", 4},
+		"two runs, one settled":      {[]entry{reserves("a", own), reserves("b", own), settles("b", at(.5))}, "", 1.5},
+		"a label of a run":           {[]entry{{Kind: kindReserved, Run: "a", Label: "x", Limit: &own, Cost: reserves("a", own).Cost}}, "", 1},
+	} {
+		chain := grown(t, limit)
+		for i, e := range c.rows {
+			err := chain.add(e)
+			if last := i == len(c.rows)-1; err != nil && !last || last && ((err == nil) != (c.want == "") ||
+				err != nil && (!errors.Is(err, ErrChain) || !strings.Contains(err.Error(), c.want))) {
+				t.Errorf("%s: row %d: %v: must be %q", name, i, err, c.want)
+			}
+		}
+		if got := upward(chain.spent) / whole; !(got >= c.spent*(1-1e-12) && got <= c.spent*(1+1e-12)) {
+			t.Errorf("%s: spent %v times mu^2: must be %v", name, got, c.spent)
+		}
+	}
+}
+
+// TestChargesThatAreNone tests that a run ends at no charge that is negative, infinite or not a number, for each relation.
+func TestChargesThatAreNone(t *testing.T) {
+	c := newCap(t, account.ReplaceOne, 0)
+	for _, r := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
+		run := RunState{Run: "a", Limit: gaussian(c.Mu/4, r)}
+		for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, -5e-324} {
+			if cost, err := run.end(c, x); err == nil || cost != (Cost{}) || err.Error() != fmt.Sprintf("budget: charged = %v: must be finite and >= 0", x) {
+				t.Errorf("%v, charged %v: %+v, %v", r, x, cost, err)
+			}
+		}
+	}
+	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, -5e-324, 0} {
+		l := gaussian(x, account.ReplaceOne)
+		if err := l.check(); err == nil || !strings.Contains(err.Error(), "mu") {
+			t.Errorf("a limit of mu = %v: %v", x, err)
+		}
+		if l.Schedule = []account.SampledSteps{{NoiseMultiplier: 1, Sampling: 1, Count: 1}}; (l.check() == nil) != (x == 0) {
+			t.Errorf("a limit of samples and mu = %v: %v", x, l.check())
+		}
+		own := gaussian(c.Mu/4, account.ReplaceOne)
+		if err := own.checkCost(t.Context(), c, Cost{Charge: x}, false); err == nil || !strings.HasPrefix(err.Error(), "budget: charge = ") {
+			t.Errorf("a cost of %v: %v", x, err)
+		}
+		again := c
+		if again.Mu = x; again.check() == nil {
+			t.Errorf("a cap of mu = %v is sound", x)
 		}
 	}
 }

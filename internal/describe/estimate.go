@@ -32,11 +32,11 @@ func (d *describing) description() *Description {
 	return out
 }
 
-// value returns an estimate with its interval, both within [low, high].
+// value returns an estimate with its interval around it, both within [low, high].
 func (d *describing) value(e estimate, low, high float64) Value {
 	half := d.z * math.Sqrt(e.variance)
 	in := func(x float64) float64 { return min(max(x, low), high) }
-	return Value{in(e.value), in(e.value - half), in(e.value + half)}
+	return Value{in(e.value), in(in(e.value) - half), in(in(e.value) + half)}
 }
 
 // category describes a category, and by the values of the category By also the other columns.
@@ -194,16 +194,13 @@ func (d *describing) mean(knots []float64, in span, masses []float64, variance f
 // number by at most the given distance, and does not go below 0.
 func (d *describing) spread(knots []float64, in span, masses []float64, variance, rounding float64) *Value {
 	at := make([]float64, len(knots))
-	var sum, size, total float64
+	var sum, size float64
 	for i, m := range masses {
 		at[i] = min(max(knots[i], in.low), in.high)
-		total += m
-	}
-	if total < 5*math.Sqrt(variance*float64(len(masses))) {
-		return nil
-	}
-	for i, m := range masses {
 		sum, size = sum+at[i]*m, size+m
+	}
+	if size < 5*math.Sqrt(variance*float64(len(masses))) {
+		return nil
 	}
 	mean := sum / size
 	var square, cells, widest, noise float64

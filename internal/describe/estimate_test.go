@@ -336,3 +336,41 @@ func TestBoundsToTheLetter(t *testing.T) {
 		t.Error(tidy(.1+.2), tidy(-123456789012345))
 	}
 }
+
+// TestIntervalsHaveAWidth: the interval is around the estimate within its ends, so that one far outside of them has a width, and
+// it contains the part within the ends of the interval around the released number.
+func TestIntervalsHaveAWidth(t *testing.T) {
+	d := &describing{z: 2}
+	for _, c := range []struct{ released, estimate, low, high float64 }{{-.5, 0, 0, .2}, {-.05, 0, 0, .2}, {.05, .05, 0, .25}, {.4, .4, .2, .6},
+		{.95, .95, .75, 1}, {1.5, 1, .8, 1}} {
+		if v := d.value(estimate{c.released, .01}, 0, 1); !close(v.Estimate, c.estimate, 1e-12) || !close(v.Low, c.low, 1e-12) ||
+			!close(v.High, c.high, 1e-12) {
+			t.Errorf("%v: %+v: must be %v from %v to %v", c.released, v, c.estimate, c.low, c.high)
+		}
+	}
+}
+
+// TestNoiseOfTheMissingCells: quantiles are of the numbers that are known, and are not told where five deviations of the noise of
+// the rows and of the missing cells together hide them.
+func TestNoiseOfTheMissingCells(t *testing.T) {
+	s, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: "x", Kind: dataset.Number, High: 8, Indicator: true, Curve: 5,
+		Knots: []float64{0, 2, 4, 6, 8}}},
+		Target: dataset.Target{Kind: dataset.Ignore}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := s.Columns()[0]
+	for sigma, told := range map[float64]bool{.19: false, .17: true} { // of one stage: five deviations of sigma / sqrt 3
+		d := &describing{z: 2, found: map[string]span{"x": {low: 0, high: 8, seen: true}}}
+		for range 3 {
+			of := &stage{schema: s, mean: make([]float64, s.Dim()), sigma: sigma}
+			of.place()
+			of.mean[of.at["x"]+1] = .5
+			d.stages = append(d.stages, of)
+		}
+		variance := sigma * sigma / 3
+		if got := d.number(c, estimate{1, 0}); (len(got.Quantiles) == 5) != told || !close(got.Missing.High, .5+2*math.Sqrt(variance), 1e-9) {
+			t.Errorf("noise of %v: %d quantiles, missing %+v", sigma, len(got.Quantiles), *got.Missing)
+		}
+	}
+}

@@ -81,8 +81,7 @@ func (d *Description) grouped() Table {
 	if len(groups) == 0 {
 		return t
 	}
-	rows := []string{"rows", ""}
-	t.Rows = append(t.Rows, append(rows, vector.Map(groups, func(g Level) string {
+	t.Rows = append(t.Rows, append([]string{"rows", ""}, vector.Map(groups, func(g Level) string {
 		return whole(g.Count.Estimate) + " (" + g.Count.between(whole) + ")"
 	})...))
 	for i, c := range groups[0].Columns {
@@ -149,7 +148,10 @@ func (Column) number(x float64, digits int) string {
 	return strconv.FormatFloat(rounded, 'g', -1, 64)
 }
 
-func share(x float64) string { return strconv.FormatFloat(100*x, 'f', 1, 64) + "%" }
+// share writes a share as a percentage with one decimal, or three below .1%.
+func share(x float64) string {
+	return strconv.FormatFloat(100*x, 'f', 1+2*int(math.Ceil(max(min(x, .001-x), 0))), 64) + "%"
+}
 
 func whole(x float64) string { return strconv.FormatFloat(math.Round(x), 'f', 0, 64) }
 

@@ -71,3 +71,18 @@ func words(text string) string {
 }
 
 var spaces = regexp.MustCompile(` +`)
+
+// TestSmallSharesInWords: a share below .1% has three decimals, so that its interval is not shown from 0.0% to 0.0%.
+func TestSmallSharesInWords(t *testing.T) {
+	v := func(x, low, high float64) describe.Value { return describe.Value{Estimate: x, Low: low, High: high} }
+	d := describe.Description{Level: .9, Columns: []describe.Column{{Name: "g", Kind: "category", Levels: []describe.Level{
+		{Name: "a", Share: v(.00034, .00012, .00056)}, {Name: "b", Share: v(.0004996, 0, .00099)}, {Name: "c", Share: v(.001, .0009999, .00149)}}}}}
+	const want = `column of it value 90% interval
+g a 0 (0.034%) 0.012% to 0.056%
+ b 0 (0.050%) 0.0% to 0.099%
+ c 0 (0.1%) 0.100% to 0.1%
+`
+	if got := d.Text(); words(got) != want {
+		t.Errorf("got\n%s\nwant\n%s", words(got), want)
+	}
+}

@@ -2,6 +2,7 @@ package durable
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -27,5 +28,29 @@ func TestExtendWritesZeros(t *testing.T) {
 		if err != nil || !bytes.Equal(got, want) {
 			t.Errorf("size %d: %d bytes, %v: must be %d", size, len(got), err, len(want))
 		}
+	}
+}
+
+// TestExtendTells tests that a file that cannot be asked for its size, and one that cannot be written, are errors.
+func TestExtendTells(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path) // for reading alone
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := extend(f, 5); err == nil {
+		t.Error("a file that is open for reading is extended")
+	}
+	f.Close()
+	for _, size := range []int64{0, 5} {
+		if err := extend(f, size); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("a closed file, to %d bytes: %v", size, err)
+		}
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != "text" {
+		t.Errorf("%q, %v: must be as it was", got, err)
 	}
 }

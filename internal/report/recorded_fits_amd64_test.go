@@ -12,6 +12,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/describe"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
@@ -225,6 +226,9 @@ func secondMoment(t *testing.T, def dataset.Definition) (matrix []float64, d int
 	for range n {
 		cells := vector.Map(def.Columns, func(c dataset.Column) string {
 			u := math.Pow(r.Float64(), 2)
+			if c.Curve > 0 { // few rows at the last knots
+				u = math.Pow(u, 5)
+			}
 			switch c.Kind {
 			case dataset.Number:
 				return fmt.Sprint(c.Low + u*(c.High-c.Low))
@@ -382,6 +386,9 @@ func withFormula(t *testing.T, def dataset.Definition, lossName string, without 
 // TestFitsAreWhatTheyWere compares the sections of pages of many kinds of fits, as text, and their coefficients, as programs
 // get them, with testdata/fits.golden. See TestPagesAreWhatTheyWere.
 func TestFitsAreWhatTheyWere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	r := &recording{before: map[string]string{}}
 	plain := people(t, "p", 4)
 	page := func(name string, f *Fit) {
@@ -443,8 +450,12 @@ func TestFitsAreWhatTheyWere(t *testing.T) {
 	bare("two classes, hinge", of(t, plain, modelFor(t, def, "smoothed-hinge(0.5)", "none"), plan))
 
 	// Several classes.
-	def = with(classesOf("stays", "moves", "leaves", "dies"))
-	def.Columns = slices.Delete(def.Columns, 1, 3)
+	village := func(target dataset.Target) dataset.Definition {
+		def := town()
+		def.Target, def.Columns = target, []dataset.Column{def.Columns[0], def.Columns[3]}
+		return def
+	}
+	def = village(classesOf("stays", "moves", "leaves", "dies"))
 	plan = planned(inMetric(t, def, .3, .014))
 	plan.Base = &runrecord.Base{Margins: []float64{.4, .2, -.1, -.5}, MarginSigma: []float64{.01, .02, .03, .04}, Resolved: true}
 	plan.Compared = &runrecord.Compared{Difference: -.0217, Sigma: .0123, Least: -1.1, Most: 3.1, Constant: 1.234, ConstantSigma: .0021,
@@ -469,6 +480,9 @@ func TestFitsAreWhatTheyWere(t *testing.T) {
 	plan.Compared.Shrunk, plan.Compared.Lift, plan.Compared.Residual = .0, .0, -.0345
 	plan.Trace.Clipped, plan.Trace.ClippedSigma = .0456, .0123
 	bare("counts, clipped", of(t, plain, modelFor(t, def, "negbinomial(1.5,1.25,40)", "none"), plan))
+	plan.Trace = inMetric(t, def, .9, .004)
+	plan.Trace.Moment.Clip, plan.Compared = .05, nil
+	bare("counts, clipped so that little is stated", of(t, plain, modelFor(t, def, "poisson(1.5)", "none"), plan))
 	rated := counted
 	rated.Exposure = dataset.Exposure{Column: "years", Low: .5, High: 8}
 	def = with(rated)
@@ -491,14 +505,19 @@ func TestFitsAreWhatTheyWere(t *testing.T) {
 		bare(c.name, of(t, plain, modelFor(t, def, c.loss, "none"), plan))
 	}
 
+	still := timesTo("", "")
+	still.Hazards = []float64{.6, 0, .4}
+	def = with(still)
+	plan.Trace, plan.Compared.Happened = nil, .03
+	bare("times without hazard", of(t, plain, modelFor(t, def, "poisson-rate(3,1.52587890625e-05)", "none"), plan))
+
 	// Numbers.
 	number := dataset.Target{Column: "rent", Kind: dataset.Number, Low: 200, High: 2700, Weight: "share"}
 	def = with(number)
 	plan = planned(inMetric(t, def, .3, .014))
 	bare("numbers", of(t, plain, modelFor(t, def, "weighted(huber(0.25),row)", "none"), plan))
 	number.Weight = ""
-	def = with(number)
-	def.Columns = slices.Delete(def.Columns, 1, 3)
+	def = village(number)
 	plan.Trace = inMetric(t, def, .3, .014)
 	bare("numbers, robust", of(t, plain, modelFor(t, def, "huber(0.25)", "none"), plan))
 	plan.Trace = inMetric(t, def, .3, .014)
@@ -510,7 +529,17 @@ func TestFitsAreWhatTheyWere(t *testing.T) {
 		Rounds: []int{1, 2}, WeightNoise: .0456, Start: .0012})
 	bare("numbers, rounds", of(t, plain, modelFor(t, def, "pinball(0.3)", "none"), rounds))
 
+	judged := planned(inMetric(t, def, .4, .007))
+	judged.Compared = &runrecord.Compared{Difference: -.0317, Sigma: .0052, Least: -1.4, Most: 2.3, Constant: .219, ConstantSigma: .0031,
+		Margins: []float64{.17}}
+	bare("a jump with a mean loss", of(t, plain, modelFor(t, def, "absolute", "none"), judged))
+
 	// Why nothing is stated.
+	law := func(change func(*runrecord.Trace)) *runrecord.Trace {
+		l := inMetric(t, def, .4, .007)
+		change(l)
+		return l
+	}
 	for _, c := range []struct {
 		name, loss string
 		trace      *runrecord.Trace
@@ -518,10 +547,34 @@ func TestFitsAreWhatTheyWere(t *testing.T) {
 		{"a wrong law", "absolute", &runrecord.Trace{WeightNoise: 1, Noise: []float64{1}, Back: []int{0}}},
 		{"too much", "absolute", &runrecord.Trace{WeightNoise: 1e200, Noise: []float64{1}}},
 		{"not convex", "welsch(1)", &runrecord.Trace{WeightNoise: .1, Noise: []float64{.01}}},
+		{"rounds in a metric", "squared(1)", law(func(l *runrecord.Trace) { l.Rounds = []int{1, 2} })},
+		{"chosen in a metric", "squared(1)", law(func(l *runrecord.Trace) { l.Chosen = 3 })},
+		{"no noise of steps", "squared(1)", law(func(l *runrecord.Trace) { l.Noise = nil })},
+		{"columns of lengths", "squared(1)", law(func(l *runrecord.Trace) { l.Momentum = []float64{0, 1} })},
+		{"no sizes", "squared(1)", law(func(l *runrecord.Trace) { l.StepSizes = nil })},
+		{"a moment without noise", "squared(1)", law(func(l *runrecord.Trace) { l.Moment.Sigma = 0 })},
+		{"thresholds", "ordered", law(func(l *runrecord.Trace) {})},
+		{"a jump", "absolute", law(func(l *runrecord.Trace) {})},
+		{"a quantile", "pinball(0.1)", law(func(l *runrecord.Trace) {})},
+		{"a quantile with curvature", "pinball(0.1)", law(func(l *runrecord.Trace) { l.Level, l.LevelSigma = .05, .003 })},
+		{"a quantile with noise", "pinball(0.1)", law(func(l *runrecord.Trace) { l.Level, l.LevelSigma = .05, .03 })},
+		{"a wrong mean row", "squared(1)", law(func(l *runrecord.Trace) { l.Moment.Mean = []float64{1} })},
+		{"a long mean row", "squared(1)", law(func(l *runrecord.Trace) {
+			l.Moment.Mean, l.Moment.MeanWeight = make([]float64, len(l.Scales)), 2
+			l.Moment.Mean[2] = 1.5
+		})},
 		{"no moment", "squared(1)", &runrecord.Trace{WeightNoise: .1, Noise: []float64{.01}, Scales: []float64{1}}},
 		{"another moment", "squared(1)", &runrecord.Trace{WeightNoise: .1, Noise: []float64{.01}, Scales: []float64{1},
 			Moment: &runrecord.Moment{Features: 3}}}} {
-		bare(c.name, of(t, plain, modelFor(t, def, c.loss, "none"), planned(c.trace)))
+		def := def
+		if c.loss == "ordered" {
+			def.Target = classesOf("low", "fair", "good")
+		}
+		f := of(t, plain, modelFor(t, def, c.loss, "none"), planned(c.trace))
+		r.name = c.name
+		fmt.Fprintf(r, "\n== %s\n", c.name)
+		r.sections(f.coefficients(f.noise()))
+		r.terms(t, f)
 	}
 	def.Target = classesOf("stays", "moves")
 	bare("a network", of(t, plain, modelFor(t, def, "network(3,tanh,logistic)", "none"), move))
@@ -544,12 +597,16 @@ func TestFitsAreWhatTheyWere(t *testing.T) {
 	bare("curves of counts", of(t, plain, modelFor(t, def, "poisson(1.5)", "none"), plan))
 	def.Target = timesTo("logit", "")
 	bare("curves of times", of(t, plain, modelFor(t, def, "logit-hazard(3,1.52587890625e-05)", "none"), plan))
+	def.Target = classesOf("a", "b", "c")
+	plan.Trace = inMetric(t, def, .9, .004)
+	plan.Trace.Scales, plan.Trace.Moment = nil, nil
+	bare("curves of classes", of(t, plain, modelFor(t, def, "softmax", "none"), plan))
 	def.Target, def.Interactions = classesOf("a", "b", "c", "d", "e", "f", "g", "h", "i"), nil
+	plan.Trace = nil
 	bare("curves of nine classes", of(t, plain, modelFor(t, def, "softmax", "none"), plan))
 
 	// Rows that were reduced, and effects.
-	def = with(number)
-	def.Columns = slices.Delete(def.Columns, 1, 3)
+	def = village(number)
 	s, err := dataset.New(def)
 	if err != nil {
 		t.Fatal(err)
@@ -561,9 +618,38 @@ func TestFitsAreWhatTheyWere(t *testing.T) {
 	plan = plainly
 	plan.Reduce = "jl(4,7)"
 	bare("reduced", of(t, plain, modelFor(t, def, "huber(0.25)", "none"), plan))
+	plan.Compared = &runrecord.Compared{Difference: -.0031, Sigma: .0052, Least: -1.4, Most: 2.3, Margins: []float64{.17}, Shrunk: .375,
+		ShrunkSigma: .044}
+	bare("reduced and shrunk", of(t, plain, modelFor(t, def, "huber(0.25)", "none"), plan))
+	reduced := inMetric(t, dataset.Definition{Columns: def.Columns[:1]}, .4, .007)
+	matrix := make([]float64, 16)
+	for j := range 16 {
+		matrix[j] = .01
+		if j%5 == 0 {
+			matrix[j] = .2 + .01*float64(j)
+		}
+	}
+	reduced.Moment, reduced.Scales = runrecord.NewMoment(matrix, 4, .0011, .009), make([]float64, 4)
+	plan.Trace = reduced
+	bare("reduced, in a metric", of(t, plain, modelFor(t, def, "huber(0.25)", "none"), plan))
+	plan = plainly
+	plan.Compared = &runrecord.Compared{Difference: -.0031, Sigma: .0052, Least: -1.4, Most: 2.3, Margins: []float64{.17}, Shrunk: .375,
+		ShrunkSigma: .044}
+	plan.Trace = &runrecord.Trace{Noise: []float64{.01, .02}, StepSizes: []float64{.5}, WeightNoise: .0123}
+	bare("shrunk, bounded", of(t, plain, modelFor(t, def, "huber(0.25)", "none"), plan))
 	steps := runrecord.Trace{Noise: []float64{.02, .03}, StepSizes: []float64{.8}, Momentum: []float64{0, .3}, WeightNoise: .02}
 	found, _ := staged(t, steps, steps)
 	bare("effects", of(t, plain, found.Model, found.plan))
+	weights := found.Model.Weights()
+	for j := range weights {
+		weights[j] += math.Sin(float64(2*j + 1))
+	}
+	crossed, err := model.New(model.Params{Software: "test v1", Loss: found.Model.Loss(), Regularizer: loss.None(), Schema: found.Model.Schema(),
+		Weights: weights, Privacy: found.Model.Privacy()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare("effects of pairs", of(t, plain, crossed, found.plan))
 	found.plan.Effects.Synthetic.Distance = .0123
 	found.plan.Effects.Synthetic.Law = nil
 	bare("effects, an earlier version", of(t, plain, found.Model, found.plan))
@@ -585,7 +671,10 @@ func TestFitsAreWhatTheyWere(t *testing.T) {
 			t.Error(err)
 		}
 		fmt.Fprintf(r, "-- tests\n%s\n%s", strings.ReplaceAll(digitsOf(text), "},{", "},\n{"), TestText(tests))
-		for _, together := range []int{0, 3, Every} {
+		if same, err := AtLevel(m, nil, 0); same != m || err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, together := range []int{0, 3, Every, 1000} {
 			level := .75
 			other, err := AtLevel(m, &level, together)
 			if err != nil {
@@ -602,7 +691,7 @@ func TestFitsAreWhatTheyWere(t *testing.T) {
 	lacking := []string{"since", "region=east", "age=missing"}
 	intervals("intervals of two classes", withFormula(t, def, "logistic", nil, nil), plainly)
 	intervals("a short formula", withFormula(t, def, "logistic", append(lacking, "=region=north"), func(f *inference.Fit, names []string) {
-		f.Remainders = vector.Make(len(f.Columns), func(i int) float64 { return .01 * float64(i) })
+		f.Remainders = vector.Make(len(f.Columns), func(i int) float64 { return .05 * float64(i) })
 		f.Absorbed = []inference.Absorbed{{Feature: slices.Index(names, "since"), By: slices.Index(names, "age"), Correlation: .67, Noise: .04}}
 	}), plainly)
 	intervals("a region", withFormula(t, def, "logistic", lacking, func(f *inference.Fit, _ []string) {
@@ -627,11 +716,20 @@ func TestFitsAreWhatTheyWere(t *testing.T) {
 	plan = plainly
 	plan.Base = &runrecord.Base{Margins: []float64{.45}, MarginSigma: []float64{.012}, Resolved: true}
 	intervals("intervals of changing hazards", withFormula(t, def, "poisson-rate(3,1.52587890625e-05)", lacking, nil), plan)
+	intervals("withheld hazards", withFormula(t, def, "poisson-rate(3,1.52587890625e-05)", nil, func(f *inference.Fit, _ []string) {
+		f.Allowance = .3
+	}), plan)
 	def.Target, def.Interactions = classesOf("stays", "moves"), []dataset.Interaction{{"region", "ward"}}
 	def.Columns = append(def.Columns[2:], dataset.Column{Name: "ward", Kind: dataset.Category, Categories: []string{"one", "two"}})
 	intervals("intervals of pairs", withFormula(t, def, "logistic", []string{"region=south & ward=two"}, nil), plainly)
 	def.Interactions, def.Columns[0].Curve = nil, 5
 	intervals("intervals of a curve", withFormula(t, def, "logistic", nil, nil), plainly)
+	intervals("intervals of a curve without a knot", withFormula(t, def, "logistic", []string{modelFor(t, def, "logistic", "none").Schema().Features()[3]},
+		nil), plainly)
+	def.Target = classesOf("stays", "moves", "leaves")
+	intervals("curves of three classes", withFormula(t, def, "softmax", nil, func(f *inference.Fit, _ []string) {
+		f.Allowances = []float64{.0123, .0345}
+	}), plainly)
 
 	// What a released law may hold beside these.
 	def = with(classesOf("stays", "moves"))
@@ -692,19 +790,35 @@ func TestFitsAreWhatTheyWere(t *testing.T) {
 	for j := range 22 {
 		def.Columns = append(def.Columns, dataset.Column{Name: fmt.Sprint("n", j), Kind: dataset.Number, Low: 1, High: float64(j + 3)})
 	}
-	if !testing.Short() {
-		for _, size := range []float64{.15, 1} {
-			plan = planned(inMetric(t, def, size, .004))
-			plan.Trace.Moment.Ridge = .002
-			f := of(t, plain, modelFor(t, def, "squared(1)", "none"), plan)
-			r.name = fmt.Sprintf("many numbers, steps of %v", size)
-			fmt.Fprintf(r, "\n== %s\n", r.name)
-			r.sections(f.coefficients(f.noise()))
-		}
+	for _, size := range []float64{.15, 1.8} {
+		plan = planned(inMetric(t, def, size, .004))
+		plan.Trace.Moment.Ridge = .002
+		f := of(t, plain, modelFor(t, def, "squared(1)", "none"), plan)
+		r.name = fmt.Sprintf("many numbers, steps of %v", size)
+		fmt.Fprintf(r, "\n== %s\n", r.name)
+		r.sections(f.coefficients(f.noise()))
 	}
 
 	certificates(t, page, r)
+	described := described()
+	for name, f := range []folder{plain, people(t, "q", 3)} {
+		c := read(t, f).Certificate
+		page := DescriptionPage(fmt.Sprint("table ", name), described, c)
+		r.name = "a description"
+		fmt.Fprintf(r, "\n== %s\n%s\n%s%s\n", page.Title, page.Lead, flat(Facts(page.Facts)), page.Foot)
+		r.sections(page.Sections...)
+	}
 	compareWithRecord(t, "testdata/fits.golden", r.String())
+}
+
+// described returns a description of two columns.
+func described() *describe.Description {
+	v := func(x, low, high float64) describe.Value { return describe.Value{Estimate: x, Low: low, High: high} }
+	return &describe.Description{Level: .975, Rows: v(900, 890, 910), By: "sex", Columns: []describe.Column{
+		{Name: "age", Kind: "number", Missing: new(v(.0123, .01, .02)), Mean: new(v(38.61, 38.2, 39.02)), Within: []float64{18, 93}},
+		{Name: "sex", Kind: "category", Levels: []describe.Level{{Name: "f", Share: v(.6, .55, .65), Count: v(540.4, 530, 550),
+			Columns: []describe.Column{{Name: "age", Kind: "number", Mean: new(v(36.5, 36, 37))}}},
+			{Name: "m", Share: v(.4, .35, .45), Count: v(359.6, 350, 370), Columns: []describe.Column{{Name: "age", Kind: "number"}}}}}}}
 }
 
 // certificates writes pages of fits that differ in what their certificates and ledgers say.
@@ -732,7 +846,10 @@ func certificates(t *testing.T, page func(string, *Fit), r *recording) {
 		name   string
 		folder folder
 	}{
-		{"no filter", change(plain, unfiltered)},
+		{"no filter", change(plain, func(f *folder) {
+			unfiltered(f)
+			f.ledger = entries(f.budget, "/d/one.csv")
+		})},
 		{"a unit", change(plain, unit(account.Mean))},
 		{"a unit of sums", change(plain, unit(account.Sum))},
 		{"a unit of several rows, add-or-remove", change(plain, func(f *folder) {
@@ -781,8 +898,8 @@ func certificates(t *testing.T, page func(string, *Fit), r *recording) {
 		})},
 		{"fits that do not add up", change(plain, func(f *folder) {
 			f.ledger = entries(wide(.3, 2e-7, account.AddOrRemove), `C:\d\one.csv`)
-			own := strings.SplitAfter(entries(f.budget, "x", `C:\d\one.csv`, "three", "four"), "\n")
-			f.ledger += strings.Join(own[2:8], "")
+			own := strings.SplitAfter(entries(f.budget, "x", "two", `C:\d\one.csv`), "\n")
+			f.ledger += strings.Join(own[2:6], "")
 		})},
 		{"an unfinished line", change(plain, func(f *folder) { f.ledger = entries(f.budget, "/d/one.csv") + `{"time":` })},
 	} {
@@ -882,6 +999,32 @@ func TestPicturesAreWhatTheyWere(t *testing.T) {
 	}
 	for _, v := range []float64{.000123, .00999, .01, .5, .98999, .99001, .999999, 1} {
 		fmt.Fprintln(&r, percent(v, true), percent(v, false))
+	}
+	series := []Series{line(2, func(x float64) float64 { return x })}
+	cut := series[0]
+	cut.Y = cut.Y[:1]
+	crossed := one
+	crossed.Low = []float64{8}
+	for _, part := range []Part{ // that cannot be shown
+		Plot{}, plot("p", Axis{}, y, series...), plot("p", x, y), plot("p", x, y, slices.Repeat(series, 8)...),
+		Plot{Title: "p", X: x, Y: y, Series: series, References: slices.Repeat([]Reference{Level("l", 1)}, 4)},
+		plot("p", x, Axis{Label: "y", Min: -1, Max: 1, Log: true}, series...), plot("p", x, y, Series{X: []float64{1}, Y: []float64{1}}),
+		plot("p", x, y, cut), plot("p", x, y, crossed), plot("p", x, logarithm, series...), plot("p", x, y, Series{Name: "s", Style: "dotted",
+			X: []float64{1}, Y: []float64{1}}), plot("p", x, y, Series{Name: "s", X: []float64{1, math.Inf(1)}, Y: []float64{1, 2}}),
+		Plot{Title: "p", X: x, Y: y, Series: series, Shaded: []Interval{{3, 1}}},
+		Plot{Title: "p", X: x, Y: y, Series: series, References: []Reference{{Y: []float64{1}}}},
+		Plot{Title: "p", X: x, Y: y, Series: series, References: []Reference{{Name: "r", Y: []float64{1, 2}}}},
+		Plot{Title: "p", X: x, Y: y, Series: series, References: []Reference{{Name: "r", X: []float64{1}, Y: []float64{1, 2}}}},
+		Bars{}, Bars{Title: "b"}, Bars{Title: "b", X: x}, Bars{Title: "b", X: logarithm, Items: []Bar{{}}},
+		Bars{Title: "b", X: x, Items: []Bar{{}}, Marks: make([]Mark, 4)}, Bars{Title: "b", X: x, Items: []Bar{{Value: math.Inf(-1)}}},
+		Bars{Title: "b", X: x, Items: []Bar{{Name: "i", Interval: Interval{2, 1}}}}, Bars{Title: "b", X: x, Items: make([]Bar, 201)},
+		Heat{}, Heat{Title: "h", X: "x", Y: "y", Rows: []string{"r"}}, Heat{Title: "h", X: "x", Y: "y", Rows: []string{"r"}, Columns: []string{"c"}},
+		Heat{Title: "h", X: "x", Y: "y", Rows: []string{"r"}, Columns: []string{"c"}, Cells: [][]HeatCell{{}}},
+		Heat{Title: "h", X: "x", Y: "y", Rows: []string{"r"}, Columns: []string{"c"}, Cells: [][]HeatCell{{{Value: math.NaN()}}}},
+		Heat{Title: "h", X: "x", Y: "y", Rows: make([]string, 61), Columns: []string{"c"}},
+		Table{}, Table{Title: "t"}, Table{Title: "t", Columns: make([]Column, 2), Rows: []Row{{Cells: []string{"a", "b"}}, {Cells: []string{"a"}}}},
+	} {
+		fmt.Fprintln(&r, part.check())
 	}
 	compareWithRecord(t, "testdata/pictures.golden", r.String())
 }

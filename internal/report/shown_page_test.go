@@ -111,6 +111,12 @@ func TestSignalToTheLetter(t *testing.T) {
 	if x := f.multiplierPlot().Series[0].X; !slices.Equal(x, []float64{1, 2, 3, 4}) {
 		t.Errorf("releases %v", x)
 	}
+	for curvature, minimum := range map[float64]bool{-3.9 * .0234: true, -4.1 * .0234: false} { // from four deviations on
+		f.plan.Curvature.Curvature = curvature
+		if note := factOf(t, f.signal(noise), "Curvature released").Note; strings.HasSuffix(note, ": this point is no minimum") == minimum {
+			t.Errorf("%v: %q", curvature, note)
+		}
+	}
 	f.plan.Curvature.Curvature = -.1
 	if fact := factOf(t, f.signal(noise), "Curvature released"); !strings.HasSuffix(fact.Note, ": this point is no minimum") {
 		t.Error(fact)

@@ -178,7 +178,7 @@ func percent(x float64, above bool) string {
 	unit := math.Pow(10, float64(places))
 	y := math.Round(x * 100 * unit)
 	if above {
-		y = min(math.Ceil(x*100*unit-1e-9), 100*unit)
+		y = min(max(math.Ceil(x*100*unit-1e-9), 0), 100*unit)
 	}
 	return trimZeros(strconv.FormatFloat(y/unit, 'f', places, 64)) + " %"
 }

@@ -303,7 +303,7 @@ func (c Compared) Sentence() string {
 
 // Calibration says in words how the fit was calibrated. It returns "" if it was not.
 func (c Compared) Calibration() string {
-	if c.ResidualSigma == 0 || len(c.Margins) != 1 {
+	if !(c.ResidualSigma > 0 && c.ResidualSigma < 1e99 && math.Abs(c.Shift) < 99) || len(c.Margins) != 1 {
 		return ""
 	}
 	where, way := "below", "raised"

@@ -200,3 +200,19 @@ func TestClippedIsKept(t *testing.T) {
 		}
 	}
 }
+
+// TestCalibrationsOfNoSizeAreNotTold: numbers that a percentage cannot show are of no calibration.
+func TestCalibrationsOfNoSizeAreNotTold(t *testing.T) {
+	for _, c := range []struct {
+		sigma, shift float64
+		told         bool
+	}{{.0345, -.123, true}, {1e308, -.123, false}, {math.NaN(), -.123, false}, {-1, -.123, false}, {0, -.123, false}, {.0345, 800, false},
+		{.0345, math.NaN(), false}} {
+		for _, counts := range []bool{false, true} {
+			of := Compared{Residual: .0123, ResidualSigma: c.sigma, Shift: c.shift, Margins: []float64{.4}, Counts: counts}
+			if got := of.Calibration(); (got != "") != c.told {
+				t.Errorf("%+v: %q", c, got)
+			}
+		}
+	}
+}

@@ -91,7 +91,8 @@ func recordedRun(t *testing.T, c Train, name string, relation account.Relation, 
 	if relation == account.AddOrRemove {
 		table.Declared = float64(records)
 	}
-	session, err := simulate.Open(table)
+	stepped, asked, found := sha256.New(), sha256.New(), sha256.New()
+	session, err := simulate.Watched(table, hashed(asked))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,6 @@ func recordedRun(t *testing.T, c Train, name string, relation account.Relation, 
 			t.Fatal(err)
 		}
 	}
-	stepped, asked, found := sha256.New(), sha256.New(), sha256.New()
 	result, err := plan.Run(context.Background(), session, func(s optimize.Step) {
 		binary.Write(stepped, binary.LittleEndian, append([]float64{float64(s.Number), float64(s.Of), s.GradientNorm, s.Charged},
 			s.W...))
@@ -109,11 +109,7 @@ func recordedRun(t *testing.T, c Train, name string, relation account.Relation, 
 	if err != nil {
 		ending = err.Error()
 	}
-	events := session.Ledger().Events()
-	for _, e := range events {
-		fmt.Fprintln(asked, e.Kind, e.Question, e.Cohort, e.Charge, e.Sensitivity, e.Sigma, e.Sampling)
-	}
 	binary.Write(found, binary.LittleEndian, result.W)
-	return fmt.Sprintf("%s; %d events %x steps %x result %d %v %x %s", title, len(events), asked.Sum(nil)[:6],
+	return fmt.Sprintf("%s; %d events %x steps %x result %d %v %x %s", title, session.Ledger().Len(), asked.Sum(nil)[:6],
 		stepped.Sum(nil)[:6], result.Steps, result.Complete, found.Sum(nil)[:6], ending)
 }

@@ -2,12 +2,15 @@ package train
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +18,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // fitRecord has the rows of a made-up record: cells of the columns a, b, g, w and e, and the target as each kind.
@@ -165,20 +169,23 @@ var recordedFits = []struct{ name, target, model, more string }{
 func TestFitsAreWhatTheyWere(t *testing.T) {
 	var got bytes.Buffer
 	for _, c := range recordedFits {
-		fmt.Fprintf(&got, "= %s\n%s\n", c.name, recordedFit(t, c.target, c.model, c.more, 30))
-		for _, epsilon := range []float64{3, 300} { // by which other rules choose settings
-			for part := range strings.SplitSeq(recordedFit(t, c.target, c.model, c.more, epsilon), "\n") {
+		fmt.Fprintf(&got, "= %s\n%s\n", c.name, recordedFit(t, c.target, c.model, c.more, 30, false))
+		for _, other := range []struct {
+			epsilon float64 // by which other rules choose settings
+			pushed  bool
+		}{{3, false}, {300, false}, {60, true}} {
+			for part := range strings.SplitSeq(recordedFit(t, c.target, c.model, c.more, other.epsilon, other.pushed), "\n") {
 				sum := sha256.Sum256([]byte(part))
 				name, _, _ := strings.Cut(part, " ")
 				fmt.Fprintf(&got, "%.12s %x ", name, sum[:5])
 			}
-			fmt.Fprintf(&got, "with epsilon %v\n", epsilon)
+			fmt.Fprintf(&got, "with epsilon %v, pushed %v\n", other.epsilon, other.pushed)
 		}
 	}
 	compareRecorded(t, "fits.golden", got.String())
 }
 
-func recordedFit(t *testing.T, target, of, more string, epsilon float64) string {
+func recordedFit(t *testing.T, target, of, more string, epsilon float64, push bool) string {
 	t.Helper()
 	const n, seed = 420, 77
 	has := func(word string) (is bool) {
@@ -239,10 +246,12 @@ privacy: {epsilon: `+fmt.Sprint(epsilon)+`, delta: 1e-6, relation: `+relation+`}
 			x[i] = row
 		}
 	}
-	session, err := simulate.Open(table)
+	asked := sha256.New()
+	real, err := simulate.Watched(table, hashed(asked))
 	if err != nil {
 		t.Fatal(err)
 	}
+	session := &pushed{Session: real, on: push}
 	start, _, err := c.Problem(b, records)
 	if err != nil {
 		t.Fatal(err)
@@ -316,13 +325,44 @@ privacy: {epsilon: `+fmt.Sprint(epsilon)+`, delta: 1e-6, relation: `+relation+`}
 		measured, err := optimize.Measure{Charge: b.Charge() * share}.Ask(t.Context(), session, start, result.W)
 		text += fmt.Sprintf("measured %+v %v\n", measured, err)
 	}
-	asked := sha256.New()
-	events := session.Ledger().Events()
-	for _, e := range events {
-		fmt.Fprintln(asked, e.Kind, e.Question, e.Cohort, e.Charge, e.Sensitivity, e.Sigma, e.Sampling)
-	}
 	charged := session.Ledger().Charged()
-	return text + fmt.Sprintf("asked %d times %x, charged %.12g", len(events), asked.Sum(nil)[:6], charged)
+	return text + fmt.Sprintf("asked %d times %x, charged %.12g", session.Ledger().Len(), asked.Sum(nil)[:6], charged)
+}
+
+// pushed is a session that changes answers about gradients and losses by much more than noise does, if it is on: steps
+// go too far, overshoot and end early, and the remainder of a Newton step is large.
+type pushed struct {
+	*simulate.Session
+	on    bool
+	asked int
+}
+
+func (p *pushed) Ask(ctx context.Context, q query.Question) (query.Release, error) {
+	a, err := p.Session.Ask(ctx, q)
+	by := 0.
+	switch q.First().Kind() {
+	case query.Gradient, query.MetricGradient, query.WeightedGradient:
+		by = .15 * q.Clip()
+	case query.ValueChange:
+		by = .3 * q.Clip()
+	}
+	if p.asked++; p.on && err == nil && by > 0 {
+		a.Mean = slices.Clone(a.Mean)
+		for j := range a.Mean {
+			a.Mean[j] += by * math.Sin(2.4*float64(p.asked)+1.1*float64(j)) / math.Sqrt(float64(len(a.Mean)))
+		}
+	}
+	return a, err
+}
+
+// hashed returns a watcher that writes to a hash what is asked, of which records, with the exact sums and the answers.
+func hashed(to io.Writer) func(simulate.Exchange) (any, error) {
+	return func(x simulate.Exchange) (any, error) {
+		e := x.Event
+		fmt.Fprintln(to, e.Kind, e.Question, e.Cohort, e.Charge, e.Sensitivity, e.Sigma, e.Sampling, x.Members, x.Exact, x.Scores,
+			x.Released)
+		return x.Released, nil
+	}
 }
 
 // value returns what p points to, or nil.

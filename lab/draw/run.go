@@ -144,6 +144,7 @@ func (j *judge) output(dir string, env []string, command ...string) (string, boo
 	}
 	c := exec.CommandContext(ctx, command[0], command[1:]...)
 	c.Dir, c.Env, c.WaitDelay = dir, append(os.Environ(), env...), 5*time.Second
+	defer apart(c)()
 	out, err := c.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && ctx.Err() == nil {

@@ -204,6 +204,7 @@ func (w *switched) run(folder, tests string) (passed bool, out string, err error
 		w.limit.String(), "-test.run", tests)
 	c.Dir = folder
 	c.WaitDelay = 5 * time.Second
+	defer apart(c)()
 	text, err := c.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

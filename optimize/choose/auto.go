@@ -447,13 +447,13 @@ func (a Auto) Why(list []Candidate) string {
 	if first.why != "" {
 		return first.why
 	}
-	if a.Goal == SecondOrder {
-		a.Goal = Gradient
-		return "every stationary point of a convex objective is one of second order; " + a.Why(list)
-	}
 	if first.unranked {
 		return "the loss has slopes that jump, and of the algorithms for such it was measured to be the better at this " +
 			"number of records"
+	}
+	if a.Goal == SecondOrder {
+		a.Goal = Gradient
+		return "every stationary point of a convex objective is one of second order; " + a.Why(list)
 	}
 	lowest, ranked := first, first
 	aside := ""

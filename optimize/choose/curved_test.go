@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 )
 
@@ -43,6 +44,28 @@ func TestSecondOrderGoal(t *testing.T) {
 	for _, a := range []choose.Auto{{Gap: .1}, {Goal: choose.SecondOrder, Gap: -1}} {
 		if _, err := a.Candidates(ctx, with(bent, s)); err == nil || !strings.Contains(err.Error(), "optimize: gap = ") {
 			t.Errorf("%+v: %v", a, err)
+		}
+	}
+}
+
+// TestJumpsAreNoConvexObjective: the reason for a plan of a loss that is not convex and whose slope jumps does not speak of
+// a convex objective, whatever the goal.
+func TestJumpsAreNoConvexObjective(t *testing.T) {
+	_, p, s, _ := goals(t)
+	ramp, err := loss.Parse("ramp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Constants, p.Kinked = ramp.Constants(), ramp.(loss.Kinked)
+	for _, goal := range []choose.Criterion{choose.Gradient, choose.SecondOrder} {
+		a := choose.Auto{Goal: goal}
+		list, err := a.Candidates(ctx, with(p, s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const want = "the loss has slopes that jump, and of the algorithms for such it was measured to be the better at this number of records"
+		if why := a.Why(list); why != want {
+			t.Errorf("goal %v: %q: must be %q", goal, why, want)
 		}
 	}
 }

@@ -36,7 +36,9 @@ def means(model: Fit | str | os.PathLike, population: Any, of: Sequence[str] = (
         raise TypeError("population: must be a table of pandas, polars or pyarrow, whose columns have names")
     columns = [c for c in schema["columns"] if c["name"] in names]
     used = [c["name"] for c in columns]
-    listed = [c["name"] for c in columns if not {"number", "date"} & c.keys()]
+    kinds = {c: str(getattr(_table._place(population, names.index(c)), "dtype", "")).lower() for c in used}
+    # The text of a float that is a whole number has no ".0", as the markers of missing cells have none.
+    listed = [c["name"] for c in columns if not {"number", "date"} & c.keys() or kinds[c["name"]].startswith("float")]
     feed = _table.writer(population, [names.index(c) for c in used], used, listed, "", np.full(population.shape[0], "x"))
     return json.loads(run(["means", place, "--over", "-", "--json", *(f"--of={c}" for c in of)], feed))
 
