@@ -301,3 +301,78 @@ func TestSettledThoughItStaysOpen(t *testing.T) {
 		t.Errorf("%s: must be %s", got, want)
 	}
 }
+
+// TestEveryWayToSettle tries each way to settle a run that has no lease, whose lease is lost, or whose lease has allowed nothing
+// or a half, while its holder is alive and when it has ended, with a label and without: the error, or the charge over that of
+// the whole budget. Its certificate says a quarter.
+func TestEveryWayToSettle(t *testing.T) {
+	const held, lost, released = "held", "lost", "released"
+	for lease, want := range map[string]map[string][2]string{ // by the way: while the holder is alive, and when it has ended
+		"none":    {"withdraw": {"0", "0"}, "certificate": {"0.25", "0.25"}, "in full": {"1", "1"}, "ask": {"", ""}},
+		"lost":    {"withdraw": {lost, lost}, "certificate": {lost, lost}, "in full": {"1", "1"}, "ask": {"", ""}},
+		"nothing": {"withdraw": {held, "0"}, "certificate": {held, "0.25"}, "in full": {held, "1"}, "ask": {held, ""}},
+		"a half":  {"withdraw": {held, released}, "certificate": {held, "0.5"}, "in full": {held, "1"}, "ask": {held, ""}},
+	} {
+		for way, say := range want {
+			for i, says := range say {
+				for _, label := range []string{"", "autumn"} {
+					m := newMemory()
+					b := budget.NewBook(m)
+					s, run := budgettest.NewSession(t, .5), b.Run("people", label)
+					if lease != "none" {
+						run.Hold()
+					}
+					if err := errors.Join(b.Create(t.Context(), "people", budgettest.Cap(t)), run.Reserve(t.Context(), s.Ledger()), s.Charge(.25), s.Close(),
+						b.Close()); err != nil {
+						t.Fatal(err)
+					}
+					r, _ := run.Receipt()
+					l := budget.Lease{Run: r.Run, Holder: `{"Host":"ward5","ID":7}`, Renewed: "noon"}
+					switch lease {
+					case "lost":
+						delete(m.leases["people"], r.Run)
+					case "a half":
+						l.Charge = .125
+						fallthrough
+					case "nothing":
+						m.leases["people"][r.Run] = l
+					}
+					b = budget.NewBook(m)
+					ctx := holder.On(t.Context(), ward{i == 1})
+					var err error
+					switch way {
+					case "withdraw":
+						_, err = b.Withdraw(ctx, "people", r.Run)
+					case "certificate":
+						err = b.Settle(ctx, stated{r, s.Ledger()})
+					case "in full":
+						err = b.SettleInFull(ctx, "people", r.Run)
+					default:
+						err = b.Held(ctx, "people", r.Run)
+					}
+					got := ""
+					switch d, reading := b.Dataset(t.Context(), "people"); {
+					case reading != nil:
+						t.Fatal(reading)
+					case errors.Is(err, budget.ErrHeld):
+						got = held
+					case errors.Is(err, budget.ErrChain):
+						got = lost
+					case errors.Is(err, budget.ErrReleased):
+						got = released
+					case err != nil:
+						got = err.Error()
+					case d.Runs[0].Settled:
+						got = fmt.Sprintf("%.6g", d.Runs[0].Charged.Charge/s.Ledger().Budget().Charge())
+						if left := m.leases["people"][r.Run]; !left.Ended && left.Run != "" {
+							t.Errorf("%s, lease %s: the lease is open: %+v", way, lease, left)
+						}
+					}
+					if got != says {
+						t.Errorf("%s, lease %s, ended %v, label %q: %q: must be %q", way, lease, i == 1, label, got, says)
+					}
+				}
+			}
+		}
+	}
+}

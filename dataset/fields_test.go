@@ -2,11 +2,16 @@ package dataset
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/stillpoint-dp/stillpoint/internal/effects"
 )
 
 // edit changes one field of a definition.
@@ -224,5 +229,103 @@ func TestEveryByteOfAMark(t *testing.T) {
 				t.Errorf("%s = %q: %v", field, s, err)
 			}
 		}
+	}
+}
+
+// TestDatesAtTheirLimits tries each part of a date at both sides of its limits, as ISO 8601 and by a layout, and offsets from
+// UTC at theirs.
+func TestDatesAtTheirLimits(t *testing.T) {
+	iso, layout := Column{Kind: Date}, Column{Kind: Date, Layout: "%d.%m.%Y %H:%M:%S"}
+	for name, c := range map[string]struct {
+		at    [6]int
+		sound bool
+	}{
+		"year 0": {[6]int{0, 1, 1, 0, 0, 0}, false}, "year 1": {[6]int{1, 1, 1, 0, 0, 0}, true}, "year 9999": {[6]int{9999, 12, 31, 23, 59, 59}, true},
+		"month 0": {[6]int{2024, 0, 1, 0, 0, 0}, false}, "month 12": {[6]int{2024, 12, 1, 0, 0, 0}, true}, "month 13": {[6]int{2024, 13, 1, 0, 0, 0}, false},
+		"day 0": {[6]int{2024, 1, 0, 0, 0, 0}, false}, "day 31": {[6]int{2024, 1, 31, 0, 0, 0}, true}, "day 32": {[6]int{2024, 1, 32, 0, 0, 0}, false},
+		"April 30": {[6]int{2024, 4, 30, 0, 0, 0}, true}, "April 31": {[6]int{2024, 4, 31, 0, 0, 0}, false},
+		"a leap day": {[6]int{2024, 2, 29, 0, 0, 0}, true}, "no leap day": {[6]int{2023, 2, 29, 0, 0, 0}, false}, "1900": {[6]int{1900, 2, 29, 0, 0, 0}, false},
+		"2000": {[6]int{2000, 2, 29, 0, 0, 0}, true}, "hour 23": {[6]int{2024, 1, 1, 23, 0, 0}, true}, "hour 24": {[6]int{2024, 1, 1, 24, 0, 0}, false},
+		"minute 59": {[6]int{2024, 1, 1, 0, 59, 0}, true}, "minute 60": {[6]int{2024, 1, 1, 0, 60, 0}, false},
+		"second 59": {[6]int{2024, 1, 1, 0, 0, 59}, true}, "second 60": {[6]int{2024, 1, 1, 0, 0, 60}, false},
+	} {
+		a := c.at
+		want := float64(time.Date(a[0], time.Month(a[1]), a[2], 0, 0, 0, 0, time.UTC).Unix())/86400 + float64(3600*a[3]+60*a[4]+a[5])/86400
+		for text, of := range map[string]Column{fmt.Sprintf("%04d-%02d-%02dT%02d:%02d:%02d", a[0], a[1], a[2], a[3], a[4], a[5]): iso,
+			fmt.Sprintf("%02d.%02d.%04d %02d:%02d:%02d", a[2], a[1], a[0], a[3], a[4], a[5]): layout,
+			fmt.Sprintf("%d.%d.%04d %d:%d:%d", a[2], a[1], a[0], a[3], a[4], a[5]):           layout} {
+			if x, ok := of.Days(text); ok != c.sound || ok && x != want {
+				t.Errorf("%s: %s: %v, %v: must be %v, %v", name, text, x, ok, want, c.sound)
+			}
+		}
+	}
+	for offset, seconds := range map[string]int{"": 0, "Z": 0, "z": 0, "+00:00": 0, "-00:00": 0, "+01:00": 3600, "-01:00": -3600, "+01": 3600, "-23": -23 * 3600,
+		"+23:59": 23*3600 + 59*60, "-23:59": -23*3600 - 59*60, "+05:30": 5*3600 + 30*60, "+24:00": -1, "+24": -1, "+00:60": -1, "+01:5": -1, "+1:00": -1,
+		"+0100": -1, "+01:00:00": -1, "+": -1, "-": -1, "01:00": -1, " +01:00": -1, "+01:": -1, "UTC": -1, "Z+01:00": -1, "+01:00Z": -1, "++1": -1} {
+		for _, clock := range []string{"12:00", "12:00:00", "12:00:00.5", "12:00:00.123456789123"} {
+			x, ok := iso.Days("2024-03-01T" + clock + offset)
+			if want := 19783 + float64(12*3600-seconds)/86400; ok != (seconds != -1) || ok && x != want {
+				t.Errorf("%s%s: %v, %v: must be %v", clock, offset, x, ok, want)
+			}
+		}
+	}
+	for _, text := range []string{"2024-03-01T12:00:00.", "2024-03-01T12:00.5", "2024-03-01T12", "2024-03-01T", "2024-03-01 ", "2024-03-01x12:00", "2024-3-1",
+		"24-03-01", "12024-03-01", "2024-03-01T12:00:0", "2024-03-01T12:0", "+2024-03-01", "2024/03/01", "2024-03-01T12:00:00,5", "2024-03-01Z"} {
+		if x, ok := iso.Days(text); ok && text != "2024-03-01 " { // white space around a cell is dropped
+			t.Errorf("%s: %v", text, x)
+		}
+	}
+}
+
+// TestEffectsAtTheirLimits tries each number of effects at both sides of its limits, and as no number.
+func TestEffectsAtTheirLimits(t *testing.T) {
+	s, err := New(Definition{Columns: []Column{{Name: "age", Kind: Number, Low: 17, High: 90}, {Name: "ward", Kind: Category, Categories: []string{"a", "b"}}},
+		Target: Target{Column: "ill", Kind: Category, Classes: []string{"no", "yes"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound := func() Effects {
+		return Effects{Seed: 1, Features: 8, Weight: 1, Scale: 1, Centres: make([]float64, 2), Weights: make([]float64, s.Dim()), Deviations: []float64{1}}
+	}
+	if _, err := s.WithEffects(sound()); err != nil {
+		t.Fatal(err)
+	}
+	above := func(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
+	below := func(x float64) float64 { return math.Nextafter(x, math.Inf(-1)) }
+	none := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, -1}
+	try := func(field string, set func(*Effects, float64), good []float64, bad ...float64) {
+		t.Helper()
+		for i, x := range append(good, bad...) {
+			e := sound()
+			set(&e, x)
+			if _, err := s.WithEffects(e); (err == nil) != (i < len(good)) || err != nil && !strings.HasPrefix(err.Error(), "dataset: effects."+field) {
+				t.Errorf("%s = %v: %v", field, x, err)
+			}
+		}
+	}
+	try("features", func(e *Effects, x float64) { e.Features = int(x) }, []float64{effects.Least, effects.Least + 2, effects.Most},
+		effects.Least-2, effects.Least+1, effects.Most+2, effects.Most-1, 0, -2)
+	try("weight", func(e *Effects, x float64) { e.Weight = x }, []float64{.1, 1, 100}, append(none, below(.1), above(100))...)
+	try("scale", func(e *Effects, x float64) { e.Scale = x }, []float64{1 / 1e100, 1, 1e100}, append(none, below(1/1e100), above(1e100))...)
+	try("deviations", func(e *Effects, x float64) { e.Deviations = []float64{1, x} }, []float64{1e-3, 1, 1e3}, append(none, below(1e-3), above(1e3))...)
+	try("deviations", func(e *Effects, x float64) { e.Deviations = slices.Repeat([]float64{1}, int(x)) }, []float64{0, 1, 16}, 17, 18)
+	try("centres", func(e *Effects, x float64) { e.Centres = make([]float64, int(x)) }, []float64{2}, 0, 1, 3)
+	try("weights", func(e *Effects, x float64) { e.Weights = make([]float64, int(x)) }, []float64{float64(s.Dim())}, 0, float64(s.Dim()-1), float64(s.Dim()+1))
+	try("weights", func(e *Effects, x float64) { e.Weights[1] = x }, []float64{0, -1, 1e100, -1e100}, none[0], none[1], none[2], above(1e100), -above(1e100))
+	try("weights", func(e *Effects, x float64) { e.Centres[1] = x }, []float64{0, -1, 1e100, -1e100}, none[0], none[1], none[2], above(1e100), -above(1e100))
+	try("weights", func(e *Effects, x float64) { e.Centres[1], e.Weights[0] = x, -x }, []float64{5e99}, 6e99+4.1e99)
+	text, err := json.Marshal(sound())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ old, new string }{{`"seed":"1"`, `"seed":"1","note":1`}, {`"seed":"1"`, `"seed":1`}, {`"seed":"1"`, `"seed":""`}, {`"seed":"1"`, `"seed":"-1"`},
+		{`"seed":"1"`, `"seed":"g"`}, {`"seed":"1"`, `"seed":"10000000000000000"`}, {`"features":8`, `"features":8.5`}} {
+		var e Effects
+		if err := json.Unmarshal([]byte(strings.Replace(string(text), c.old, c.new, 1)), &e); err == nil {
+			t.Errorf("%s in place of %s: %+v", c.new, c.old, e)
+		}
+	}
+	if e := new(Effects); json.Unmarshal([]byte(strings.Replace(string(text), `"seed":"1"`, `"seed":"ffffffffffffffff"`, 1)), e) != nil || e.Seed != 1<<64-1 {
+		t.Errorf("%+v: must have the largest seed", e)
 	}
 }

@@ -125,3 +125,45 @@ func TestCurvatureIsNotKnown(t *testing.T) {
 		t.Error("three margins of which one is given")
 	}
 }
+
+// TestCurvatureIsAMeanOverQuantiles compares the mean second derivative of losses of one margin with a mean over the
+// quantiles (2n+1)/2000, n = 0..999, of the margin's normal distribution, of which none is preferred: margins are not
+// centred on 0, so that a shift of the quantiles shows.
+func TestCurvatureIsAMeanOverQuantiles(t *testing.T) {
+	quantile := func(p float64) float64 {
+		low, high := -9., 9.
+		for range 80 {
+			if middle := (low + high) / 2; math.Erfc(-middle/math.Sqrt2)/2 < p {
+				low = middle
+			} else {
+				high = middle
+			}
+		}
+		return low
+	}
+	share := func(z float64) float64 { return 1 / (1 + math.Exp(-z)) }
+	const mean, deviation = .9, 1.3
+	for name, f := range map[string]func(z float64) (second, weight float64){
+		"logistic": func(z float64) (float64, float64) { return share(z) * share(-z), 1 },
+		// Of rows as often as their class over its weight, the second derivative is the weight times p (1-p).
+		"weighted(logistic,1,4)": func(z float64) (float64, float64) {
+			none, one := share(-z), share(z)/4
+			whole := none + one
+			return share(z) * share(-z) * (none + 4*one) / whole, 1
+		},
+		"poisson(50)": func(z float64) (float64, float64) { return math.Exp(z), 1 },
+	} {
+		want, at := 0., mean
+		if name == "poisson(50)" {
+			at = -4 // counts are at most the largest one
+		}
+		for n := range 1000 {
+			second, weight := f(at + deviation*quantile((2*float64(n)+1)/2000))
+			want += second * weight / 1000
+		}
+		got, ok := bent(t, name).Curvature([]float64{at}, [][]float64{{deviation * deviation}}, 0, 0)
+		if !ok || !(math.Abs(got[0][0]/want-1) <= 1e-9) {
+			t.Errorf("%s: %v, %v: must be %v", name, got, ok, want)
+		}
+	}
+}

@@ -423,3 +423,28 @@ func TestPaceByHand(t *testing.T) {
 		}
 	}
 }
+
+// TestLastPointOfTheLastRound: the last round's whole weight goes to its last point, whatever rounds without a step follow.
+func TestLastPointOfTheLastRound(t *testing.T) {
+	for _, ends := range [][]int{{3, 6}, {1, 3, 6}, {3, 6, 6}} {
+		weights := []float64{0, .2, .3, .5, .1, .4, .5}
+		if lastAlone(weights, ends); !slices.Equal(weights, []float64{0, .2, .3, .5, 0, 0, 1}) {
+			t.Errorf("rounds that end at %v: %v", ends, weights)
+		}
+	}
+}
+
+// TestBoundedMoves: of a run whose moves are bounded no coordinate moves farther than the bound, up or down.
+func TestBoundedMoves(t *testing.T) {
+	r := &Run{at: []float64{1, 1, 1, 1}}
+	r.move([]float64{2, -4, .5, 0}, .5)
+	if want := []float64{0, 3, .75, 1}; !slices.Equal(r.at, want) {
+		t.Errorf("at %v: must be at %v", r.at, want)
+	}
+	r.Bounded(.3, func(g []float64) ([]float64, float64) { return g, 1 })
+	r.at = []float64{1, 1, 1, 1}
+	r.move([]float64{2, -4, .5, -.2}, .5)
+	for j, want := range []float64{.7, 1.3, .75, 1.1} {
+		alike(t, "a bounded move", r.at[j], want)
+	}
+}

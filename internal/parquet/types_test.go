@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
@@ -136,5 +137,69 @@ func TestDepthOfSkippedValues(t *testing.T) {
 	}
 	if mostDepth != 32 {
 		t.Error(fmt.Sprint("the largest depth is ", mostDepth))
+	}
+}
+
+// sparse is a file of zeros that ends in a tail.
+type sparse struct {
+	size int64
+	tail string
+}
+
+func (s sparse) ReadAt(p []byte, off int64) (int, error) {
+	clear(p)
+	for i := range p {
+		if at := off + int64(i) - (s.size - int64(len(s.tail))); at >= 0 {
+			p[i] = s.tail[at]
+		}
+	}
+	return len(p), nil
+}
+
+// TestEndsOfFiles tests the last bytes of a file: the length of its description at both sides of each limit, and its mark.
+func TestEndsOfFiles(t *testing.T) {
+	const damaged, encrypted = "parquet: damaged", "parquet: the file is encrypted, which cannot be read"
+	const large = "parquet: the file describes itself in more than 64 MiB, which cannot be read: write it with fewer row groups"
+	for _, c := range []struct {
+		size   int64
+		length uint32
+		mark   string
+		want   string
+	}{
+		{1 << 30, 64 << 20, "PAR1", damaged}, {1 << 30, 64<<20 + 1, "PAR1", large}, {1 << 30, 1<<30 - 12, "PAR1", large}, {1 << 30, 1<<30 - 11, "PAR1", damaged},
+		{1 << 30, 1<<32 - 1, "PAR1", damaged}, {1 << 30, 8, "PARE", encrypted}, {1 << 30, 8, "PAR2", damaged}, {1 << 30, 8, "par1", damaged}, {12, 0, "PAR1", damaged},
+		{11, 0, "PAR1", damaged}, {0, 0, "", damaged}, {20, 8, "PAR1", damaged}, {20, 9, "PAR1", damaged},
+	} {
+		s := sparse{c.size, string(binary.LittleEndian.AppendUint32(nil, c.length)) + c.mark}
+		if f, err := Open(s, c.size); f != nil && err == nil || err.Error() != c.want {
+			t.Errorf("%d bytes, %d of description, %s: %v: must be %s", c.size, c.length, c.mark, err, c.want)
+		}
+	}
+}
+
+// TestGroupsOfPackedNumbers tests how many groups of eight numbers a run may state: up to 2^32, of which the bytes that there are
+// hold as many numbers as they have room for.
+func TestGroupsOfPackedNumbers(t *testing.T) {
+	for groups, sound := range map[uint64]bool{0: false, 1: true, 2: true, 1 << 20: true, 1 << 32: true, 1<<32 + 1: false, 1 << 33: false, 1 << 59: false, 1 << 60: false,
+		1 << 61: false, 1 << 62: false, 1<<63 - 1: false} {
+		for width, numbers := range map[uint]int{1: 16, 2: 8, 3: 5, 16: 1} { // in two bytes
+			b := append(binary.AppendUvarint(nil, groups<<1|1), 255, 255)
+			h, err := newHybrid(b, width)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := numbers
+			if groups == 1 {
+				want = min(want, 8)
+			}
+			got := make([]int32, want)
+			err = h.decode(got)
+			if (err == nil) != sound || err == nil && (got[0] != 1<<width-1 || got[want-1] != 1<<width-1) {
+				t.Errorf("%d groups of width %d: %v, %v", groups, width, got, err)
+			}
+			if err == nil && h.decode(make([]int32, 1)) == nil && groups != 1 {
+				t.Errorf("%d groups of width %d: has more numbers than bytes", groups, width)
+			}
+		}
 	}
 }

@@ -176,7 +176,7 @@ var randomness = []string{"math/rand", "math/rand/v2", "crypto/rand"}
 // testLocal lists the packages that a package's tests may import, besides the package itself and those in
 // the package's row of layers.
 var testLocal = map[string][]string{
-	"cmd/stillpoint":       {"optimize", "optimize/choose"},
+	"cmd/stillpoint":       {"optimize", "optimize/choose", "curator/simulate", "loss"},
 	"internal/means":       {"account", "loss"},
 	"internal/report":      {"loss"},
 	"internal/table":       {"dataset"},

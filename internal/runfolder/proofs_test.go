@@ -447,4 +447,21 @@ func TestReasonsOfCertificates(t *testing.T) {
 			t.Errorf("%s: %q, %+v: must be %q, charged %v", what, p.why, p, c.why, c.charged)
 		}
 	}
+	// The certificate is of one run of one dataset.
+	left := d.Crash(len(d.Ops()), durabletest.Kept{})
+	own := &folder{disk: left, path: diskOut}
+	entries, err := own.read(own.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own.last(entries)
+	for field, value := range map[string]*string{"nothing": new(string), "Run": &own.entry.Run, "Dataset": &own.entry.Dataset} {
+		before := *value
+		*value += "x"
+		p := own.charges(t.Context(), name, f.Charged)
+		*value = before
+		if want := map[bool]string{false: name + ": is not that of fit 1"}[field == "nothing"]; p.why != want || (p.cert != nil) != (want == "") {
+			t.Errorf("another %s: %q: must be %q", field, p.why, want)
+		}
+	}
 }

@@ -222,3 +222,49 @@ func TestMomentsHaveTheUnitsOfTheSchema(t *testing.T) {
 		}
 	}
 }
+
+// TestWarningsBeginWhereNoiseEnds finds, by the formulas of the warnings, the noise of a released moment with which a column
+// is just judged, where not all rows are read and the share of those that are has noise of its own: with a hundredth less
+// noise there is a warning, and with a hundredth more there is none.
+func TestWarningsBeginWhereNoiseEnds(t *testing.T) {
+	const share, noise = .6, .0012
+	for name, c := range map[string]struct {
+		mean, square float64 // of the feature, over the rows that are read
+		far          func(mean, square, sigma float64) float64
+		warns        func(g rowMoment) []Warning
+	}{
+		"at a bound": {-.985, .985, func(mean, _, sigma float64) float64 {
+			return math.Abs(mean) - 3*math.Hypot(sigma/math.Sqrt2, mean*noise)/share - .97
+		}, func(g rowMoment) []Warning { return g.number("c", 0, share, noise) }},
+		"hardly varies": {.4, .4*.4 + .0001, func(mean, square, sigma float64) float64 {
+			first := math.Hypot(sigma/math.Sqrt2, mean*noise) / share
+			second := math.Hypot(sigma, square*noise) / share
+			return .06*.06 - (square - mean*mean) - 3*math.Hypot(second, 2*mean*first)
+		}, func(g rowMoment) []Warning { return g.number("c", 0, share, noise) }},
+		"of one level": {.9995, .9995, func(_, square, sigma float64) float64 {
+			return square - 3*math.Hypot(sigma, square*noise)/share - .99
+		}, func(g rowMoment) []Warning {
+			return g.category([]string{"c=a"}, dataset.FeatureRange{Columns: []string{"c"}, First: 0, Width: 1}, share, noise)
+		}},
+	} {
+		far := func(sigma float64) float64 { return c.far(c.mean, c.square, sigma) }
+		low, high := 0., 1.
+		for range 60 {
+			if middle := (low + high) / 2; far(middle) > 0 {
+				low = middle
+			} else {
+				high = middle
+			}
+		}
+		if low == 0 {
+			t.Fatalf("%s: no noise is small enough", name)
+		}
+		for _, by := range []float64{.99, 1.01} {
+			first := c.mean * share
+			g := rowMoment{matrix: []float64{c.square * share, first, first, share}, dim: 2, sigma: by * low}
+			if got := len(c.warns(g)); (got == 1) != (by < 1) {
+				t.Errorf("%s: %d warnings with %v of the noise", name, got, by)
+			}
+		}
+	}
+}

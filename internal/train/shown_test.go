@@ -63,6 +63,12 @@ func TestBoundOfAClampedTargetIsNamed(t *testing.T) {
 			"nearly all have the same, or the noise hides the others;") {
 		t.Errorf("no target: %v", list)
 	}
+	list = targetWarnings("huber(0.1)", &optimize.Compared{Constant: .0003, ConstantSigma: .0012})
+	if len(list) != 1 || !strings.HasPrefix(list[0].Text,
+		"the mean loss of the best constant is 0 within noise (0.0003, noise 0.0012): no row has a target that can be read, "+
+			"nearly all have the same, its bounds are far too wide, or the noise hides the others;") {
+		t.Errorf("no number: %v", list)
+	}
 	better := optimize.Compared{Constant: .0018, ConstantSigma: .005, Difference: -.0021, Sigma: .0009}
 	if list := targetWarnings("squared(0.5)", &better); list != nil {
 		t.Errorf("a fit better than the constant, whose loss is therefore not 0: %v", list)

@@ -96,8 +96,8 @@ def form_agrees(folder, flags, digits, numbers, inputs, outputs):
         assert worst <= digits, output.name
 
 
-def query(folder, dialect, name="people"):
-    return run(["export", folder / "fit" / "model.json", "--sql", dialect, "--table", name, "--keep", "id"])
+def query(folder, dialect, name="people", keep="id"):
+    return run(["export", folder / "fit" / "model.json", "--sql", dialect, "--table", name, "--keep", keep])
 
 
 def by_id(rows, names):
@@ -241,6 +241,62 @@ def postgresql_agrees(folder, postgres):
     lines.append("\\.")
     rows = list(csv.reader(postgres("\n".join(lines) + "\n" + query(folder, "postgresql") + ";\n").splitlines()))
     agree(by_id(rows[1:], rows[0]), predicted(folder), SQL)
+
+
+HOSTILE = {"age": 'a"ge\\', "gain": "select -- x", "sex": "_c0", "work": "'; /* y", "seen": "%s {0} `é", "id": '_i"d'}
+LEVELS = ["a'b", "x\\", "line\nend", "-- x", "'); drop table people --", "é", "e\u0301", "\u200b", '"', "' || chr(10) || '"]
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory):
+    """The same with names and levels that end quotes and begin comments."""
+    folder = tmp_path_factory.mktemp("hostile")
+    path = write(folder, "softmax", 3)
+    config = json.loads(path.read_text(encoding="utf-8"))
+    schema = config["schema"]
+    schema["columns"] = {HOSTILE[name]: facts for name, facts in schema["columns"].items()}
+    schema["interactions"] = [[HOSTILE[name] for name in pair] for pair in schema["interactions"]]
+    schema["columns"][HOSTILE["work"]] = {"category": LEVELS}
+    classes = ['n"o\\', "y'es", "c`--"]
+    schema["target"]["classes"] = classes
+    path.write_text(json.dumps(config, ensure_ascii=False), encoding="utf-8")
+    table = [{HOSTILE.get(name, name): cell for name, cell in row.items()} for row in cells(folder)]
+    for i, row in enumerate(table):
+        row[HOSTILE["work"]], row["y"] = [*LEVELS, "other", ""][i % 12], classes[int(row["y"])]
+    with open(folder / "people.csv", "w", newline="", encoding="utf-8") as file:
+        lines = csv.DictWriter(file, table[0].keys(), lineterminator="\n")
+        lines.writeheader()
+        lines.writerows(table)
+    run(["fit", path, "--out", folder / "fit"])
+    return folder
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgresql"])
+def test_hostile_names(dialect, hostile, request):
+    quoted = lambda name: '"' + name.replace('"', '""') + '"'
+    table, source = cells(hostile), 'p"eople'
+    names = list(table[0])
+    kinds = {c["name"]: "double precision" for c in columns(hostile) if "number" in c} if dialect == "postgresql" else {}
+    create = f"create table {quoted(source)} (" + ", ".join(f"{quoted(n)} {kinds.get(n, 'text')}" for n in names) + ")"
+    text = query(hostile, dialect, quoted(source), HOSTILE["id"])
+    if dialect == "postgresql":
+        literal = lambda cell: "null" if cell is None else "'" + str(cell).replace("'", "''") + "'"
+        rows = ",\n".join("(" + ", ".join(literal(number(row[n]) if n in kinds else row[n]) for n in names) + ")" for row in table)
+        insert = f"drop table if exists {quoted(source)};\n{create};\ninsert into {quoted(source)} values {rows};\n"
+        header, *result = csv.reader(request.getfixturevalue("postgres")(insert + text + ";\n").splitlines())
+    else:
+        db = sqlite3.connect(":memory:") if dialect == "sqlite" else pytest.importorskip("duckdb").connect()
+        db.execute(create)
+        insert = f"insert into {quoted(source)} values ({', '.join('?' for _ in names)})"
+        db.executemany(insert, [[infinite(row[n]) if dialect == "sqlite" else row[n] for n in names] for row in table])
+        done = db.execute(text)
+        result, header = done.fetchall(), [d[0] for d in done.description]
+    assert header == [HOSTILE["id"], "probability=n\"o\\", "probability=y'es", "probability=c`--", "class"]
+    agree(by_id(result, ["id", *header[1:]]), predicted(hostile), SQL)
+
+
+def test_onnx_hostile_names(hostile):
+    onnx_agrees(hostile)
 
 
 def test_duckdb_reads_odd_numbers(tmp_path):

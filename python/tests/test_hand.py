@@ -19,7 +19,7 @@ pandas = pytest.importorskip("pandas")
 
 import stillpoint
 from stillpoint import ConfigurationError, Fit, NewTableWarning, StillpointClassifier, StillpointRegressor, StillpointSurvival
-from stillpoint import _answers, _checks, _curves, _estimators, _fit, _formula, _importance, _progress, _score, _summary, _survival, _table
+from stillpoint import _answers, _checks, _curves, _estimators, _fit, _formula, _importance, _progress, _score, _summary, _table, _typed
 
 EXACT = {"rtol": 1e-12, "atol": 1e-15}
 GIVEN = {"epsilon": 1.5, "delta": 1e-6, "relation": "replace-one", "folder": "f", "table": "people", "progress": False}
@@ -91,7 +91,7 @@ def test_probabilities_are_of_some_losses():
     assert classifier(["a", "b", "c"])._loss() == "softmax" and classifier(["a", "b"])._loss() == "logistic"
 
 
-@pytest.mark.parametrize("classes", [["yes, \"1\"", "no\n=2", " é "], [2.5, 10, -3]])
+@pytest.mark.parametrize("classes", [["yes, \"1\"", "no\n=2", " é "], [2.5, 10, -3], [True, 7, False]])
 def test_predictions_of_the_command_are_read(classes, monkeypatch):
     """The texts that the command prints become numbers, places of classes and NaN, in the order of the rows."""
     m = classifier(classes)
@@ -122,6 +122,11 @@ def test_predictions_of_the_command_are_read(classes, monkeypatch):
                      (["predict", "MODEL", "-", "--margin", "--intervals", "--horizon=2"], "model.json", b"{}", table)]  # fmt: skip
     with pytest.raises(RuntimeError, match="^3 predictions of 2 rows$"):
         m._score(X[:2], "")
+    number = StillpointRegressor(target_bounds=(0, 9), **GIVEN)  # without classes
+    number.__dict__.update({k: m.__dict__[k] for k in ("_model", "_used", "_described", "_fitted_columns", "n_features_in_", "coef_")})
+    monkeypatch.setattr(_estimators, "run", lambda arguments, feed: "prediction,lower,upper\n1.5,,2\n-3,0.25,7\n1e6,5,6\n")
+    got = number._score(X, "")
+    assert got["prediction"].tolist() == [1.5, -3, 1e6] and got["upper"].tolist() == [2, 7, 6] and math.isnan(got["lower"][0]) and got["lower"][2] == 5
 
 
 def test_intervals_of_predictions(monkeypatch):
@@ -184,6 +189,12 @@ def test_contrasts_ask_the_command(monkeypatch):
     m.contrast({"2: age": 1, "7: age": -1})
     assert [a for _, a in asked] == [("contrast", " 3.0 7: age"), ("contrast", " 1.0 2: town=b + -1.0 2: town=a", " 1.0 2: town=c + -1.0 2: town=a"),
                                      ("contrast", " 1.0 2: age + -1.0 7: age")]  # fmt: skip
+    truths = [{**TERMS[1], "term": f"town={level}", "reference": "town=false", "class": c} for level in ("true", "other") for c in ("true", "2")]
+    m.coefficients_ = COEFFICIENTS | {"terms": truths, "references": {"town": "false"}}
+    asked.clear()
+    assert list(m.contrasts("town", reference=True, class_=True)) == ["town=false", "town=other"]
+    assert [a for _, a in asked] == [("contrast", " 1.0 true: town=false + -1.0 true: town=true", " 1.0 true: town=other + -1.0 true: town=true")]
+    m.coefficients_, asked[:] = COEFFICIENTS | {"terms": [t | {"class": k} for k in ("2", "7") for t in TERMS]}, [1, 2, 3]
     m.effects_ = None  # without intervals no command is asked
     assert m.contrast({"age": 2}, class_=7).value == 0.5 and len(asked) == 3
     with pytest.raises(ValueError, match="term 'age@30': must be one of"):
@@ -292,7 +303,7 @@ def test_survival_of_changing_ratios_by_hand(monkeypatch):
 
     def score(X, only, *flags):
         asked.append((only, *flags))
-        return {n: np.asarray(v) for n, v in risks.items() if (n.startswith("risk=") if flags else n == only)}
+        return {n: np.asarray(v) for n, v in risks.items() if flags or n == only}  # the command's answer has all columns
 
     monkeypatch.setattr(m, "_score", score, raising=False)
     got = m.predict_survival_function(X, [4, 0.5, 0, 2])
@@ -432,6 +443,7 @@ def test_folders_of_fits_are_counted(tmp_path):
         for name in taken:
             (tmp_path / "fits" / name).mkdir(parents=True)
         assert _estimators._fresh(tmp_path / "fits").name == want
+    assert _estimators._fresh(tmp_path / "deep" / "er") == tmp_path / "deep" / "er" / "fit-0001" and (tmp_path / "deep" / "er" / "fit-0001").is_dir()
 
 
 def test_importances_of_dates_and_logarithms():
@@ -467,6 +479,55 @@ def test_types_of_columns():
         pyarrow.dictionary(pyarrow.int8(), pyarrow.int32()): "number", pyarrow.binary(): "", pyarrow.null(): ""}  # fmt: skip
     for kind, want in arrow.items():
         assert _checks.type_of(pyarrow.nulls(2, kind)) == want, kind
+
+
+def test_types_that_are_refused():
+    """Which types of columns and targets no cell of which is what was stated, and why."""
+    number, dated, words, codes, truths = {"number": [0, 1]}, {"date": ["a", "b"]}, {"category": ["a", "01"]}, {"category": ["b", "2.5"]}, {"category": ["x", "false"]}
+    complex_, days, spans = "must be of real numbers", "must be in dates with its first and last date", "must be of numbers: give the days or seconds"
+    times, levels, coded = "must be of times or of ISO texts", "must have the categories True and False", "must have categories that are numbers"
+    refused = {
+        "number": {"date": times, "words": coded, "truths": coded}, "complex number": dict.fromkeys(("number", "date", "words", "codes", "truths"), complex_),
+        "truth": {"date": times, "words": levels, "codes": levels}, "text": {}, "time": {"number": days}, "duration": {"number": spans, "date": times}, "": {},
+    }  # fmt: skip
+    for kind, of in refused.items():
+        for name, facts in {"number": number, "date": dated, "words": words, "codes": codes, "truths": truths}.items():
+            message = ""
+            try:
+                _checks.refuse_cells({"a": "text", "b": kind}, {"a": words, "b": facts})
+            except ConfigurationError as error:
+                message = str(error)
+                assert message.startswith(f"the described column at place 1 (from 0) is of a type of {kind}s: ") and error.field == "X"
+            assert (of.get(name, "?") in message) == bool(message) == (name in of), (kind, name, message)
+    ys = {"number": np.zeros(1), "truth": np.zeros(1, bool), "text": np.zeros(1, "U1"), "time": np.zeros(1, "M8[s]"), "duration": np.zeros(1, "m8[s]"), "": [1]}
+    for classes, bad in ((None, {"time", "duration"}), (["a", "b"], {"number", "truth", "time", "duration"}), ([1, 2.5], {"text", "time", "duration"}),
+                         ([True, False], {"text", "time", "duration"}), (np.array([1, 2]), {"text", "time", "duration"}), ([date(2020, 1, 1), 1], set())):  # fmt: skip
+        for kind, y in ys.items():
+            message = ""
+            try:
+                _checks.refuse_targets(y, classes)
+            except ConfigurationError as error:
+                message = str(error)
+                assert (f"type of {kind}s" in message or classes is None) and error.field == ("y" if classes is None else "classes")
+            assert bool(message) == (kind in bad), (kind, classes, message)
+    for values in ("ab", b"ab", {"a", "b"}, frozenset("ab"), 7, None):
+        with pytest.raises(ConfigurationError, match=f"^classes is of type {type(values).__name__}: must be a list"):
+            _checks.refuse_lists({"other": ["a"], "classes": values})
+    _checks.refuse_lists({"classes": ["a"], "b": ("a",), "c": range(3), "d": np.array([1]), "e": {"a": 1}})
+
+
+def test_sizes_of_cells():
+    """A record has at most 4,194,304 characters, of which each cell has its part; beside them stand the target and a rest."""
+    assert [_table.longest(n) for n in (1, 3, 100, 10**6)] == [1398101, 838860, 41120, 64]
+    pyarrow, polars = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    for kind, exact, want in ((np.longdouble, False, False), (np.float16, False, True), (np.float64, False, True), (np.float64, True, False), (np.int8, True, True), (bool, True, True),
+                              (object, False, False), ("M8[s]", False, False), (complex, False, False), ("U3", False, False)):  # fmt: skip
+        assert (_typed._numpy(np.dtype(kind), exact) is not None) == want, (kind, exact)
+    for of, kinds in ((_typed._arrow, ((pyarrow.int8(), 1, 1), (pyarrow.uint64(), 1, 1), (pyarrow.float32(), 1, 0), (pyarrow.float64(), 1, 0), (pyarrow.bool_(), 1, 1), (pyarrow.float16(), 0, 0),
+                                       (pyarrow.string(), 0, 0), (pyarrow.date32(), 0, 0), (pyarrow.decimal128(9, 2), 0, 0))),
+                      (_typed._polars, ((polars.Int8, 1, 1), (polars.UInt64, 1, 1), (polars.Float32, 1, 0), (polars.Float64, 1, 0), (polars.Boolean, 1, 1), (polars.String, 0, 0), (polars.Date, 0, 0)))):  # fmt: skip
+        for kind, free, exact in kinds:
+            assert ((of(kind, False) is not None), (of(kind, True) is not None)) == (bool(free), bool(exact)), kind
 
 
 class Table:
@@ -610,6 +671,14 @@ def test_kept_fits(monkeypatch, tmp_path):
         assert m._model == loss.encode() and m.classes_.tolist() == ["a", "b"]
 
 
+def test_contrasts_of_terms_that_are_late():
+    """Of a sum with a term that has not arrived and one without a stated noise, the first is told."""
+    terms = [TERMS[0] | {"state": "not stated", "noise_sd": None}, TERMS[1] | {"state": "not arrived", "noise_sd": None}, TERMS[2]]
+    one = lambda weights: _summary.contrast(COEFFICIENTS | {"terms": terms}, weights, None)
+    assert (one({"age": 1, "town=b": 1}).noise, one({"town=b": 1, "age": 1}).noise, one({"age": 1, "town=c": 1}).noise) == ("not arrived", "not arrived", "not stated")
+    assert one({"age": 2, "town=b": 3}).value == -4 and one({"town=c": 1}).noise_sd == 1.25
+
+
 def test_outcomes_of_summaries():
     m = classifier(["yes", "no"])
     m.coefficients_ = COEFFICIENTS
@@ -631,3 +700,15 @@ def test_frames_of_terms():
     m._described, m._fitted_columns = {"age": {"number": [0, 8]}, "town": {"category": ["a", "b", "c"]}}, ["town", "x", "age"]
     np.testing.assert_allclose(m.feature_importances_, np.array([4.5, 0, 2]) / 6.5, rtol=1e-12)
     np.testing.assert_allclose(m.feature_importances_noise_, np.array([2, 0, 4]) / 6.5, rtol=1e-12)
+
+
+def test_curves_and_indicators_of_dates(monkeypatch, tmp_path):
+    """Numbers and dates have them, and a category has neither."""
+    more = {**GIVEN, "folder": tmp_path, "classes": ["a", "b"], "outcome": "town", "bounds": {"age": (0, 9)}, "dates": {"day": (date(2020, 1, 2), "2021-03-04T05:06")}}
+    table = X.assign(day="2020-05-05", z="q")
+    config, _ = fed(monkeypatch, StillpointClassifier(**more, ignore=["z"], curves={"day": 4, "age": "auto"}, indicators=["day"]), table)
+    assert config["schema"]["columns"] == {"age": {"number": [0.0, 9.0], "curve": "auto"}, "day": {"date": ["2020-01-02", "2021-03-04"], "missing": "indicator", "curve": 4}}
+    for given, words in (({"curves": {"z": 4}}, "curves: column 'z': must be in bounds or dates"), ({"indicators": ["z"]}, "indicators: column 'z': must be in bounds or dates"),
+                         ({"log1p": ["day"]}, "log1p: column 'day': must have bounds")):  # fmt: skip
+        with pytest.raises(ValueError, match=words):
+            fed(monkeypatch, StillpointClassifier(**more, categories={"z": ["q"]}, **given), table)

@@ -403,6 +403,10 @@ checks <- list(
       slope <- if (type == "link") 1 else unname(stats::dlogis(at$fit))
       stopifnot(identical(names(p), c("fit", "se.fit", "residual.scale")), identical(p$fit, if (type == "link") margins else margins / 4), all.equal(unname(p$se.fit), unname(at$se * slope)))
     }
+    scored <- full
+    scored[c("loss", "classes")] <- list("ordered(3)", c("a", "b", "c"))
+    p <- answered("run", c("probability=a,class,margin=a", sprintf("0.5,a,%g", -margins)), predict(scored, rows, "link", se.fit = TRUE))$value
+    stopifnot(all.equal(p$fit, log(expm1(margins))), all.equal(unname(p$se.fit), unname(at$se)))
     one <- c(1, 45, 0)
     stopifnot(all.equal(unname(at$se[2L]), sqrt(drop(one %*% v[1:3, 1:3] %*% one))), identical(unname(is.na(at$se)), c(FALSE, FALSE, FALSE, TRUE)))
     lone <- full
@@ -800,7 +804,7 @@ checks <- list(
   dates = function() { # rows of a design count days from the first, and stand within their bounds
     full <- with_intervals
     full$loss <- "logistic"
-    full$described <- list(seen = list(date = c("2020-01-01", "2020-12-31")), age = list(number = list(20, 70)), well = list(category = c("FALSE", "TRUE")), only = list(number = 0:1))
+    full$described <- list(seen = list(date = list("2020-01-01", "2020-12-31")), age = list(number = list(20, 70)), well = list(category = c("FALSE", "TRUE")), only = list(number = 0:1))
     full$effects$coefficients <- data.frame(term = c("seen", "seen=missing", "age", "age=missing", "well=TRUE", "well=other", "(intercept)"))
     x <- function(seen, age = 30, well = TRUE) of$design(full, data.frame(seen = seen, age = age, well = well, only = 0.5))
     cells <- as.Date(c("2020-01-03", NA, "2019-01-01", "2021-06-01", "2020-12-31"))
@@ -840,6 +844,179 @@ checks <- list(
     }
     stopifnot(grepl("vcov: must be asked of a fit with inference", error(vcov(fit)), fixed = TRUE), grepl("more: must be left out", error(vcov(full, more = 1)), fixed = TRUE),
       grepl("more: must be left out", error(coef(full, more = 1)), fixed = TRUE))
+  },
+  configured = function() { # the configuration, the command and the rows of a whole fit and of a description, from all arguments together
+    folder <- tempfile("fits")
+    on.exit(unlink(folder, recursive = TRUE))
+    data <- data.frame(age = c(30.5, 40), sex = c("m", "f"), "pay, \"now\"" = c(7L, NA), seen = as.Date(c("2020-02-03", "2021-03-04")), ill = c(TRUE, FALSE), who = c(TRUE, NA), w = c(0.5, 1),
+      years = c(1.5, 2.5), status = c(TRUE, NA), code = c(TRUE, FALSE), check.names = FALSE)
+    told <- character()
+    made <- function(expr) {
+      told <<- character()
+      got <- withCallingHandlers(answered("json_of", NULL, tryCatch(force(expr), error = function(e) conditionMessage(e))), stillpoint_warning = function(w) {
+        told <<- c(told, conditionMessage(w))
+        invokeRestart("muffleWarning")
+      })
+      if (is.null(got$asked)) stop(got$value)
+      got$file <- got$asked[2L]
+      got$config <- jsonlite::fromJSON(got$file, simplifyVector = FALSE)
+      got
+    }
+    is <- function(x, want) {
+      text <- as.character(jsonlite::toJSON(x, auto_unbox = TRUE, digits = NA))
+      if (!identical(text, want)) stop(text, ": must be ", want)
+    }
+    own <- of$stillpoint_command
+    unlockBinding("stillpoint_command", of)
+    assign("stillpoint_command", function() "none", of)
+    on.exit(assign("stillpoint_command", own, of), add = TRUE)
+    go <- function(formula = ill ~ age * sex + log1p(`pay, "now"`) + seen + offset(years), ...) {
+      given <- list(bounds = list(age = c(18, 90), "pay, \"now\"" = c(0, 1e4), years = c(0.5, 3), cost = c(-1, 7)), levels = list(sex = c("m", "f")), dates = list(seen = c("2020-01-01", "2021-12-31")),
+        classes = c(FALSE, TRUE), epsilon = 1.5, delta = 3e-7, relation = "add-or-remove", records = 5, folder = folder, table = "people")
+      do.call(dp_fit, c(list(formula, data), utils::modifyList(given, list(...))))
+    }
+    got <- made(go(indicators = "age", curves = list(seen = 4), loss = "hinge", regularizer = "l2(0.5)", family = "lines", features = "effects(3)", train = list(steps = 7), unit = list(column = "who", rows = 3),
+      budget = c(total = 9), inference = list(level = 0.9, rows = "unweighted"), weight = "w"))
+    is(got$config, paste0('{"data":"-","table":"people","schema":{"columns":{"age":{"number":[18,90],"missing":"indicator"},"sex":{"category":["m","f"]},"pay, \\"now\\"":{"number":[0,10000],"transform":"log1p"},',
+      '"seen":{"date":["2020-01-01","2021-12-31"],"curve":4}},"target":{"column":"ill","classes":["FALSE","TRUE"],"weight":"w","offset":{"column":"years","number":[0.5,3]}},',
+      '"interactions":[["age","sex"]],"unit":{"column":"who","rows":3}},"model":{"loss":"hinge","family":"lines","regularizer":"l2(0.5)","features":"effects(3)"},',
+      '"privacy":{"epsilon":1.5,"delta":3e-07,"relation":"add-or-remove","records":5},"train":{"steps":7},"inference":{"level":0.9,"rows":"unweighted"},"budget":{"total":9}}'))
+    first <- dirname(got$file)
+    stopifnot(basename(first) == "fit-0001", identical(got$asked, c("fit", got$file, "--out", first, "--json", "--anyway")), basename(got$file) == "configuration.yaml",
+      identical(told, sprintf("table \"people\" is new in folder \"%s\": fits of the same people under another name or in another folder are not summed with it", folder)))
+    # Truths of listed columns, classes and persons are words, and those of weights are numbers.
+    stopifnot(identical(got$written, c('"age","sex","pay, ""now""","seen","who","w","years","ill"', '"30.5","m","7","2020-02-03","TRUE","0.5","1.5","TRUE"', '"40","f","","2021-03-04","","1","2.5","FALSE"')))
+    data$w <- c(TRUE, FALSE)
+    data$cost <- c(0.25, 6)
+    got <- made(go(cost ~ age, classes = NULL, weight = "w", inference = 0.8, relation = "replace-one"))
+    is(got$config, paste0('{"data":"-","table":"people","schema":{"columns":{"age":{"number":[18,90]}},"target":{"column":"cost","number":[-1,7],"weight":"w"}},',
+      '"model":{"loss":"huber(0.1)","family":"auto"},"privacy":{"epsilon":1.5,"delta":3e-07,"relation":"replace-one","records":2},"inference":{"level":0.8}}'))
+    stopifnot(identical(got$written, c('"age","w","cost"', '"30.5","1","0.25"', '"40","0","6"')), basename(dirname(got$file)) == "fit-0002")
+    data$ill <- c("b", "c")
+    loss_of <- function(classes, ...) made(go(ill ~ age, classes = classes, ...))$config$model$loss
+    stopifnot(identical(loss_of(c("b", "c")), "logistic"), identical(loss_of(c("a", "b", "c")), "softmax"), identical(loss_of(c("b", "c"), family = stats::binomial()), "logistic"))
+    data$ill <- factor(data$ill, c("a", "b", "c"), ordered = TRUE)
+    stopifnot(identical(loss_of(c("a", "b", "c")), "ordered"), identical(loss_of(c("b", "a")), "logistic"))
+    timed <- made(go(Surv(years, code == "TRUE") ~ sex, classes = NULL, cuts = 1:3, changing = "sex"))
+    is(timed$config[c("schema", "model")], paste0('{"schema":{"columns":{"sex":{"category":["m","f"]}},"target":{"time":"years","event":"code=TRUE","changing":"sex","cuts":[1,2,3],"number":[0.5,3]}},',
+      '"model":{"loss":"hazard","family":"auto"}}'))
+    stopifnot(identical(timed$written, c('"sex","years","code"', '"m","1.5","TRUE"', '"f","2.5","FALSE"')))
+    stopifnot(identical(made(go(Surv(years, status) ~ sex, classes = NULL, cuts = 2))$written[2L], '"m","1.5","1"'))
+    stopifnot(grepl("unit, weight: who: must be neither in the formula nor both", error(go(cost ~ age, classes = NULL, unit = list(column = "who", rows = 2), weight = "who")), fixed = TRUE))
+    # What is kept of a fit: the parts of the answers, each under its own name.
+    answer <- data.frame(table = "table people", relation = "replace-one", fits = 2L, epsilon = 2.34567, delta = 2e-7)
+    answer$coefficients <- data.frame(term = "age")
+    said <- '{"terms":[{"term":"sex=m"},{"term":"age=missing"},{"term":"other=missing"},{"term":"cost"}],"surfaces":[{"axes":[{"levels":["x"]}]}]}'
+    told <- character()
+    data$sex2 <- data$sex
+    kept <- withCallingHandlers(answered("json_of", answer, answered("run", said, go(cost ~ age * sex2 + log1p(`pay, "now"`), classes = NULL, relation = "replace-one", indicators = "pay, \"now\"",
+      levels = list(sex = c("m", "f"), sex2 = c("f", "m")), features = "effects")))$value, stillpoint_warning = function(w) {
+      told <<- c(told, conditionMessage(w))
+      invokeRestart("muffleWarning")
+    })
+    fit <- kept$value
+    stopifnot(identical(kept$asked, c("coefficients", fit$folder, "--json")), identical(fit$unasked, "age"), identical(fit$columns, c("age", "sex2", "pay, \"now\"")), identical(fit$levels, c("sex", "sex2")),
+      identical(fit$pairs, list(c("age", "sex2"))), identical(fit$features, "effects"), identical(fit$loss, "huber(0.1)"), is.null(fit$classes), is.null(fit$end), identical(fit$table, "people"))
+    stopifnot(identical(names(fit$described), fit$columns), identical(fit$effects, answer$coefficients), identical(fit$report$epsilon, 2.34567), identical(fit$spent$fits, 2L), nrow(fit$spent) == 1L,
+      identical(fit$coefficients$terms$term[4L], "cost"), identical(fit$coefficients$surfaces[[1L]]$axes[[1L]]$levels[[1L]], "x"), class(fit) == "dp_fit", is.name(fit$call$data))
+    stopifnot(identical(told, sprintf("2 fits of people in %s cost together epsilon 2.346 at delta 2e-07", folder)))
+    describe <- function(...) made(dp_describe(data, list(age = c(18, 90)), list(sex = c("m", "f")), list(seen = "auto"), 1.5, 3e-7, folder = folder, table = "people", ...))
+    got <- describe(relation = "add-or-remove", records = 5, by = "sex", level = 0.9, unit = list(column = "who", rows = 2), budget = list(total = 9))
+    is(got$config, paste0('{"data":"-","table":"people","schema":{"columns":{"age":{"number":[18,90]},"seen":{"date":"auto"}},"target":{"column":"sex","classes":["m","f"]},',
+      '"unit":{"column":"who","rows":2}},"privacy":{"epsilon":1.5,"delta":3e-07,"relation":"add-or-remove","records":5},"budget":{"total":9}}'))
+    stopifnot(identical(got$asked, c("describe", got$file, "--out", dirname(got$file), "--json", "--level=0.90000000000000002", "--by=sex")),
+      identical(got$written, c('"age","sex","seen","who"', '"30.5","m","2020-02-03","TRUE"', '"40","f","2021-03-04",""')))
+    got <- describe(relation = "replace-one")
+    stopifnot(identical(got$asked[-(1:5)], "--level=0.94999999999999996"), identical(got$config$privacy$records, 2L), is.null(got$config$schema$unit))
+  },
+  folders = function() { # folders of fits are counted from the largest number, and a table that is there is not called new
+    folder <- tempfile("fits")
+    on.exit(unlink(folder, recursive = TRUE))
+    stopifnot(basename(of$fresh(folder)) == "fit-0001", dir.exists(file.path(folder, "fit-0001")))
+    for (name in c("fit-0007", "fit-x", "other-0099", "fit-0003")) dir.create(file.path(folder, name))
+    stopifnot(basename(of$fresh(folder)) == "fit-0008")
+    dir.create(file.path(folder, "fit-10000"))
+    stopifnot(basename(of$fresh(folder)) == "fit-10001", identical(dirname(of$fresh(file.path(folder, "deep", "er"))), file.path(folder, "deep", "er")))
+    blocked <- file.path(folder, "file")
+    writeLines("x", blocked)
+    stopifnot(grepl("no folder can be made there", error(suppressWarnings(of$fresh(blocked))), fixed = TRUE))
+    told <- function(table, known) {
+      got <- answered("json_of", known, tryCatch({ of$warn_if_new(folder, table); "" }, stillpoint_new_table = conditionMessage))
+      stopifnot(identical(got$asked, c("ledger", folder, "--json")))
+      got$value
+    }
+    known <- data.frame(table = c("table people", "table others"))
+    stopifnot(identical(told("people", known), ""), identical(told("others", known), ""), grepl("^table \"person\" is new in folder", told("person", known)), nzchar(told("people", NULL)))
+  },
+  bases = function() { # what other packages ask: covariances of known terms, directions that are not estimable, and predictions
+    full <- with_intervals
+    full$loss <- "logistic"
+    full$described <- list(age = list(number = c(20, 70)), sex = list(category = c("f", "m")))
+    full$effects$coefficients$term[4] <- "sex=other"
+    sd <- c(0.8, 0.0098765, 0.25)
+    v <- outer(c(sd, NA), c(sd, NA)) * (diag(0.75, 4L) + 0.25)
+    full$coefficients <- list(noise = "intervals", unit = "log-odds of ill", terms = data.frame(term = c("intercept", "age", "sex=m", "sex=other")), covariance = v)
+    rows <- data.frame(age = c(30, 45, 90), sex = c("m", "f", "x"))
+    b <- of$emm_basis.dp_fit(full, NULL, NULL, rows)
+    stopifnot(identical(unname(b$X), unname(of$design(full, rows))), identical(b$bhat, c(-1.5, 0.0345678, -0.5, NA)), all.equal(unname(b$V), v[1:3, 1:3]), identical(dim(b$V), c(3L, 3L)),
+      identical(b$nbasis, cbind(c(0, 0, 0, 1))), identical(b$dffun(1, 2), Inf), identical(b$misc, list(tran = "logit", inv.lbl = "prob")))
+    full$effects$coefficients$standard_error[2L] <- NA
+    full$effects$coefficients$estimate[2L] <- NA
+    full$loss <- "poisson(3)"
+    b <- of$emm_basis.dp_fit(full, NULL, NULL, rows)
+    stopifnot(identical(b$nbasis, cbind(c(0, 1, 0, 0), c(0, 0, 0, 1))), identical(dim(b$V), c(2L, 2L)), identical(rownames(b$V), c("(Intercept)", "sex=m")), identical(b$misc, list(tran = "log", inv.lbl = "rate")))
+    full$effects$coefficients$standard_error <- c(0.8, 0.0098765, 0.25, 0.5)
+    full$effects$coefficients$estimate <- c(-1.5, 0.0345678, -0.5, 2.25)
+    full$coefficients$covariance <- outer(c(sd, 0.5), c(sd, 0.5)) * (diag(0.75, 4L) + 0.25)
+    full$loss <- "squared(1)"
+    b <- of$emm_basis.dp_fit(full, NULL, NULL, rows)
+    stopifnot(identical(b$nbasis, matrix(NA_real_, 1L, 1L)), identical(b$misc, list()), identical(dim(b$V), c(4L, 4L)))
+    z <- -1.5 + 0.0345678 * c(30, 45, 70) + c(-0.5, 0, 2.25)
+    for (loss in c("logistic", "poisson(3)", "huber(1)")) {
+      full$loss <- loss
+      inverse <- if (loss == "logistic") stats::plogis else if (loss == "huber(1)") identity else exp
+      p <- of$get_predict.dp_fit(full, rows)
+      stopifnot(identical(p$rowid, 1:3), all.equal(p$estimate, inverse(z)), all.equal(of$get_predict.dp_fit(full, rows, "link")$estimate, z))
+    }
+    moved <- of$set_coef.dp_fit(full, c(1, 0.5, 2, 4))
+    stopifnot(all.equal(of$get_predict.dp_fit(moved, rows, "link")$estimate, 1 + 0.5 * c(30, 45, 70) + c(2, 0, 4)), identical(unname(of$get_coef.dp_fit(full)), c(-1.5, 0.0345678, -0.5, 2.25)))
+    full$effects$coefficients[4L, c("standard_error", "estimate")] <- NA
+    p <- of$get_predict.dp_fit(full, rows, "link")$estimate
+    stopifnot(all.equal(p[1:2], z[1:2]), is.na(p[3L]), identical(unname(of$get_coef.dp_fit(full))[4L], 0))
+    w <- of$get_vcov.dp_fit(full)
+    stopifnot(!anyNA(w), all(w[4L, ] == 0), all(w[, 4L] == 0), all.equal(unname(w[1L, 2L]), 0.25 * 0.8 * 0.0098765))
+  },
+  asides = function() { # sentences below a summary, digits of a description, and parts without a class
+    other <- fit
+    other$unasked <- c("age", "pay")
+    lines <- paste(said(other), collapse = " ")
+    stopifnot(grepl(paste("age=missing, pay=missing: the score of a row whose cell is missing. A curve or an interaction of a number has no place for such a cell,",
+      "so that the fit has this term unasked. Noise alone makes it where no cell is missing."), gsub(" +", " ", lines), fixed = TRUE), !any(grepl("unasked", said(fit), fixed = TRUE)))
+    stopifnot(max(nchar(said(other))) <= 80L)
+    wordy <- with_intervals
+    wordy$effects$meaning <- paste(rep("One sentence of many words.", 9L), collapse = " ")
+    wordy$coefficients$meaning <- wordy$effects$meaning
+    of_meaning <- function(x) grep("sentence", said(x), fixed = TRUE, value = TRUE)
+    stopifnot(identical(of_meaning(wordy), strwrap(wordy$effects$meaning, 80)), length(of_meaning(wordy)) == 4L)
+    wordy$effects <- NULL
+    stopifnot(identical(of_meaning(wordy), strwrap(wordy$coefficients$meaning, 80)))
+    d <- structure(list(table = "people", spent = list(epsilon = 2, delta = 2e-6, fits = 3L), report = list(epsilon = 1.5, delta = 1e-6, relation = "replace-one", rows = list(estimate = 4321), level = 0.9,
+      columns = list(list(name = "age", mean = list(estimate = 40.5678123, low = 39.5, high = 123456.789))))), class = "dp_description")
+    has(capture.output(print(d, digits = 6L)), "column of estimate conf.low conf.high", "age mean 40.5678 39.5 123457")
+    has(capture.output(print(d, digits = 2L)), "age mean 41 40 1.2e+05")
+    grDevices::pdf(NULL)
+    on.exit(grDevices::dev.off())
+    bars <- recorded("segments", plot(fit))[[1L]]
+    stopifnot(all.equal(bars$x1, c(NA, 0, 0.0345678 + 2 * 0.01234)), identical(unname(bars[[2L]]), 1:3), identical(unname(bars[[4L]]), 1:3))
+    picture <- recorded("axis", plot(fit))
+    stopifnot(identical(unname(picture[[length(picture)]][2:3]), list(1:3, c("tiny", "sex=m", "age"))))
+    curved <- fit
+    curved$coefficients$curves <- data.frame(column = "age")
+    curved$coefficients$curves$points <- list(data.frame(x = 1:2, effect = c(0.5, 0.25)))
+    curved$coefficients$surfaces <- list(list(axes = list(list(column = "a", levels = c("a=n", "other")), list(column = "b", knots = c(1, 2))), effect = diag(2)))
+    stopifnot(identical(of$curves_of(curved)[[1L]]$class, NA_character_), identical(of$surfaces_of(curved)[[1L]]$class, NA_character_), identical(of$curves_of(curved)[[1L]]$level, NA_real_))
+    other$coefficients$terms$noise_sd <- c("0.75", "0.01234", "0.25", NA) # as a file with another reader has them
+    stopifnot(identical(of$terms_of(other)$noise.sd, c(0.75, 0.01234, 0.25, NA)))
   },
   formula = function() {
     f <- of$read_formula(ill ~ a * b + c + a:c + log1p(d) + e + b:e, c("a", "b", "c", "d", "e"))

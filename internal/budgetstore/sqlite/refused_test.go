@@ -2,8 +2,13 @@ package sqlite
 
 import (
 	"database/sql"
+	"errors"
+	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -55,5 +60,73 @@ func TestStoresThatAreRefused(t *testing.T) {
 	}
 	if _, err := os.Stat(at("none")); !os.IsNotExist(err) {
 		t.Errorf("a store that was not to be made is there: %v", err)
+	}
+}
+
+// TestAddressesOfFiles tests the address by which the driver opens a file: the file's path, whatever letters it has, and the
+// settings of each connection. The driver makes no file, since a file that has been lost would begin a new budget.
+func TestAddressesOfFiles(t *testing.T) {
+	want := url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(120000)", "journal_mode(DELETE)", "synchronous(EXTRA)", "fullfsync(1)", "cell_size_check(1)"}}
+	for _, path := range []string{"/b.db", "/a b/c.db", "/a?mode=rwc/b#c.db", "/a%41/b&c;d=e+f.db", "/ä/日.db", "C:/b.db"} {
+		text := address(path)
+		u, err := url.Parse(text)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		whole := path
+		if whole[0] != '/' {
+			whole = "/" + whole
+		}
+		if u.Scheme != "file" || u.Path != whole || u.Fragment != "" || u.Host != "" || !reflect.DeepEqual(u.Query(), want) {
+			t.Errorf("%s: %s: path %s, settings %v", path, text, u.Path, u.Query())
+		}
+	}
+	path := filepath.Join(t.TempDir(), "b.db")
+	db, err := sql.Open(driverName, address(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := check(t.Context(), db); err == nil {
+		t.Error("a file that is not there is opened")
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file is made: %v", err)
+	}
+}
+
+// TestAccessOfANewStore tests that a new store is read and written by its owner alone, and that an older file
+// keeps its access and its content.
+func TestAccessOfANewStore(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("access is not by mode there")
+	}
+	path := filepath.Join(t.TempDir(), "b.db")
+	for i, mode := range []fs.FileMode{0o600, 0o640} {
+		if i > 0 {
+			if err := os.Chmod(path, mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := Open(t.Context(), path, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, err := s.Key(t.Context())
+		if err != nil || len(key) != 64 || s.Close() != nil {
+			t.Errorf("%s, %v", key, err)
+		}
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%v, %v: must be %v", info.Mode(), err, mode)
+		}
+		again, err := Open(t.Context(), path, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if same, err := again.Key(t.Context()); err != nil || same != key || again.Close() != nil {
+			t.Errorf("another key %s, %v: must be %s", same, err, key)
+		}
 	}
 }
