@@ -443,7 +443,7 @@ func TestCommandsAreWhatTheyWere(t *testing.T) {
 	defer os.Stdin.Close()
 	var got strings.Builder
 	names := map[string]string{}
-	fresh := regexp.MustCompile(`[0-9a-f]{64}|\b[0-9a-f]{32}\b|\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+	fresh := regexp.MustCompile(`[0-9a-f]{64}|\b[0-9a-f]{32}\b|\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ|process \d+ on [^,]*`)
 	stored := false
 	for line := range strings.Lines(string(script)) {
 		if !strings.HasPrefix(line, "$ ") {
@@ -485,6 +485,8 @@ func TestCommandsAreWhatTheyWere(t *testing.T) {
 			text = fresh.ReplaceAllStringFunc(text, func(s string) string {
 				if strings.HasSuffix(s, "Z") {
 					return "<time>"
+				} else if strings.HasPrefix(s, "process") {
+					return "<process>"
 				} else if names[s] == "" {
 					names[s] = fmt.Sprintf("<%d>", len(names)+1)
 				}
@@ -523,7 +525,11 @@ func reserved(t *testing.T, dataset, label string, epsilon float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := book.Run(dataset, label).Reserve(t.Context(), session.Ledger()); err != nil {
+	run := book.Run(dataset, label)
+	if strings.HasPrefix(label, "held") {
+		run.Hold()
+	}
+	if err := run.Reserve(t.Context(), session.Ledger()); err != nil {
 		t.Fatal(err)
 	}
 }

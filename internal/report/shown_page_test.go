@@ -148,7 +148,7 @@ func TestAskedToTheLetter(t *testing.T) {
 		{"p1", "number; a curve of 5 knots; a missing cell is a feature of its own", "10 to 90"},
 		{"p2", "number, as log(1 + x)", "0 to 1,000,000"},
 		{"p3", "category", "2 values: pa, pb"},
-		{"p4", "public for every row, no feature", "1 values: pe"},
+		{"p4", "public for every row, no feature", "1 value: pe"},
 		{"h", "hashed", "any value, in one of 37 buckets"},
 		{"d", "date", "2000-01-01 to 2000-12-31"},
 	}

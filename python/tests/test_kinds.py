@@ -56,10 +56,14 @@ def schema(request, tmp_path_factory):
     config = configuration("logistic", 2)
     SCHEMAS[request.param](config)
     (folder / "people.yaml").write_text(json.dumps(config, ensure_ascii=False), encoding="utf-8")
-    write(folder / "people.csv", people(60, 2))
+    write(folder / "people.csv", people(400, 2))
     run(["fit", folder / "people.yaml", "--out", folder / "fit", "--anyway"])
     write(folder / "odd.csv", odd())
-    return request.param, json.loads((folder / "fit" / "model.json").read_text(encoding="utf-8")), folder
+    model = json.loads((folder / "fit" / "model.json").read_text(encoding="utf-8"))
+    asked = config["schema"]
+    assert model["schema"].get("interactions") == asked.get("interactions"), "a fit of few rows leaves out interactions"
+    assert {c["name"]: c["curve"] for c in model["schema"]["columns"] if "curve" in c} == {n: c["curve"] for n, c in asked["columns"].items() if "curve" in c}
+    return request.param, model, folder
 
 
 def write(path, table):
