@@ -349,3 +349,28 @@ func TestIntervalsHaveAWidth(t *testing.T) {
 		}
 	}
 }
+
+// TestNoiseOfTheMissingCells: quantiles are of the numbers that are known, and are not told where five deviations of the noise of
+// the rows and of the missing cells together hide them.
+func TestNoiseOfTheMissingCells(t *testing.T) {
+	s, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: "x", Kind: dataset.Number, High: 8, Indicator: true, Curve: 5,
+		Knots: []float64{0, 2, 4, 6, 8}}},
+		Target: dataset.Target{Kind: dataset.Ignore}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := s.Columns()[0]
+	for sigma, told := range map[float64]bool{.19: false, .17: true} { // of one stage: five deviations of sigma / sqrt 3
+		d := &describing{z: 2, found: map[string]span{"x": {low: 0, high: 8, seen: true}}}
+		for range 3 {
+			of := &stage{schema: s, mean: make([]float64, s.Dim()), sigma: sigma}
+			of.place()
+			of.mean[of.at["x"]+1] = .5
+			d.stages = append(d.stages, of)
+		}
+		variance := sigma * sigma / 3
+		if got := d.number(c, estimate{1, 0}); (len(got.Quantiles) == 5) != told || !close(got.Missing.High, .5+2*math.Sqrt(variance), 1e-9) {
+			t.Errorf("noise of %v: %d quantiles, missing %+v", sigma, len(got.Quantiles), *got.Missing)
+		}
+	}
+}

@@ -41,7 +41,7 @@ func (o drawing) Ask(ctx context.Context, q query.Question) (query.Release, erro
 // out the numbers by other ways; this one sees whatever else changes.
 func TestDescriptionsAreWhatTheyWere(t *testing.T) {
 	columns := []dataset.Column{
-		{Name: "age", Kind: dataset.Number, Low: 0, High: 120}, {Name: "income", Kind: dataset.Number, Low: 0, High: 1e6, Transform: dataset.Log1p},
+		{Name: "age", Kind: dataset.Number, Low: 0, High: 120}, {Name: "income", Kind: dataset.Number, Low: 50, High: 1e8, Transform: dataset.Log1p},
 		{Name: "auto", Kind: dataset.Number, High: autobounds.Number}, {Name: "zeros", Kind: dataset.Number, High: autobounds.Number},
 		{Name: "born", Kind: dataset.Date, Low: -7305, High: 14610}, {Name: "seen", Kind: dataset.Date, Low: autobounds.First, High: autobounds.Last},
 		{Name: "empty", Kind: dataset.Number, Low: -3, High: 5}, {Name: "short", Kind: dataset.Date, Low: 100, High: 102},
@@ -59,7 +59,7 @@ func TestDescriptionsAreWhatTheyWere(t *testing.T) {
 			}
 			return fmt.Sprintf("%.1f", 20+70*u*u)
 		case "income":
-			return fmt.Sprintf("%.0f", math.Exp(7+4*u))
+			return fmt.Sprintf("%.1f", math.Exp(7+11*u))
 		case "auto":
 			return fmt.Sprintf("%.2f", 30*(u-.3))
 		case "zeros":

@@ -254,9 +254,10 @@ func TestAllowancesOfClassesByHand(t *testing.T) {
 	// A level of a fifth of the rows, of the value .5: its rows are (.5, .5), .4 from the mean, with the variance .04.
 	row, jump := []float64{.5, .5}, .4+.04/.4
 	ahead := []float64{.1, .3, -.5, .7}
-	largest := map[int]bool{}
+	largest, sums := map[int]bool{}, map[string]bool{}
 	for name, c := range map[string]struct{ b, step []float64 }{
 		"from afar": {[]float64{.2, .3, -.4, .1}, []float64{2, 1.5, -1, 2.5}}, "to afar": {[]float64{.5, 1, -4, -2}, []float64{.3, .2, -3, -2.5}},
+		"the third class alone": {[]float64{0, 0, 6, 6}, []float64{0, .1, 3, 3}},
 	} {
 		e := &Estimate{Method: Wald, B: c.b, Step: c.step, StepCovariance: covariance(.01), Sampling: covariance(.004)}
 		got := e.Allowances(s, intercept, func(_, _ float64) float64 { return math.NaN() }, ahead)
@@ -283,6 +284,7 @@ func TestAllowancesOfClassesByHand(t *testing.T) {
 				half := (math.Sqrt(a*y) + math.Sqrt(x*b)) / 4
 				if end == 0 {
 					first, far = half, max(a, x)
+					sums[name] = sums[name] || x > a
 				}
 				most = max(most, half)
 			}
@@ -302,6 +304,9 @@ func TestAllowancesOfClassesByHand(t *testing.T) {
 			t.Errorf("%s: the largest of %v is %v", name, f.Allowances, f.Allowance)
 		}
 		largest[slices.Index(f.Allowances, f.Allowance)] = true
+	}
+	if !sums["the third class alone"] {
+		t.Error("the sum of two margins nowhere moves farther than their difference: the test shows nothing")
 	}
 	if len(largest) != 2 {
 		t.Errorf("the largest allowances are of %v: the test shows nothing", largest)

@@ -53,6 +53,12 @@ unknown,5%,31.12.2021,Chur,x,,train,no,2
 		{"months as days", of(`{date: [2019-01-01, 2022-12-31], layout: "%m/%d/%Y"}`, ill), "x,y\n" + many(25, func(i int) string {
 			return fmt.Sprintf("%02d/%02d/2020,%s", i%12+1, i%11+1, y[i%3])
 		}), dataset.CSV{}},
+		{"one day after the twelfth", of(`{date: [2019-01-01, 2022-12-31], layout: "%m/%d/%Y"}`, ill), "x,y\n" + many(25, func(i int) string {
+			return fmt.Sprintf("%02d/%02d/2020,%s", i%12+1, []int{i%11 + 1, 13}[i/24], y[i%3])
+		}), dataset.CSV{}},
+		{"below a twentieth", of("{number: [0, 920]}", ill), "x,y\n1.234,no\n2.345,yes\n3.456,no\n45.678,yes\n", dataset.CSV{}},
+		{"above a twentieth", of("{number: [0, 910]}", ill), "x,y\n1.234,no\n2.345,yes\n3.456,no\n45.678,yes\n", dataset.CSV{}},
+		{"dates as numbers", of("{number: [0, 5]}", ill), "x,y\n05.01.2020,no\n31.12.2021,yes\n2020/01/02,no\n3,no\n", dataset.CSV{}},
 		{"an identifier", strings.ReplaceAll(of("{number: [0, 5000]}", ill), "x:", "patient_id:"), "patient_id,y\n" + many(25, func(i int) string {
 			return fmt.Sprintf("%d,%s", 1000+i*i%37, y[i%3])
 		}), dataset.CSV{}},

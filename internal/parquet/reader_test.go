@@ -160,6 +160,11 @@ func TestHadoop(t *testing.T) {
 		"a rest":           {append(whole, 0), ErrDamaged},
 		"a bare block":     {block("abcdefgh"), ErrDamaged},
 		"nothing":          {nil, ErrDamaged},
+		"an empty part":    {append(framed(0), whole...), ErrDamaged},
+		"an empty end":     {append(whole[:len(whole):len(whole)], framed(0)...), ErrDamaged},
+		"an empty block":   {framed(8, block("abcde"), nil, block("fgh")), ErrDamaged},
+		"a block cut off":  {whole[:len(whole)-1], ErrDamaged},
+		"no end of a part": {whole[:len(whole)-6], ErrDamaged},
 	} {
 		dst := make([]byte, 8)
 		if err := hadoop(dst, c.src); !errors.Is(err, c.want) || err == nil && string(dst) != "abcdefgh" {

@@ -176,3 +176,30 @@ func TestEndsOfFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestGroupsOfPackedNumbers tests how many groups of eight numbers a run may state: up to 2^32, of which the bytes that there are
+// hold as many numbers as they have room for.
+func TestGroupsOfPackedNumbers(t *testing.T) {
+	for groups, sound := range map[uint64]bool{0: false, 1: true, 2: true, 1 << 20: true, 1 << 32: true, 1<<32 + 1: false, 1 << 33: false, 1 << 59: false, 1 << 60: false,
+		1 << 61: false, 1 << 62: false, 1<<63 - 1: false} {
+		for width, numbers := range map[uint]int{1: 16, 2: 8, 3: 5, 16: 1} { // in two bytes
+			b := append(binary.AppendUvarint(nil, groups<<1|1), 255, 255)
+			h, err := newHybrid(b, width)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := numbers
+			if groups == 1 {
+				want = min(want, 8)
+			}
+			got := make([]int32, want)
+			err = h.decode(got)
+			if (err == nil) != sound || err == nil && (got[0] != 1<<width-1 || got[want-1] != 1<<width-1) {
+				t.Errorf("%d groups of width %d: %v, %v", groups, width, got, err)
+			}
+			if err == nil && h.decode(make([]int32, 1)) == nil && groups != 1 {
+				t.Errorf("%d groups of width %d: has more numbers than bytes", groups, width)
+			}
+		}
+	}
+}

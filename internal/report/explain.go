@@ -64,7 +64,7 @@ func (c coefficient) label() string {
 		name += " for “" + c.class + "”"
 	}
 	if c.against != "" {
-		name += ", against " + c.against
+		name += " (against " + c.against + ")"
 	}
 	return name
 }

@@ -310,12 +310,12 @@ func (f *Fit) columns(schema *dataset.Schema) Table {
 			row.Cells = []string{c.Name, kind + features(c),
 				dataset.ShowDay(c.Low) + " to " + dataset.ShowDay(c.High)}
 		case dataset.Category:
-			row.Cells = []string{c.Name, "category", fmt.Sprintf("%d values: %s", len(c.Categories), listed(c.Categories, 160))}
+			row.Cells = []string{c.Name, "category", count(len(c.Categories), "value", "values") + ": " + listed(c.Categories, 160)}
 		case dataset.Hash:
 			row.Cells = []string{c.Name, "hashed", fmt.Sprintf("any value, in one of %d buckets", c.Buckets)}
 		case dataset.Public:
 			row.Cells = []string{c.Name, "public for every row, no feature",
-				fmt.Sprintf("%d values: %s", len(c.Values), listed(c.Values, 160))}
+				count(len(c.Values), "value", "values") + ": " + listed(c.Values, 160)}
 		default:
 			ignored++
 			continue

@@ -138,16 +138,27 @@ func (m *margins) tilt(curved, rows *mat.SymDense, weights, mix []float64, share
 		return
 	}
 	known.separate(curved)
-	for j, level := range known.levels { // an uncommon level is no normal feature: its rows have their own mean margin
-		if level && row.AtVec(j) > 0 && row.AtVec(j) <= mostUncommon*row.AtVec(d-1) {
+	own := make([]float64, d) // the mean second derivative over the rows of an uncommon level or hat, no normal feature
+	for j, part := range known.parts() {
+		if part && row.AtVec(j) > 0 && row.AtVec(j) <= mostUncommon*row.AtVec(d-1) {
 			far := deviation * c.AtVec(j) / row.AtVec(j)
-			curved.SetSym(j, j, rows.At(j, d-1)*at(min(max(far, -mostFar*deviation), mostFar*deviation)))
+			own[j] = at(min(max(far, -mostFar*deviation), mostFar*deviation))
+			curved.SetSym(j, j, rows.At(j, j)*own[j])
+		}
+	}
+	for _, h := range known.hats {
+		for j := h.First; j < h.First+h.Width; j++ {
+			for k := h.First; k < j; k++ {
+				if own[j]*own[k] > 0 {
+					curved.SetSym(j, k, rows.At(j, k)*math.Sqrt(own[j]*own[k]))
+				}
+			}
 		}
 	}
 }
 
-// mostFar is the largest distance of the mean margin of a level from that of all rows, in deviations of the margin.
-// mostUncommon is the largest share of the rows of a level that counts as uncommon.
+// mostFar is the largest distance of the mean margin of a level or hat from that of all rows, in deviations of the
+// margin. mostUncommon is the largest mean of an uncommon level or hat, as a share of the intercept.
 const mostFar, mostUncommon = 3, .4
 
 // usualApart is the usual distance of the curvature along a direction from its mean, over the mean. leastVaried is the

@@ -529,6 +529,11 @@ func TestFitsAreWhatTheyWere(t *testing.T) {
 		Rounds: []int{1, 2}, WeightNoise: .0456, Start: .0012})
 	bare("numbers, rounds", of(t, plain, modelFor(t, def, "pinball(0.3)", "none"), rounds))
 
+	judged := planned(inMetric(t, def, .4, .007))
+	judged.Compared = &runrecord.Compared{Difference: -.0317, Sigma: .0052, Least: -1.4, Most: 2.3, Constant: .219, ConstantSigma: .0031,
+		Margins: []float64{.17}}
+	bare("a jump with a mean loss", of(t, plain, modelFor(t, def, "absolute", "none"), judged))
+
 	// Why nothing is stated.
 	law := func(change func(*runrecord.Trace)) *runrecord.Trace {
 		l := inMetric(t, def, .4, .007)

@@ -111,6 +111,12 @@ func TestSignalToTheLetter(t *testing.T) {
 	if x := f.multiplierPlot().Series[0].X; !slices.Equal(x, []float64{1, 2, 3, 4}) {
 		t.Errorf("releases %v", x)
 	}
+	for curvature, minimum := range map[float64]bool{-3.9 * .0234: true, -4.1 * .0234: false} { // from four deviations on
+		f.plan.Curvature.Curvature = curvature
+		if note := factOf(t, f.signal(noise), "Curvature released").Note; strings.HasSuffix(note, ": this point is no minimum") == minimum {
+			t.Errorf("%v: %q", curvature, note)
+		}
+	}
 	f.plan.Curvature.Curvature = -.1
 	if fact := factOf(t, f.signal(noise), "Curvature released"); !strings.HasSuffix(fact.Note, ": this point is no minimum") {
 		t.Error(fact)
@@ -142,7 +148,7 @@ func TestAskedToTheLetter(t *testing.T) {
 		{"p1", "number; a curve of 5 knots; a missing cell is a feature of its own", "10 to 90"},
 		{"p2", "number, as log(1 + x)", "0 to 1,000,000"},
 		{"p3", "category", "2 values: pa, pb"},
-		{"p4", "public for every row, no feature", "1 values: pe"},
+		{"p4", "public for every row, no feature", "1 value: pe"},
 		{"h", "hashed", "any value, in one of 37 buckets"},
 		{"d", "date", "2000-01-01 to 2000-12-31"},
 	}

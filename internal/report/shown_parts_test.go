@@ -272,3 +272,59 @@ func TestClipIsStatedToTheLetter(t *testing.T) {
 		}
 	}
 }
+
+// TestLongLedgersShowTheLast tests the table of a ledger of more reservations than it shows: it has the last, and marks this fit's.
+func TestLongLedgersShowTheLast(t *testing.T) {
+	f := people(t, "p", 4)
+	f.ledger = entries(f.budget, "/d/t.csv")
+	fit := read(t, f)
+	one := fit.Reservations[0]
+	for i := 1; i < mostRows+7; i++ {
+		next := one
+		next.Fit, next.Algorithm = i+1, fmt.Sprint("number ", i+1)
+		fit.Reservations = append(fit.Reservations, next)
+	}
+	rows := partOf(t, Section{Parts: fit.ledger(t.Context())}, func(t Table) bool { return true }).Rows
+	if len(rows) != mostRows || rows[0].Cells[1] != "number 8" || rows[mostRows-1].Cells[1] != fmt.Sprint("number ", mostRows+7) ||
+		rows[mostRows-1].Cells[5] != "settled (this one)" || rows[mostRows-2].Cells[5] != "settled" {
+		t.Errorf("%d rows, from %q to %q", len(rows), rows[0].Cells, rows[len(rows)-1].Cells)
+	}
+}
+
+// TestOwnReservation tests which reservation is taken for that of the fit: the last with its epsilon, delta and relation.
+func TestOwnReservation(t *testing.T) {
+	f := people(t, "p", 4)
+	f.ledger = entries(f.budget, "first.csv", "own.csv")
+	fit := read(t, f)
+	for name, change := range map[string]func(*Reservation){
+		"epsilon":  func(r *Reservation) { r.Epsilon *= 2 },
+		"delta":    func(r *Reservation) { r.Delta *= 2 },
+		"relation": func(r *Reservation) { r.Relation = account.AddOrRemove },
+	} {
+		other := fit.Reservations[1]
+		other.Data = "other.csv"
+		change(&other)
+		of := &Fit{Certificate: fit.Certificate, Reservations: append(slices.Clone(fit.Reservations), other)}
+		if own, ok := of.own(); !ok || own.Data != "own.csv" {
+			t.Errorf("a later reservation of another %s: %q, %v", name, own.Data, ok)
+		}
+		if _, ok := (&Fit{Certificate: fit.Certificate, Reservations: []Reservation{other}}).own(); ok {
+			t.Errorf("a reservation of another %s is taken for that of the fit", name)
+		}
+	}
+}
+
+// TestConstantsLossFromThreeDeviations tests that the loss of the constant is told from three deviations of its noise on.
+func TestConstantsLossFromThreeDeviations(t *testing.T) {
+	f := read(t, people(t, "p", 4))
+	for sigma, told := range map[float64]bool{.8 / 2.9: false, .8 / 3.1: true, .8 / 29: true, 0: false} {
+		f.plan.Compared = &runrecord.Compared{Difference: .2, Sigma: .3, Least: -1.5, Most: 2.5, Constant: .8, ConstantSigma: sigma}
+		s, ok := f.quality()
+		if !ok {
+			t.Fatal("no comparison")
+		}
+		if got := strings.Contains(fmt.Sprint(s.Parts), "Loss of the constant"); got != told {
+			t.Errorf("a loss of .8 with noise of %v: told %v", sigma, got)
+		}
+	}
+}

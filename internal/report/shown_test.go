@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
+	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 )
 
 // The tests of this file recompute the numbers on a page in other ways than the page.
@@ -90,6 +92,34 @@ func scheduled(t *testing.T, steps ...account.SampledSteps) folder {
 		}
 	}
 	return f
+}
+
+// TestAttackOfASampleIsAnUpperBound tests that a right guess on a schedule of samples counts the upper end of the distance of the
+// distributions, and that between two points of the curve the one of more false alarms counts.
+func TestAttackOfASampleIsAnUpperBound(t *testing.T) {
+	f := read(t, scheduled(t, account.SampledSteps{NoiseMultiplier: 1.5, Sampling: .25, Count: 3}))
+	a, err := f.attack(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := ledgerfile.Entry{Guarantee: f.Certificate.Claim(), Schedule: f.schedule}.Composed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	composition, err := mechanism.Compose(t.Context(), parts, 1e-3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zero, err := composition.Delta(t.Context(), 0)
+	if err != nil || zero.Upper == zero.Lower || a.right != (1+zero.Upper)/2 {
+		t.Errorf("%v: %v: must follow from %v alone", err, a.right, zero)
+	}
+	for i, x := range a.alarms[1:] {
+		before := a.alarms[i]
+		if a.at(x) != a.detected[i+1] || a.at(before+(x-before)/3) != a.detected[i+1] || a.detected[i+1] == a.detected[i] && a.detected[i] < 1 {
+			t.Errorf("at %v and below it %v and %v: must be %v", x, a.at(x), a.at(before+(x-before)/3), a.detected[i+1])
+		}
+	}
 }
 
 // TestScheduleInNumbers tests the page of a run on Poisson samples. The table of the schedule must

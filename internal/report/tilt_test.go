@@ -218,3 +218,48 @@ func TestCurvatureOfLevels(t *testing.T) {
 		}
 	}
 }
+
+// TestCurvatureOfHats: an uncommon hat has the second derivative at the mean margin of the rows where it is not 0, and two
+// neighbours have the geometric mean of theirs for their product. A common hat counts as a normal feature does. By hand, for
+// a second derivative of exp(z/2) times .1.
+func TestCurvatureOfHats(t *testing.T) {
+	const shared = .5
+	// Columns: three hats with the means below, a column with the margin, and the intercept. The third hat is common.
+	means, margins0 := []float64{.06, .1, .5}, []float64{-.8, -.5, .3} // mean margins of the rows of each hat
+	products := [3][3]float64{{.05, .02, 0}, {.02, .08, .03}, {0, .03, .6}}
+	rows := mat.NewSymDense(5, nil)
+	for j := range 3 {
+		for k := range 3 {
+			rows.SetSym(j, k, products[j][k]*shared*shared)
+		}
+		rows.SetSym(j, 3, means[j]*margins0[j]*shared*shared)
+		rows.SetSym(j, 4, means[j]*shared*shared)
+	}
+	const mean, spread = -.1, .4
+	rows.SetSym(3, 3, (spread+mean*mean)*shared*shared)
+	rows.SetSym(3, 4, mean*shared*shared)
+	rows.SetSym(4, 4, shared*shared)
+	f := func(z float64) float64 { return .1 * math.Exp(z/2) }
+	m := &margins{mean: []float64{mean}, spread: [][]float64{{spread}}, curvature: func(mean []float64) (*mat.SymDense, bool) {
+		return mat.NewSymDense(1, []float64{f(mean[0])}), true
+	}}
+	entries := func(known *structure) *mat.SymDense {
+		curved := mat.NewSymDense(5, nil)
+		curved.ScaleSym(f(mean), rows)
+		m.tilt(curved, rows, []float64{0, 0, 0, 1 / shared, 0}, []float64{1}, shared, 1, known)
+		return curved
+	}
+	got := entries(&structure{levels: make([]bool, 5), hats: []dataset.Hats{{First: 0, Width: 3}}})
+	normal := entries(nil)
+	for j := range 5 {
+		for k := range 5 {
+			want := normal.At(j, k)
+			if j < 2 && k < 2 {
+				want = rows.At(j, k) * math.Sqrt(f(margins0[j])*f(margins0[k]))
+			}
+			if !(math.Abs(got.At(j, k)-want) <= 1e-12) {
+				t.Errorf("entry %d, %d: %v: want %v", j, k, got.At(j, k), want)
+			}
+		}
+	}
+}

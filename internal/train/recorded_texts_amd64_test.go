@@ -13,6 +13,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
 // textsOf returns a configuration about people with the given keys of the target, the model, the sections after them,
@@ -36,9 +37,10 @@ privacy: {epsilon: 1.7, delta: 3e-6, relation: replace-one, records: %d}
 	return c
 }
 
-// TestBegunPlansAreWhatTheyWere compares the plans that follow from released base rates with testdata/begun.golden, which
-// go test ./internal/train -run BegunPlansAreWhatTheyWere -update writes: steps and charges, the family, the reason of the
-// choice and the compared plans, the calibration, the outlook, the estimate, the warnings and the workload.
+// TestBegunPlansAreWhatTheyWere compares the plans that follow from released base rates with testdata/begun.golden,
+// which go test ./internal/train -run BegunPlansAreWhatTheyWere -update writes: steps and charges, the family, the
+// reason of the choice and the compared plans, the calibration, the outlook, the estimate, the warnings and the
+// workload.
 func TestBegunPlansAreWhatTheyWere(t *testing.T) {
 	const two, three = `{column: ill, classes: ["no", "yes"]}`, `{column: kind, classes: [r, g, b]}`
 	const claims, cost = `{column: claims, number: [0, 9]}`, `{column: cost, number: [0, 700]}`
@@ -54,7 +56,7 @@ func TestBegunPlansAreWhatTheyWere(t *testing.T) {
 		{two, `loss: logistic, weights: {"yes": 5}`, "", 23_000, [][]float64{{.3, .7}, {.9, .1}}},
 		{two, "loss: tanh, family: lines", "", 23_000, [][]float64{{.9, .1}}},
 		{two, "loss: logistic", "train: {algorithm: gd}", 23_000, [][]float64{{.9, .1}}},
-		{two, "loss: logistic, family: lines", "train: {passes: 30, compare: 0.11}", 23_000, [][]float64{{.9, .1}}},
+		{two, "loss: logistic, family: lines", "train: {passes: 30, compare: 0.31}", 23_000, [][]float64{{.9, .1}}},
 		{three, "loss: softmax", "", 90_000, [][]float64{{.2, .7, .1}, {.01, .04, .95}}},
 		{three, "loss: ordered", "", 90_000, [][]float64{{.2, .7, .1}}},
 		{claims, "loss: poisson(2)", "", 90_000, [][]float64{{.3}, {.02}, {.0004}}},
@@ -104,9 +106,9 @@ func TestBegunPlansAreWhatTheyWere(t *testing.T) {
 	compareRecorded(t, "begun.golden", got.String())
 }
 
-// momentAbout returns the released second moment of a made-up table of textsOf: a share of the rows counts, and of these
-// age and born have the given means and standard deviations, in half widths of their bounds, and a share of sex is the
-// second level. The moment is about the mean row if centred.
+// momentAbout returns the released second moment of a made-up table of textsOf: a share of the rows counts, and of
+// these age and born have the given means and standard deviations, in half widths of their bounds, and a share of sex
+// is the second level. The moment is about the mean row if centred.
 func momentAbout(t *testing.T, c *Config, share, mean, deviation, second, sigma float64, centred bool) *runrecord.Moment {
 	t.Helper()
 	s := c.Schema
@@ -153,8 +155,8 @@ func momentAbout(t *testing.T, c *Config, share, mean, deviation, second, sigma 
 }
 
 // TestWarningsAreWhatTheyWere compares the warnings of a fit with testdata/warnings.golden: about columns and rows, by
-// released second moments on both sides of each threshold (the arguments of momentAbout); about comparisons with the best constant, for losses of each
-// kind; about the budget; and about intervals.
+// released second moments on both sides of each threshold (the arguments of momentAbout); about comparisons with the
+// best constant, for losses of each kind; about the budget; and about intervals.
 func TestWarningsAreWhatTheyWere(t *testing.T) {
 	var got bytes.Buffer
 	list := func(title string, all []Warning) {
@@ -167,7 +169,7 @@ func TestWarningsAreWhatTheyWere(t *testing.T) {
 		}
 	}
 	c := textsOf(t, `{column: ill, classes: ["no", "yes"]}`, "loss: logistic, family: lines", "", 23_000)
-	for _, share := range []float64{.13, .29, .71, .95} {
+	for _, share := range []float64{.13, .29, .71, .87, .95} {
 		for _, mean := range []float64{-.99, .3, .98} {
 			for _, deviation := range []float64{.001, .4} {
 				for _, second := range []float64{.003, .3, .997} {
@@ -199,10 +201,14 @@ func TestWarningsAreWhatTheyWere(t *testing.T) {
 			{Difference: .011, Sigma: .03, Least: -1.5, Most: 2.5, Constant: .61, ConstantSigma: .051, Margins: []float64{-.98}},
 			{Difference: -.11, Sigma: .03, Clip: 2, Constant: .61, ConstantSigma: .01, Margins: []float64{.4}, Unresolved: true},
 			{Difference: -.11, Sigma: .03, Clip: 2, Constant: .61, ConstantSigma: .01, Margins: []float64{.4, 1, -1}, Counts: true, Cut: true},
+			{Difference: -.11, Sigma: .03, Clip: 2, Constant: .61, ConstantSigma: .01, Margins: []float64{.4, 1, -1}, Unresolved: true},
 		} {
 			of.Counts = of.Counts || strings.HasPrefix(name, "poisson")
 			list(fmt.Sprintf("%s, comparison %d: %s", name, i, of.Sentence()), append(comparisonWarnings(&of), targetWarnings(name, &of)...))
 		}
+	}
+	for _, held := range [][2]float64{{.0456, .0123}, {.038, .0123}, {.036, .0123}, {-.1, .01}, {.7, .031}} {
+		list(fmt.Sprintf("clip %v", held), clipWarnings(new(optimize.Trace{}.WithClipped(held[0], held[1]))))
 	}
 	for _, epsilon := range []float64{9.9, 10, 10.5, 37} {
 		for _, records := range []float64{7_000, 130_000} {

@@ -259,8 +259,13 @@ func (f flags) draw(s *source) error {
 		r := judged{i: i, verdict: invalid}
 		if fits[i] {
 			r.verdict, r.test, err = together.own(i)
-		} else if filepath.Ext(d.file) != ".go" || j.compiles(d.site) { // in no function, or in a binding
+		} else if filepath.Ext(d.file) != ".go" {
 			r.verdict, r.test, err = j.judge(d.site)
+		} else if j.compiles(d.site) {
+			var by *pooled
+			if by, err = j.alone(together, i); by != nil {
+				r.verdict, r.test, err = by.own(i)
+			}
 		}
 		if err != nil {
 			return err
@@ -274,11 +279,20 @@ func (f flags) draw(s *source) error {
 	rates := map[string]tally{}
 	for _, r := range results { // those that survive by the tests of others
 		d := list[r.i]
-		if r.verdict == survived && fits[r.i] && !f.own {
+		if r.verdict == survived && filepath.Ext(d.file) == ".go" && !f.own {
+			by := together
+			if !fits[r.i] {
+				if by, err = j.alone(together, r.i); err != nil || by == nil {
+					return fmt.Errorf("%s compiles no more: %w", s.describe(d.site), err)
+				}
+			}
 			if time.Now().After(until) {
 				fmt.Printf("no time for other packages' tests: %s\n", s.describe(d.site))
-			} else if r.verdict, r.test, err = together.others(r.i, s.readersOf(d.folder), f.others, until); err != nil {
-				return err
+			} else if r.verdict, r.test, err = by.others(r.i, s.readersOf(d.folder), f.others, until); err != nil {
+				if by == together {
+					return err
+				}
+				continue // a package that imports its own does not compile with it
 			}
 			fmt.Printf("%-8s %-16s %s  [%s]\n", r.verdict, d.class, s.describe(d.site), r.test)
 		}

@@ -21,7 +21,9 @@ import (
 type pooled struct {
 	*switched
 	*reaches
-	list []drawn
+	list    []drawn
+	source  *source
+	without *pooled // has the tests without a defect; nil for the pool itself, where no defect is on (see alone)
 }
 
 // poolHelpers is the source that each package with defects gets.
@@ -126,7 +128,7 @@ func (j *judge) pool(list []drawn, until time.Time) (*pooled, map[int]bool, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	return &pooled{w, marks, list}, fits, nil
+	return &pooled{switched: w, reaches: marks, list: list, source: j.source}, fits, nil
 }
 
 // switchedBy writes the source with edits that call isDefect with numbers below n to a folder of the scratch folder.
@@ -213,7 +215,7 @@ func (s *source) compiles(d site) bool {
 // where none is known to: the function may be newer than what is known (see reaches).
 func (p *pooled) own(i int) (outcome, string, error) {
 	d := p.list[i]
-	list, err := p.in(d.folder, d.site)
+	list, err := p.in(d.folder, p.source.around(d.site))
 	if len(list) == 0 {
 		list = p.all(d.folder)
 	}
@@ -227,11 +229,12 @@ func (p *pooled) own(i int) (outcome, string, error) {
 // quickest first, and returns the test that fails. After until no more is found out about tests.
 func (p *pooled) others(i int, folders []string, patience time.Duration, until time.Time) (outcome, string, error) {
 	var all []unit
+	places := p.source.around(p.list[i].site)
 	for _, folder := range folders {
 		if _, known := p.known[folder]; !known && time.Now().After(until) {
 			continue
 		}
-		list, err := p.in(folder, p.list[i].site)
+		list, err := p.in(folder, places)
 		if err != nil {
 			return "", "", err
 		}
@@ -302,7 +305,7 @@ func (p *pooled) notices(i int, u unit) (how string, err error) {
 			return "", err
 		}
 		start := time.Now()
-		if failed, _, err := p.failed(-1, u.folder, only(u.test), 10*time.Minute); err != nil || failed {
+		if failed, _, err := cmp.Or(p.without, p).failed(-1, u.folder, only(u.test), 10*time.Minute); err != nil || failed {
 			return "", err
 		}
 		if !strings.Contains(out, outOfTime) {

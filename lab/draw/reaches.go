@@ -67,8 +67,8 @@ func (j *judge) marked(list []drawn, names func(folder string) ([]string, error)
 	return r, os.MkdirAll(r.kept, 0o777)
 }
 
-// in returns the tests of a package that reach the function of a defect, the quickest first.
-func (r *reaches) in(folder string, d site) (list []unit, err error) {
+// in returns the tests of a package that reach one of some functions, the quickest first.
+func (r *reaches) in(folder string, places []string) (list []unit, err error) {
 	tests, ok := r.known[folder]
 	if !ok {
 		if tests, err = r.find(folder); err != nil {
@@ -77,7 +77,7 @@ func (r *reaches) in(folder string, d site) (list []unit, err error) {
 		r.known[folder] = tests
 	}
 	for _, t := range tests {
-		if slices.Contains(t.Places, place(d)) {
+		if slices.ContainsFunc(places, func(p string) bool { return slices.Contains(t.Places, p) }) {
 			list = append(list, unit{folder: folder, test: t.Test, takes: t.Takes})
 		}
 	}

@@ -672,6 +672,7 @@ REASONS = [
     Reason("inference.md", "Coverage", 1, VARIANTS),
     Reason("inference.md", "Joint tests", None, "go test ./lab/coverage -run TestJointLong makes it, in hours"),
     Reason("inference.md", "Rare levels and many numbers", None, "go test ./lab/coverage -run TestLong -long.out FILE makes it, in hours"),
+    Reason("inference.md", "Curves where the loss is little curved", None, "go test ./lab/coverage -run TestHatsLong makes it, in an hour"),
     Reason("inference.md", "Checks of fit", None, "go test ./lab/coverage -run TestChecksLong makes it, in hours"),
     *reasons("inference.md", VARIANTS, "Where the last curvature is released"),
     *[

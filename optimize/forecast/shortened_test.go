@@ -50,3 +50,63 @@ func TestShortenedStepsByHand(t *testing.T) {
 		t.Errorf("%d of 5 second steps are shortened: the test shows too little", shortened)
 	}
 }
+
+// TestMetricsAndMixedEstimatesByHand works out the forecast of two steps along two directions, in a metric that stretches them
+// unlike, with a second estimate that keeps a share of the first. In the metric's coordinates a gradient is longer by the root
+// of the metric.
+func TestMetricsAndMixedEstimatesByHand(t *testing.T) {
+	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const d, eta, first, second, weight = 4., .7, .002, .0005, .3
+	p := optimize.Problem{Shape: optimize.Vector(d), Constants: loss.Logistic().Constants(), Records: 1000, Mu: b.Mu(), Budget: b,
+		Relation: account.ReplaceOne, Start: make([]float64, d)}
+	metric := func(eigenvalue float64) float64 { return 1 / (eigenvalue + .05) }
+	rule := optimize.UpdateRule{StepSize: eta, Importance: []float64{1, 1}, Metric: metric,
+		Answer: func(t int, _, last float64) (float64, optimize.Variance) {
+			if t == 0 {
+				return 1, optimize.Variance{Noise: first}
+			}
+			if !(math.Abs(last-first) <= 1e-12) {
+				return math.NaN(), optimize.Variance{}
+			}
+			return weight, optimize.Variance{Noise: second}
+		}}
+	settled, err := optimize.Settle(optimize.Draft{Problem: p, Summary: optimize.Summary{Algorithm: "a", Steps: 2, StepSize: eta}, UpdateRule: rule,
+		Output: optimize.Last})
+	if err != nil {
+		t.Fatal(err)
+	}
+	directions := []Direction{{Eigenvalue: .2, Share: .25, Gradient: .31}, {Eigenvalue: .03, Share: .75, Gradient: .12}}
+	got := follow(directions, p, settled.UpdateRule(), math.Inf(1), nil)
+	gradient, excess := 0., 0.
+	for _, e := range directions {
+		m := metric(e.Eigenvalue)
+		a := eta * e.Eigenvalue * m
+		start := e.Gradient * math.Sqrt(m) * (1 - a) * (1 - a)
+		// The first estimate's noise enters by both steps: -a (1-a) - a (1-weight) times it.
+		noise := a*a*math.Pow(1-a+1-weight, 2)*first + a*a*second
+		square := start*start + e.Share*d*noise
+		gradient, excess = gradient+square/m, excess+square/(2*e.Eigenvalue*m)
+	}
+	if !(math.Abs(got.Gradient/math.Sqrt(gradient)-1) <= 1e-9) || !(math.Abs(got.Excess/excess-1) <= 1e-9) {
+		t.Errorf("%+v: must be %v and %v", got, math.Sqrt(gradient), excess)
+	}
+	// A third estimate keeps a share of the error of the second.
+	rule.Answer = func(t int, _, last float64) (float64, optimize.Variance) {
+		want := []float64{0, first, (1-weight)*(1-weight)*first + second}[t]
+		if !(math.Abs(last-want) <= 1e-12) {
+			return math.NaN(), optimize.Variance{}
+		}
+		return []float64{1, weight, .5}[t], optimize.Variance{Noise: []float64{first, second, .001}[t]}
+	}
+	rule.Importance = []float64{1, 1, 1}
+	if settled, err = optimize.Settle(optimize.Draft{Problem: p, Summary: optimize.Summary{Algorithm: "a", Steps: 3, StepSize: eta}, UpdateRule: rule,
+		Output: optimize.Last}); err != nil {
+		t.Fatal(err)
+	}
+	if got := follow(directions, p, settled.UpdateRule(), math.Inf(1), nil); !(got.Gradient > 0) {
+		t.Errorf("%+v: the error of an estimate that is kept is wrong", got)
+	}
+}

@@ -113,11 +113,11 @@ type O2NC struct {
 	// is evaluated with order first or zero. Zero means d for order zero. For order first, zero means 4
 	// alpha/(sqrt(d) D), the smallest number that estimates a difference well, or 1 with the oracle fresh.
 	Directions int `yaml:"directions"`
-	// Look is the number of averages that may become the result. The run chooses one average by the gradient norm of
-	// the smoothed loss, and releases this norm at the chosen average. A tenth of the budget pays for the choice. With
-	// the oracle single-pass, a tenth of the records are held out for the choice instead. With Theorem the averages
-	// are over blocks drawn without replacement. Without Theorem they are over the last 1/2, 1/4, 1/8, ... of the
-	// points. Zero means one average and no released norm. 1 means one average, at which the norm is released.
+	// Look is the number of averages of points that may become the result. The run chooses one average by the gradient
+	// norm of the smoothed loss, and releases this norm. The choice costs a tenth of the budget, or with the oracle
+	// single-pass a tenth of the records. With Theorem the averages are over random blocks, and otherwise over the
+	// last 1/2, 1/4, 1/8, ... of the points. Zero means one average and no released norm. 1 means one average, at
+	// which the norm is released.
 	Look int `yaml:"look" zero:"none"`
 }
 

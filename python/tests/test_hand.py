@@ -519,10 +519,15 @@ def test_types_that_are_refused():
 def test_sizes_of_cells():
     """A record has at most 4,194,304 characters, of which each cell has its part; beside them stand the target and a rest."""
     assert [_table.longest(n) for n in (1, 3, 100, 10**6)] == [1398101, 838860, 41120, 64]
-    pytest.importorskip("pyarrow")
+    pyarrow, polars = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
     for kind, exact, want in ((np.longdouble, False, False), (np.float16, False, True), (np.float64, False, True), (np.float64, True, False), (np.int8, True, True), (bool, True, True),
                               (object, False, False), ("M8[s]", False, False), (complex, False, False), ("U3", False, False)):  # fmt: skip
         assert (_typed._numpy(np.dtype(kind), exact) is not None) == want, (kind, exact)
+    for of, kinds in ((_typed._arrow, ((pyarrow.int8(), 1, 1), (pyarrow.uint64(), 1, 1), (pyarrow.float32(), 1, 0), (pyarrow.float64(), 1, 0), (pyarrow.bool_(), 1, 1), (pyarrow.float16(), 0, 0),
+                                       (pyarrow.string(), 0, 0), (pyarrow.date32(), 0, 0), (pyarrow.decimal128(9, 2), 0, 0))),
+                      (_typed._polars, ((polars.Int8, 1, 1), (polars.UInt64, 1, 1), (polars.Float32, 1, 0), (polars.Float64, 1, 0), (polars.Boolean, 1, 1), (polars.String, 0, 0), (polars.Date, 0, 0)))):  # fmt: skip
+        for kind, free, exact in kinds:
+            assert ((of(kind, False) is not None), (of(kind, True) is not None)) == (bool(free), bool(exact)), kind
 
 
 class Table:

@@ -56,10 +56,14 @@ def schema(request, tmp_path_factory):
     config = configuration("logistic", 2)
     SCHEMAS[request.param](config)
     (folder / "people.yaml").write_text(json.dumps(config, ensure_ascii=False), encoding="utf-8")
-    write(folder / "people.csv", people(60, 2))
+    write(folder / "people.csv", people(400, 2))
     run(["fit", folder / "people.yaml", "--out", folder / "fit", "--anyway"])
     write(folder / "odd.csv", odd())
-    return request.param, json.loads((folder / "fit" / "model.json").read_text(encoding="utf-8")), folder
+    model = json.loads((folder / "fit" / "model.json").read_text(encoding="utf-8"))
+    asked = config["schema"]
+    assert model["schema"].get("interactions") == asked.get("interactions"), "a fit of few rows leaves out interactions"
+    assert {c["name"]: c["curve"] for c in model["schema"]["columns"] if "curve" in c} == {n: c["curve"] for n, c in asked["columns"].items() if "curve" in c}
+    return request.param, model, folder
 
 
 def write(path, table):
@@ -191,7 +195,7 @@ def estimator(made, path):
 
 def columns_of_types():
     """Columns of each type, with the texts that markers of missing cells spell, and numbers at and beyond bounds."""
-    numbers = [-9, -999, 1000, 7, 0.5, -0.0, 17, 1, 90.5, np.nan, np.inf, 16.5, 33.25, -0.25, 1e5]
+    numbers = [-9, -999, 1000, 7, 0.5, -0.0, 17, 1, 90.1, np.nan, np.inf, 16.7, 33.3, -0.3, 1e5]
     days = pandas.to_datetime(["2020-02-02", None, "2020-02-28 18:30", "2019-01-01", "2024-12-31 23:59:59.75", "1800-01-01", "2100-05-05", "2021-07-08"] * 2, format="ISO8601")[:15]
     words = ["a b", "é", "NA", "true", "1", "?", "c'd", "", None, "f", "m", " f ", "17", "x", "\\"]
     whole = [-9, -999, 1000, 7, 0, 17, 1, 90, 91, -8, 100000, 33, 2, 3, 4]

@@ -8,7 +8,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -153,12 +152,9 @@ func reserving(t *testing.T, path string, before, after int) (told int, output s
 			told++
 		}
 		if after > 0 && told == after {
-			_ = c.Process.Kill()
-			break
+			_ = c.Process.Kill() // what it has printed before is read to the end
 		}
 	}
-	rest, _ := io.ReadAll(out)
-	told += strings.Count(string(rest), "reserved\n")
 	_ = c.Wait()
 	return told, output
 }
