@@ -436,3 +436,33 @@ func TestRefineWaits(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// TestRefineFollowsThePresentSchema tests that a schema must refine the session's present one, and not the one that it began
+// with: a curve that a refinement has left out does not come back. A schema that was refused leaves the present one.
+func TestRefineFollowsThePresentSchema(t *testing.T) {
+	p := newParted(t, 90)
+	curved := bent(t, peopleSchema, "5")
+	straight := schema(t, peopleSchema+"interactions: [[age, job]]\n")
+	c := curator.Config{Path: p.whole, Loss: loss.Logistic(), Schema: curved,
+		Budget: must[account.Budget](t)(account.NewBudget(4, 1e-6, account.ReplaceOne))}
+	if straight.Refines(curved) != nil || curved.Refines(straight) == nil {
+		t.Fatal("the schema without a curve must refine the one with it, and not the other way round")
+	}
+	s := must[*curator.Session](t)(curator.OpenNoisy(context.Background(), c, 5, nil))
+	defer s.Close()
+	for i, step := range []struct {
+		schema  *dataset.Schema
+		refines bool
+	}{{bent(t, peopleSchema, "7"), true}, {curved, true}, {straight, true}, {curved, false}, {straight, true}, {bent(t, peopleSchema, "7"), false}} {
+		dim := s.Dim()
+		if err := s.Refine(step.schema); (err == nil) != step.refines {
+			t.Errorf("step %d: %v", i, err)
+		}
+		if step.refines {
+			dim = step.schema.Dim()
+		}
+		if s.Dim() != dim {
+			t.Errorf("step %d: %d features: must be %d", i, s.Dim(), dim)
+		}
+	}
+}

@@ -57,6 +57,8 @@ func TestShareRules(t *testing.T) {
 		"classes: [a, b, c], share: [0.2, 0.2, 0.2]": "must have the sum 1",
 		"number: [0, 20], share: 20":                 "target.share = 20: must be above 0 and below 20",
 		"number: [0, 20], share: rare":               "must be a finite number",
+		"number: [20, 0], share: 30":                 "the lower bound must be below the upper", // the bounds before what they bound
+		"classes: [a, a], share: 2":                  "target.classes",
 	} {
 		s := new(Schema)
 		err := yaml.Unmarshal([]byte("columns: {x: {number: [0, 1]}}\ntarget: {column: y, "+text+"}"), s)

@@ -150,7 +150,11 @@ func (Column) number(x float64, digits int) string {
 
 // share writes a share as a percentage with one decimal, or three below .1%.
 func share(x float64) string {
-	return strconv.FormatFloat(100*x, 'f', 1+2*int(math.Ceil(max(min(x, .001-x), 0))), 64) + "%"
+	decimals := 1
+	if x > 0 && x < .001 {
+		decimals = 3
+	}
+	return strconv.FormatFloat(100*x, 'f', decimals, 64) + "%"
 }
 
 func whole(x float64) string { return strconv.FormatFloat(math.Round(x), 'f', 0, 64) }

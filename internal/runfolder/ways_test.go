@@ -147,6 +147,9 @@ func TestLiveFitIsNotSettled(t *testing.T) {
 				if !errors.Is(err, budget.ErrHeld) {
 					t.Errorf("%s is %s on %s: %v", name, what, host, err)
 				}
+				if want := dir + ": run " + w.last() + ": "; what == "recovered" && !strings.HasPrefix(err.Error(), want) {
+					t.Errorf("%s on %s: %v: must begin with %q", name, host, err, want)
+				}
 			}
 			if w.lastRun().Settled {
 				t.Errorf("%s on %s: settled", name, host)

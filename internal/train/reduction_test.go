@@ -118,3 +118,26 @@ func TestReductionByRuleIsRefused(t *testing.T) {
 	_, err := c.Plan(context.Background())
 	wantError(t, err, "privacy.records: must be given: the knots of curves and jl(auto) follow from it")
 }
+
+// TestNoiseOfReducedWeightsByHand works out the noise of the model's weights where rows were reduced to three features: a weight is
+// the sum of three trained weights of noise .2, .4 and 1.3, each times +-1/sqrt(3), so its variance is their mean, .63. Without a
+// reduction, and without a known noise, nothing changes.
+func TestNoiseOfReducedWeightsByHand(t *testing.T) {
+	schema := config(t, 300, "{loss: logistic}", "{loss: logistic}").Schema
+	trained := []float64{.2, .4, 1.3}
+	got := Header{Reduce: "jl(3)", Schema: schema}.lifted(trained)
+	if len(got) != schema.Dim() {
+		t.Fatalf("%d deviations for %d weights", len(got), schema.Dim())
+	}
+	for j, v := range got {
+		if !(math.Abs(v-math.Sqrt(.63)) <= 1e-12) {
+			t.Errorf("weight %d has a noise of %v: must be the root of .63", j, v)
+		}
+	}
+	if got := (Header{Schema: schema}).lifted(trained); !slices.Equal(got, trained) {
+		t.Errorf("without a reduction: %v", got)
+	}
+	if got := (Header{Reduce: "jl(3)", Schema: schema}).lifted(nil); len(got) != 0 {
+		t.Errorf("of unknown noise: %v", got)
+	}
+}

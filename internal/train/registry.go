@@ -194,10 +194,10 @@ func (t Train) algorithm() (optimize.Algorithm, error) {
 	}
 	switch a := own.Interface().(type) {
 	case choose.Auto:
-		// Plans on Poisson samples spend the whole budget and leave none for a measurement. Auto therefore
-		// leaves these plans out if a measurement is configured. Auto also leaves them out if the setting
-		// passes does not limit the number of passes.
-		a.WithoutSamples = t.Measure > 0 || a.Passes == 0
+		// Plans on Poisson samples spend the whole budget and leave none for other releases. Auto therefore
+		// leaves these plans out if a share for another release is configured. Auto also leaves them out if
+		// the setting passes does not limit the number of passes.
+		a.WithoutSamples = max(t.Measure, t.Compare, t.Base, t.Ranks) > 0 || a.Passes == 0
 		return a, nil
 	case optimize.Algorithm:
 		if !selects {

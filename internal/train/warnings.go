@@ -150,9 +150,13 @@ func targetWarnings(name string, c *optimize.Compared) []Warning {
 	case number && c.Constant+clearly*c.ConstantSigma > leastVaried && math.Abs(c.Constant) <= clearly*c.ConstantSigma:
 		return nil // as of targets that are read, and vary by a small part of their range
 	case precise && !c.IsBetter() && c.ConstantSigma > 0 && math.Abs(c.Constant) <= clearly*c.ConstantSigma:
+		wide := ""
+		if number {
+			wide = "its bounds are far too wide, "
+		}
 		return warn(WarnTarget, "the mean loss of the best constant is 0 within noise (%.2g, noise %.2g): no row has a "+
 			"target that can be read, nearly all have the same, %sor the noise hides the others; stillpoint check shows which, "+
-			"on rows that may be looked at", c.Constant, c.ConstantSigma, map[bool]string{true: "its bounds are far too wide, "}[number])
+			"on rows that may be looked at", c.Constant, c.ConstantSigma, wide)
 	case number && !strings.HasPrefix(row.Name(), "pinball") &&
 		len(c.Margins) == 1 && math.Abs(c.Margins[0]) >= atBound:
 		bound := "upper"

@@ -1,8 +1,11 @@
 package firstorder
 
 import (
+	"math"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -32,6 +35,51 @@ func TestRadiiStartWide(t *testing.T) {
 	} {
 		if got := n.from(c.seen); got != c.want {
 			t.Errorf("%s: starts at %v: must be %v", name, got, c.want)
+		}
+	}
+}
+
+// TestRadiiFallByHand works out the radii and the sizes of runs of even and odd numbers of steps: the radius falls
+// geometrically in the first half, (T-1)/2 steps rounded down, and a step has the size h/b for the curvature bound b of
+// its radius, times the ratio of the ridges.
+func TestRadiiFallByHand(t *testing.T) {
+	l := loss.Absolute()
+	b, err := account.NewBudget(2, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := optimize.NewProblem(l, b, optimize.Stated(4, 5000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Regularizer, err = loss.ParseRegularizer("l2(0.3)"); err != nil {
+		t.Fatal(err)
+	}
+	const last, from, edge, scale = .05, .8, .02, .7
+	if p, err = p.Smoothed(query.Smoothing{Radius: last}); err != nil {
+		t.Fatal(err)
+	}
+	for _, T := range []int{7, 8, 9, 12} {
+		problems, sizes, err := (&narrowing{scale: scale}).fall(p, T, from, edge)
+		if err != nil {
+			t.Fatal(err)
+		}
+		falling := (T - 1) / 2
+		for s := range T {
+			radius := last
+			if s < falling {
+				radius = from * math.Pow(last/from, float64(s)/float64(falling))
+			}
+			at, err := overRadius(p, radius)
+			if err != nil {
+				t.Fatal(err)
+			}
+			smooth := p.Regularizer.Smoothness()
+			b, here := at.DataSmoothness(), p.DataSmoothness()
+			size := scale / b * (edge + smooth/here) / (edge + smooth/b)
+			if got := problems[s].Smoothing.Radius; !(math.Abs(got/radius-1) <= 1e-12) || !(math.Abs(sizes[s]/size-1) <= 1e-12) {
+				t.Errorf("step %d of %d: radius %v, size %v: must be %v and %v", s, T, got, sizes[s], radius, size)
+			}
 		}
 	}
 }

@@ -171,6 +171,11 @@ func TestOnePassSTORMAsksAsItsPageSays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			first, others := onepass.Sizes(plan)[0]/o.Size().Records, 1-onepass.Sizes(plan)[0]/o.Size().Records
+			if work := plan.Workload().Kinds; work[query.Gradient].Queries != T || work[query.Difference].Queries != T-1 ||
+				!close(work[query.Gradient].Passes, first+others, 1e-9) || !close(work[query.Difference].Passes, others, 1e-9) {
+				t.Errorf("%s: workload %v: must be a pass of gradients, and %v of differences", name, work, others)
+			}
 			result := run(t, plan, o)
 			usesEachRecordOnce(t, name, o, onepass.Sizes(plan))
 			size, l0 := o.Size(), p.Public.Constants.Lipschitz

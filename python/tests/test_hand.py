@@ -528,6 +528,10 @@ def test_sizes_of_cells():
                       (_typed._polars, ((polars.Int8, 1, 1), (polars.UInt64, 1, 1), (polars.Float32, 1, 0), (polars.Float64, 1, 0), (polars.Boolean, 1, 1), (polars.String, 0, 0), (polars.Date, 0, 0)))):  # fmt: skip
         for kind, free, exact in kinds:
             assert ((of(kind, False) is not None), (of(kind, True) is not None)) == (bool(free), bool(exact)), kind
+    truths = {"arrow": (_typed._arrow, pyarrow.array([True, None]), pyarrow.bool_()), "polars": (_typed._polars, polars.Series([True, None]), polars.Boolean)}
+    for of, values, kind in truths.values():  # a truth is a word in a list, and a number elsewhere
+        assert [of(kind, exact)(values).to_pylist() for exact in (True, False)] == [[True, None], [1, None]]
+        assert [str(of(kind, exact)(values).type) for exact in (True, False)] == ["bool", "int8"]
 
 
 class Table:

@@ -5,6 +5,7 @@ Few models are fitted. All others are files of these with another loss, other ta
 
 import csv
 import io
+import itertools
 import json
 import random
 import warnings
@@ -77,7 +78,7 @@ def odd() -> list[dict[str, str]]:
     """Rows in which each odd cell of a column stands beside plain and beside odd cells of the others."""
     coin = random.Random(9)
     ends = ["17", "90", "16.999999999", "90.00000001", "30", "45.5", "-0.5", "-0.500001", "1e5", "100000.1", "-17"]
-    own = {"age": [*NUMBERS, *MARKERS, *ends], "gain": [*NUMBERS, *MARKERS, *ends], "seen": [*DATES, *MARKERS, "2019-01-01", "2024-12-31", "31.12.2024", "1.1.2019"],
+    own = {"age": [*NUMBERS, *MARKERS, *ends], "gain": [*NUMBERS, *MARKERS, *ends], "seen": [*DATES, *MARKERS, "2019-01-01", "2024-12-31", "31.12.2024", "1.1.2019", "2020-02-28T10:00:60", "2020-02-28 10:60", "2020-02-28T10:00:59"],
            "work": [*TEXTS, *MARKERS], "sex": [*TEXTS, *MARKERS, "f", "m", " f "]}  # fmt: skip
     table = []
     for name, cells in own.items():
@@ -215,11 +216,13 @@ def test_columns_of_types(schema, library, monkeypatch):
     """Estimators read columns of each type as the command reads them, markers of missing cells among them."""
     name, model, folder = schema
     made = file(model, "huber(0.1)", number(-20, 300))
-    made["schema"]["missing"] = ["", "?", "NA", "x", "2020-02-02"]  # an estimator states no numbers
+    made["schema"]["missing"] = ["", "?", "NA", "x"]  # an estimator states no numbers
     m = estimator(made, folder)
+    made["schema"]["missing"].append("2020-02-02")
+    dated = estimator(made, folder)
     other = None if library == "pandas" else pytest.importorskip(library)
     seen = set()
-    for kind, columns in columns_of_types():
+    for (kind, columns), m in itertools.product(columns_of_types(), (m, dated)):
         if library != "pandas" and kind == "objects" or library == "polars" and kind == "truths":
             continue
         X = pandas.DataFrame(columns)
