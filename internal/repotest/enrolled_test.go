@@ -1,6 +1,7 @@
 package repotest
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -255,6 +256,50 @@ func TestKeysAreEverywhere(t *testing.T) {
 	walk(reflect.TypeFor[train.Config](), "")
 	if count < 25 {
 		t.Errorf("%d keys: the search for them is broken", count)
+	}
+}
+
+// TestKeysOfTrainAreEverywhere: each field of train.Train but Settings must be a key, its name in lower case, of the
+// section train. Set must set the field by the key, docs/reference/configuration.md must show the key in its section
+// train, and the JSON Schema for editors must have the key.
+func TestKeysOfTrainAreEverywhere(t *testing.T) {
+	t.Chdir(root)
+	_, section, _ := strings.Cut(read(t, "docs/reference/configuration.md"), "\n# train:")
+	lines := regexp.MustCompile(`^[^\n]*\n(?:#  [^\n]*\n)+`).FindString(section)
+	type object struct {
+		Properties map[string]json.RawMessage
+	}
+	var schema, of object
+	if err := json.Unmarshal([]byte(read(t, "cmd/stillpoint/stillpoint-1.schema.json")), &schema); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(schema.Properties["train"], &of); err != nil || len(of.Properties) < 20 {
+		t.Fatalf("%d keys of train in the JSON Schema: %v", len(of.Properties), err)
+	}
+	own := reflect.TypeFor[train.Train]()
+	for i := range own.NumField() {
+		field := own.Field(i)
+		if field.Type == reflect.TypeFor[train.Settings]() {
+			continue
+		}
+		key := strings.ToLower(field.Name)
+		var value any = .25
+		if field.Type.Kind() == reflect.String {
+			value = "gd"
+		}
+		var c train.Train
+		if err := c.Set(train.Settings{key: value}); err != nil || !reflect.ValueOf(c).Field(i).Equal(reflect.ValueOf(value)) {
+			t.Errorf("internal/train/settings.go: train.%s = %v: Set makes it %+v, %v", key, value, c, err)
+		}
+		if !strings.Contains(lines, "\n#   "+key+": ") {
+			t.Errorf("docs/reference/configuration.md: its section train has nothing of the key %s", key)
+		}
+		if of.Properties[key] == nil {
+			t.Errorf("cmd/stillpoint/stillpoint-1.schema.json: train has no key %s: go generate ./cmd/stillpoint", key)
+		}
+	}
+	if own.NumField() < 6 {
+		t.Errorf("train.Train has %d fields: the search for them is broken", own.NumField())
 	}
 }
 
