@@ -67,7 +67,7 @@ func lossesOf(ctx context.Context, name string) (string, error) {
 	case len(refuses) == 0:
 		return "every loss", nil
 	case len(refuses) <= len(takes):
-		return "every loss except " + strings.Join(refuses, ", "), nil
+		return "every loss except these: " + strings.Join(refuses, ", "), nil
 	}
 	return strings.Join(takes, ", "), nil
 }

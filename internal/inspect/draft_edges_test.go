@@ -2,11 +2,13 @@ package inspect
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/cellstatus"
 )
 
 // TestDraftedKinds tests the column that cells suggest, with its note, on both sides of each limit: dates of any century, numbers of
@@ -130,6 +132,31 @@ func TestNumbersOfAColumnAreCounted(t *testing.T) {
 		}
 		if s.rising {
 			t.Errorf("%v rise", list)
+		}
+	}
+}
+
+// TestColumnsOfOtherCellsDoNotRise tests that numbers which rise do so no more beside a cell that is no number or too
+// large for one, whatever its place.
+func TestColumnsOfOtherCellsDoNotRise(t *testing.T) {
+	type cell struct {
+		text string
+		x    float64
+		as   string
+	}
+	rise := []cell{{"2", 2, cellstatus.Read}, {"3", 3, cellstatus.Read}, {"7", 7, cellstatus.Read}}
+	for _, other := range []cell{{}, {"none", math.NaN(), cellstatus.Unread}, {"1e999", math.Inf(1), cellstatus.Above}} {
+		for place := range len(rise) + 1 {
+			s, list := newSuspects(), rise
+			if other.text != "" {
+				list = slices.Insert(slices.Clone(rise), place, other)
+			}
+			for _, c := range list {
+				s.see(&counted{number: true}, c.text, c.text, c.x, c.as)
+			}
+			if s.rising != (other.text == "") || s.numbers != 3 || s.n != len(list) {
+				t.Errorf("%q at %d: %+v", other.text, place, s)
+			}
 		}
 	}
 }

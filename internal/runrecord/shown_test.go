@@ -207,6 +207,7 @@ func TestCalibrationsOfNoSizeAreNotTold(t *testing.T) {
 		sigma, shift float64
 		told         bool
 	}{{.0345, -.123, true}, {1e308, -.123, false}, {math.NaN(), -.123, false}, {-1, -.123, false}, {0, -.123, false}, {.0345, 800, false},
+		{.0345, 98.5, true}, {.0345, -98.5, true}, {.0345, 99, false}, {.0345, -99, false}, {.0345, -800, false},
 		{.0345, math.NaN(), false}} {
 		for _, counts := range []bool{false, true} {
 			of := Compared{Residual: .0123, ResidualSigma: c.sigma, Shift: c.shift, Margins: []float64{.4}, Counts: counts}

@@ -137,3 +137,34 @@ func TestZeroBytesAreNoText(t *testing.T) {
 		t.Errorf("a text is refused: %v", rule)
 	}
 }
+
+// counted is text in Go, and a mapping in the file.
+type counted string
+
+func (c *counted) UnmarshalYAML(unmarshal func(any) error) error {
+	var in inner
+	if err := unmarshal(&in); err != nil {
+		return err
+	}
+	*c = counted(strings.Repeat("I", in.Count))
+	return nil
+}
+
+func TestFaultsWithinATypeOfItsOwn(t *testing.T) {
+	var f struct {
+		Counted counted `yaml:"counted"`
+	}
+	if err := Decode([]byte("counted: {count: 3}"), &f); err != nil || f.Counted != "III" {
+		t.Errorf("%q, %v", f.Counted, err)
+	}
+	for text, want := range map[string]string{
+		"counted: {count: secret}": "[1:18] must be a whole number",
+		"counted: {secret: 1}":     "[1:11] unknown key; the keys here are count, seed, share, exact, scales",
+		"counted:\n  share: [1]\n": "[2:10] must be a single value",
+		"counted: [1]":             "[1:10] must be a mapping",
+	} {
+		if err := Decode([]byte(text), &f); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
