@@ -97,7 +97,7 @@ func TestCompletions(t *testing.T) {
 }
 
 // TestManualsAreWellFormed: groff, where it is installed, must find no fault in the manual page of any command, and the
-// page must name every flag that the help names.
+// page must name every flag that the help names. Each command must have a text in the folder help, and each text a command.
 func TestManualsAreWellFormed(t *testing.T) {
 	parser, err := parserOf(&commands{})
 	if err != nil {
@@ -119,6 +119,15 @@ func TestManualsAreWellFormed(t *testing.T) {
 		page := strings.TrimSuffix(text.Name(), ".txt")
 		if !slices.Contains(pages, filepath.Join(folder, page+".1")) || detail(page) == "" {
 			t.Errorf("help/%s: must be of a command, and say something", text.Name())
+		}
+	}
+	for _, path := range pages {
+		switch page := strings.TrimSuffix(filepath.Base(path), ".1"); page {
+		case "stillpoint-version", "stillpoint-certificate", "stillpoint-budget-close", "stillpoint-budget-list": // one line says all
+		default:
+			if detail(page) == "" {
+				t.Errorf("help/%s.txt: must say what the command does", page)
+			}
 		}
 	}
 	groff, missing := exec.LookPath("groff")

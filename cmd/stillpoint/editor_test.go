@@ -200,12 +200,20 @@ func typeOf(t *testing.T, of reflect.Type, docs map[string]string) node {
 	return nil
 }
 
-// trainOf returns the JSON Schema of the section train: its own keys, and the settings of all algorithms.
+// trainOf returns the JSON Schema of the section train: the fields of train.Train by their names in lower case, and the
+// settings of all algorithms.
 func trainOf() node {
-	share := node{"anyOf": []node{{"enum": []any{"off", false}}, numberNode()}}
-	properties := node{"algorithm": node{"enum": train.Algorithms()}, "measure": numberNode()}
-	for _, key := range []string{"compare", "base", "ranks"} {
-		properties[key] = share
+	properties := node{}
+	for of, i := reflect.TypeFor[train.Train](), 0; i < of.NumField(); i++ {
+		switch key := strings.ToLower(of.Field(i).Name); {
+		case of.Field(i).Type == reflect.TypeFor[train.Settings]():
+		case of.Field(i).Type.Kind() == reflect.String:
+			properties[key] = node{"enum": train.Algorithms()}
+		case new(train.Train).Set(train.Settings{key: "off"}) == nil:
+			properties[key] = node{"anyOf": []node{{"enum": []any{"off", false}}, numberNode()}}
+		default:
+			properties[key] = numberNode()
+		}
 	}
 	for _, name := range append(train.Algorithms(), "selected") {
 		for _, s := range train.HelpOf(name) {

@@ -96,7 +96,9 @@ func keyPage(t *testing.T) string {
 	var p strings.Builder
 	p.WriteString("# Keys, one by one\n\n" + generatedLine +
 		"The keys of a configuration and their meaning, from the comments in its Go types. The keys of `schema` are\n" +
-		"in the [example of every key](configuration.md); the keys of `train` are on the page of [algorithms](algorithms.md).\n\n" +
+		"in the [example of every key](configuration.md), with the keys `algorithm`, `measure`, `compare`, `base` and `ranks`\n" +
+		"of `train`. The other keys of `train` are settings of an algorithm, and are on the page of\n" +
+		"[algorithms](algorithms.md).\n\n" +
 		"| key | meaning |\n|---|---|\n")
 	for _, of := range keysBelow {
 		for _, f := range fieldsOf(t, filepath.Join("../..", filepath.FromSlash(of.file)), of.name) {

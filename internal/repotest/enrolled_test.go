@@ -1,9 +1,12 @@
 package repotest
 
 import (
+	"encoding/json"
+	"io/fs"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -258,6 +261,50 @@ func TestKeysAreEverywhere(t *testing.T) {
 	}
 }
 
+// TestKeysOfTrainAreEverywhere: each field of train.Train but Settings must be a key, its name in lower case, of the
+// section train. Set must set the field by the key, docs/reference/configuration.md must show the key in its section
+// train, and the JSON Schema for editors must have the key.
+func TestKeysOfTrainAreEverywhere(t *testing.T) {
+	t.Chdir(root)
+	_, section, _ := strings.Cut(read(t, "docs/reference/configuration.md"), "\n# train:")
+	lines := regexp.MustCompile(`^[^\n]*\n(?:#  [^\n]*\n)+`).FindString(section)
+	type object struct {
+		Properties map[string]json.RawMessage
+	}
+	var schema, of object
+	if err := json.Unmarshal([]byte(read(t, "cmd/stillpoint/stillpoint-1.schema.json")), &schema); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(schema.Properties["train"], &of); err != nil || len(of.Properties) < 20 {
+		t.Fatalf("%d keys of train in the JSON Schema: %v", len(of.Properties), err)
+	}
+	own := reflect.TypeFor[train.Train]()
+	for i := range own.NumField() {
+		field := own.Field(i)
+		if field.Type == reflect.TypeFor[train.Settings]() {
+			continue
+		}
+		key := strings.ToLower(field.Name)
+		var value any = .25
+		if field.Type.Kind() == reflect.String {
+			value = "gd"
+		}
+		var c train.Train
+		if err := c.Set(train.Settings{key: value}); err != nil || !reflect.ValueOf(c).Field(i).Equal(reflect.ValueOf(value)) {
+			t.Errorf("internal/train/settings.go: train.%s = %v: Set makes it %+v, %v", key, value, c, err)
+		}
+		if !strings.Contains(lines, "\n#   "+key+": ") {
+			t.Errorf("docs/reference/configuration.md: its section train has nothing of the key %s", key)
+		}
+		if of.Properties[key] == nil {
+			t.Errorf("cmd/stillpoint/stillpoint-1.schema.json: train has no key %s: go generate ./cmd/stillpoint", key)
+		}
+	}
+	if own.NumField() < 6 {
+		t.Errorf("train.Train has %d fields: the search for them is broken", own.NumField())
+	}
+}
+
 // withoutColumn holds, for files in the row "a kind of column" of the table of places, the kinds of column
 // that the file treats as it treats others, and therefore does not name.
 var withoutColumn = map[string]string{
@@ -279,12 +326,37 @@ var withoutColumn = map[string]string{
 	"export/export_test.go":       "public",
 	"internal/inspect/draft.go":   "public",
 	"internal/inspect/check.go":   "number, hash, date",
+
+	"dataset/csv.go":                   "category, public, hash, date",
+	"dataset/filter.go":                "number, category, ignore, hash, date",
+	"dataset/hash.go":                  "number, ignore, public, hash, date",
+	"dataset/rank.go":                  "category, ignore, public, hash",
+	"internal/train/family.go":         "category, ignore, public, hash",
+	"internal/train/plan.go":           "number, category, hash, date",
+	"internal/describe/release.go":     "hash",
+	"internal/describe/estimate.go":    "ignore, public, hash",
+	"internal/describe/text.go":        "category, ignore, public, hash",
+	"internal/inspect/suspects.go":     "category, ignore, hash",
+	"internal/report/curves.go":        "number, category, ignore, public, hash",
+	"internal/report/curves_draw.go":   "category, ignore, hash",
+	"internal/synthetic/explain.go":    "number",
+	"internal/synthetic/population.go": "ignore, public, date",
+	"internal/synthetic/weigh.go":      "number, category, hash, date",
+	"internal/means/means.go":          "ignore, public, hash, date",
+	"internal/table/typed.go":          "category, ignore, public, hash",
+	"model/contrast.go":                "category, ignore, public, hash",
+	"cmd/stillpoint/contrast.go":       "ignore, hash, date",
 }
+
+// ofTarget lists the files that compare a target's kind, and no column's, with a kind.
+var ofTarget = []string{"dataset/target.go", "internal/train/outlook.go", "internal/train/losses.go",
+	"internal/train/describe.go", "internal/report/coefficients.go", "internal/report/covariance.go",
+	"model/inference.go", "model/model.go", "model/predict.go"}
 
 // TestKindsOfColumnAreEverywhere tests that each file in the row "a kind of column" of CONTRIBUTING.md's
 // table of places names every kind of column, apart from the kinds in withoutColumn. A new kind fails in each
 // file that does not name it, until the file has a case for the kind or withoutColumn says that it needs
-// none.
+// none. Each file of the product that compares a kind with a kind of column must be in the row or in ofTarget.
 func TestKindsOfColumnAreEverywhere(t *testing.T) {
 	t.Chdir(root)
 	_, row, _ := strings.Cut(read(t, "CONTRIBUTING.md"), "\n| a kind of column | ")
@@ -294,6 +366,33 @@ func TestKindsOfColumnAreEverywhere(t *testing.T) {
 		t.Fatalf("%d places of a kind of column: the search for them is broken: %s", len(paths), row)
 	}
 	comment := regexp.MustCompile(`(?m)(^|\s)//.*$`)
+	branch := regexp.MustCompile(`(?:Kind [!=]= |case )(?:dataset\.)?(?:Number|Category|Ignore|Public|Hash|Date)\b`)
+	listed, branches := map[string]bool{}, 0
+	for _, m := range paths {
+		listed[m[1]] = true
+	}
+	for _, folder := range []string{"cmd", "curator", "dataset", "export", "internal", "model"} {
+		err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			code := comment.ReplaceAllString(read(t, path), "")
+			path = filepath.ToSlash(path)
+			if (folder == "dataset" || strings.Contains(code, "stillpoint/dataset\"")) && branch.MatchString(code) {
+				branches++
+				if !listed[path] && !slices.Contains(ofTarget, path) {
+					t.Errorf("%s: depends on the kind of a column, and CONTRIBUTING.md does not list it", path)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if branches < 30 {
+		t.Fatalf("%d files depend on the kind of a column: the search for them is broken", branches)
+	}
 	for _, m := range paths {
 		code, without := comment.ReplaceAllString(read(t, m[1]), ""), withoutColumn[m[1]]
 		for k := dataset.Number; !strings.HasPrefix(k.String(), "Kind("); k++ {

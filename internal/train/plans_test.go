@@ -65,6 +65,39 @@ func TestEveryPlanAtEverySize(t *testing.T) {
 	}
 }
 
+// TestEveryPlanHasAForecast: the plan of each algorithm for a smooth loss must state a forecast, which is above 0 for the
+// gradient norms and for the excess risk. auto orders plans by it, the smallest first.
+func TestEveryPlanHasAForecast(t *testing.T) {
+	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range Algorithms() {
+		planned := 0
+		for _, of := range []string{"logistic", "tanh"} {
+			l, err := loss.Parse(of)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := optimize.NewProblem(l, b, optimize.Stated(3, 1e5))
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan, _, err := Train{Algorithm: name}.Plan(t.Context(), p)
+			if err != nil {
+				continue // an algorithm for other losses
+			}
+			planned++
+			if o := plan.Summary(); !(o.Predicted > 0) || !(o.Population > 0) || !(o.Excess > 0) {
+				t.Errorf("%s, %s: the forecast is %v, %v, %v", name, of, o.Predicted, o.Population, o.Excess)
+			}
+		}
+		if planned == 0 {
+			t.Errorf("%s: plans for neither loss", name)
+		}
+	}
+}
+
 // samples reports whether an algorithm draws Poisson samples.
 func samples(name string) bool { return name == "dp-sgd" || name == "dp-adam" }
 
