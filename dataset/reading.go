@@ -59,14 +59,15 @@ func (m *Map) bindColumns() {
 	for i := range m.inputs {
 		in := &m.inputs[i]
 		c := &m.columns[in.cell]
-		if c.use, c.in, c.interval = asLevel, in, in.interval; in.other == 0 {
+		c.use, c.in, c.interval = asLevel, in, in.interval
+		if in.other == 0 {
 			c.use = asNumber
 		}
 	}
 	if m.target >= 0 {
 		c, t := &m.columns[m.target], s.target
-		if c.use = asClass; t.Kind == Category {
-			c.classes = t.codes()
+		if t.Kind == Category {
+			c.use, c.classes = asClass, t.codes()
 		} else {
 			c.use, c.interval = asNumber, t.interval()
 		}

@@ -84,7 +84,8 @@ func (t Target) times() (names []string) {
 		return nil
 	}
 	name, _ := t.eventColumn()
-	if names = []string{name}; t.Entry != "" {
+	names = []string{name}
+	if t.Entry != "" {
 		names = append(names, t.Entry)
 	}
 	return names
