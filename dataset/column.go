@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/internal/repromath"
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // ColumnKind says how a column is read. The zero ColumnKind is invalid.
@@ -163,11 +163,11 @@ func validateTexts(field string, values []string, empty string, ruleOf func(v st
 func validateBounds(field string, low, high float64) error {
 	rule := ""
 	switch {
-	case !finite(low) || !finite(high):
+	case !vector.Finite(low) || !vector.Finite(high):
 		rule = "both bounds must be finite"
 	case !(low < high):
 		rule = "the lower bound must be below the upper"
-	case !finite(high - low):
+	case !vector.Finite(high - low):
 		rule = "the bounds are too far apart for a float64"
 	default:
 		return nil
@@ -204,8 +204,6 @@ func nameRule(name string) string {
 	}
 	return ""
 }
-
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 func showBounds(low, high float64) string { return "[" + showFloat(low) + ", " + showFloat(high) + "]" }
 

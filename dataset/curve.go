@@ -145,7 +145,8 @@ func (s *Schema) Resolve(size float64) (*Schema, Resolved, error) {
 			r.Linear = append(r.Linear, c.Name)
 			r.Needed = max(r.Needed, math.Ceil(math.Pow((leastAuto-.5)/knotsOfSize, 3)))
 		default:
-			if c.Curve = knots; c.Transform == Log1p {
+			c.Curve = knots
+			if c.Transform == Log1p {
 				factor := 2.
 				if size < leastFine {
 					factor = min(max(newInterval(*c).width/wideLog, 1), 2)
@@ -253,7 +254,7 @@ func (c Column) validateKnots() error {
 		return nil
 	}
 	for i, x := range c.Knots {
-		if !finite(x) || i > 0 && !(c.Knots[i-1] < x) {
+		if !vector.Finite(x) || i > 0 && !(c.Knots[i-1] < x) {
 			return &fieldError{columnField(c.Name) + ".curve", showFloat(x), "knots must be finite and increase"}
 		}
 		if c.Kind == Date && x != math.Trunc(x) {

@@ -166,11 +166,11 @@ func TestRatesByHand(t *testing.T) {
 		near("rate", c.target.Rate(), c.rate)
 		near("least share", c.target.Least(), c.least)
 		if c.target.beside() != "" {
-			near("share", c.target.share(2), c.share)
-			near("share of more than all", c.target.share(1e9), 1)
+			near("share", c.target.fraction(2), c.share)
+			near("share of more than all", c.target.fraction(1e9), 1)
 		}
 	}
-	if got := (Target{Weight: "w"}).share(-1); got != 0 {
+	if got := (Target{Weight: "w"}).fraction(-1); got != 0 {
 		t.Errorf("the share of a weight below 0 is %v", got)
 	}
 }

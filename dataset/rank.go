@@ -123,7 +123,8 @@ func (c Column) rankKnots(masses []float64, noise float64) []float64 {
 			i++
 		}
 		u := (float64(i) + min((want-at)/width(i), 1)) / rankBins
-		if knots[k] = c.cellAt(2*u - 1); c.Kind == Date {
+		knots[k] = c.cellAt(2*u - 1)
+		if c.Kind == Date {
 			knots[k] = math.Round(knots[k])
 		}
 	}

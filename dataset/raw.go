@@ -188,7 +188,8 @@ func (r rawColumn) column() (Column, error) {
 	case r.Transform != Log1p.String():
 		return Column{}, &fieldError{field + ".transform", strconv.Quote(r.Transform), "must be log1p or absent"}
 	default:
-		if c.Transform = Log1p; autobounds.Are(c.Low, c.High, false) {
+		c.Transform = Log1p
+		if autobounds.Are(c.Low, c.High, false) {
 			c.Low = 0 // number: auto
 		}
 	}
@@ -336,8 +337,10 @@ func (t Target) raw() rawTarget {
 		Event: t.Event, Entry: t.Entry, Cuts: t.Cuts, Hazards: t.Hazards, Grouped: link(t.Grouped), Changing: t.Changing, HazardErrors: t.HazardErrors}
 	if e := t.Exposure; e != (Exposure{}) {
 		of := &rawExposure{e.Column, []float64{e.Low, e.High}}
-		if r.Exposure = of; t.Offset {
-			r.Exposure, r.Offset = nil, of
+		if t.Offset {
+			r.Offset = of
+		} else {
+			r.Exposure = of
 		}
 	}
 	switch {

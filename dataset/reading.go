@@ -36,11 +36,11 @@ type ColumnMap struct {
 type purpose uint8
 
 const (
-	noUse    purpose = iota // a column that is not read, and a unit's column, of which Map.Unit reads the text
-	asNumber                // a number or date, or a target that is a number
-	asLevel                 // a category or hash
-	asClass                 // a target with classes
-	asShare                 // a weight or exposure
+	noUse      purpose = iota // a column that is not read, and a unit's column, of which Map.Unit reads the text
+	asNumber                  // a number or date, or a target that is a number
+	asLevel                   // a category or hash
+	asClass                   // a target with classes
+	asFraction                // a weight or exposure
 	asFilter
 	asTime  // a time to an event, or an entry
 	asEvent // whether the event occurred
@@ -59,14 +59,15 @@ func (m *Map) bindColumns() {
 	for i := range m.inputs {
 		in := &m.inputs[i]
 		c := &m.columns[in.cell]
-		if c.use, c.in, c.interval = asLevel, in, in.interval; in.other == 0 {
+		c.use, c.in, c.interval = asLevel, in, in.interval
+		if in.other == 0 {
 			c.use = asNumber
 		}
 	}
 	if m.target >= 0 {
 		c, t := &m.columns[m.target], s.target
-		if c.use = asClass; t.Kind == Category {
-			c.classes = t.codes()
+		if t.Kind == Category {
+			c.use, c.classes = asClass, t.codes()
 		} else {
 			c.use, c.interval = asNumber, t.interval()
 		}
@@ -83,7 +84,7 @@ func (m *Map) bindColumns() {
 	}
 	if m.beside >= 0 {
 		c := &m.columns[m.beside]
-		c.use, c.target, c.interval = asShare, &s.target, interval{low: 0, high: 1} // bounds of a weight
+		c.use, c.target, c.interval = asFraction, &s.target, interval{low: 0, high: 1} // bounds of a weight
 		if e := s.target.Exposure; e != (Exposure{}) {
 			c.interval.low, c.interval.high = e.Low, e.High
 		}
@@ -132,7 +133,7 @@ func (c *ColumnMap) Missing() []string { return slices.Clone(c.missing) }
 func (c *ColumnMap) Text(cell string) float64 {
 	cell = strings.TrimSpace(cell)
 	switch c.use {
-	case asNumber, asShare:
+	case asNumber, asFraction:
 		if x, ok := c.interval.read(cell, c.missing); ok {
 			return c.number(x)
 		}
@@ -161,7 +162,7 @@ func (c *ColumnMap) Text(cell string) float64 {
 
 // Number reports whether cells are read as numbers. Numbers may then be given in place of texts.
 func (c *ColumnMap) Number() bool {
-	return (c.use == asNumber || c.use == asShare || c.use == asTime) && !c.date
+	return (c.use == asNumber || c.use == asFraction || c.use == asTime) && !c.date
 }
 
 // Days reports whether cells are read as dates of ISO 8601. Days since 1970-01-01 may then be given
@@ -187,8 +188,8 @@ func (c *ColumnMap) Numbers(x []float64) {
 // exposure the clamped fraction.
 func (c *ColumnMap) number(x float64) float64 {
 	switch c.use {
-	case asShare:
-		return c.target.share(x)
+	case asFraction:
+		return c.target.fraction(x)
 	case asTime:
 		return x
 	}
@@ -225,7 +226,7 @@ func (c *ColumnMap) event(cell string) float64 {
 // tables that the caller may look at. No private computation may depend on them.
 func (c *ColumnMap) Status(cell string) (x float64, status string) {
 	switch c.use {
-	case asNumber, asShare:
+	case asNumber, asFraction:
 		return c.interval.fate(cell, c.missing)
 	case asLevel:
 		known := c.in.levels == nil

@@ -84,7 +84,8 @@ func (t Target) times() (names []string) {
 		return nil
 	}
 	name, _ := t.eventColumn()
-	if names = []string{name}; t.Entry != "" {
+	names = []string{name}
+	if t.Entry != "" {
 		names = append(names, t.Entry)
 	}
 	return names
@@ -161,8 +162,8 @@ func (s *Schema) validateHazards() error {
 				"categories, with at least two intervals, and at most %d levels and intervals multiplied", mostIntervals)}
 		}
 	}
-	errors := len(t.HazardErrors)
-	if n := len(t.Hazards); n > 0 && n != levels*len(t.Cuts) || errors > 0 && errors != n {
+	stated := len(t.HazardErrors)
+	if n := len(t.Hazards); n > 0 && n != levels*len(t.Cuts) || stated > 0 && stated != n {
 		return &fieldError{"target.hazards", strconv.Itoa(n), "must be one for each interval and level, with an error each or none"}
 	}
 	return nil
@@ -183,9 +184,9 @@ func (t Target) beside() string {
 	return t.Exposure.Column
 }
 
-// share returns a weight or an exposure x as a fraction: a weight clamped to [0, 1], or an exposure
+// fraction returns a weight or an exposure x as a fraction: a weight clamped to [0, 1], or an exposure
 // clamped to its bounds and divided by the largest exposure. NaN stays NaN.
-func (t Target) share(x float64) float64 {
+func (t Target) fraction(x float64) float64 {
 	if t.Weight != "" {
 		return min(max(x, 0), 1)
 	}
@@ -205,7 +206,7 @@ func (t Target) Least() float64 {
 	case t.Exposure == (Exposure{}):
 		return 0
 	}
-	return t.share(t.Exposure.Low)
+	return t.fraction(t.Exposure.Low)
 }
 
 // Rate returns the count per unit of exposure that a loss for counts treats as a rate of 1. It is the

@@ -96,7 +96,8 @@ func (s *Schema) Terms(rate bool) []Term {
 		list, whole.Parts = append(list, terms...), append(whole.Parts, reference...)
 	}
 	for _, x := range crossings {
-		if list = append(list, s.crossingTerms(x, unit)...); x.scale == 1 {
+		list = append(list, s.crossingTerms(x, unit)...)
+		if x.scale == 1 {
 			whole.Parts = append(whole.Parts, Part{x.place(0, 0), unit})
 		}
 	}

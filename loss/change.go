@@ -67,14 +67,12 @@ func changeRange(l Loss, summed bool, least, most float64) (float64, float64, bo
 	if RowWeighted(l) || summed {
 		least, most = min(least, 0), max(most, 0)
 	}
-	return least, most, finite(least) && finite(most)
+	return least, most, vector.Finite(least) && vector.Finite(most)
 }
-
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // marginChanges returns the range of the loss at a margin in [low, high] minus the loss at the margin at.
 func marginChanges(l RankOne, low, high, at float64) (least, most float64) {
-	if !finite(low) || !finite(high) {
+	if !vector.Finite(low) || !vector.Finite(high) {
 		return math.Inf(-1), math.Inf(1)
 	}
 	if p, is := Unweighted(l).(poisson); is && p.odds != nil {

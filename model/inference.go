@@ -226,12 +226,8 @@ func (m *Model) quantity() string {
 		return "the odds of " + target.Event + " in an interval"
 	case target.Event != "":
 		return "the hazard of " + target.Event
-	case m.rates() && target.Offset:
-		return "the expected " + target.Column + " at " + target.Exposure.Column + " = 0"
-	case m.rates() && target.Exposure.Column != "":
-		return "the expected " + target.Column + " per unit of " + target.Exposure.Column
 	case m.rates():
-		return "the expected " + target.Column
+		return targetpair.Expected(target.Column, target.Exposure.Column, target.Offset)
 	case target.Kind == dataset.Number:
 		return target.Column
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // anyFloat returns a random number, log-uniform over the whole range of float64, including subnormals
@@ -182,13 +184,13 @@ func askAnything(t interface {
 		}
 	}
 	if len(c.parts) == 0 {
-		if finite(epsilon) {
+		if vector.Finite(epsilon) {
 			ask("delta", 1, func(*effort) (Bracket, error) { return c.Delta(t.Context(), epsilon) })
 		}
 		ask("epsilon", math.MaxFloat64, func(*effort) (Bracket, error) { return c.Epsilon(t.Context(), delta) })
 		return
 	}
-	if finite(epsilon) {
+	if vector.Finite(epsilon) {
 		ask("delta", 1, func(e *effort) (Bracket, error) { return c.delta(e, epsilon) })
 	}
 	if delta > 0 && delta < 1 {

@@ -3,6 +3,8 @@ package mechanism
 import (
 	"math"
 	"sort"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // curve is a bracket of delta(epsilon) for one direction of a composition, on a range of epsilon.
@@ -24,8 +26,6 @@ type curve struct {
 	// An end that is not finite is not used.
 	known, knownBelow bool
 }
-
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // lowerLeast is the least positive delta that the bracket's lower end states. A smaller lower end
 // is replaced by 0, because masses too small for float64 could change it.
@@ -51,8 +51,9 @@ func newCurve(upper, lower convolution, at, infinite, shift float64) curve {
 	scaling += 0x1p-49 * math.Abs(lower.logScale)
 	c.lower, from = hockey(lower, at, math.Exp(tilt-lower.spread-rounding-scaling))
 	c.from = max(c.from, from)
-	c.known = finite(c.upper[c.from]) && finite(c.constant) && finite(c.shift) && finite(c.logScale)
-	c.knownBelow = finite(c.lower[c.from]) && finite(c.shift) && finite(c.logScale)
+	c.known = vector.Finite(c.upper[c.from]) && vector.Finite(c.constant) && vector.Finite(c.shift) &&
+		vector.Finite(c.logScale)
+	c.knownBelow = vector.Finite(c.lower[c.from]) && vector.Finite(c.shift) && vector.Finite(c.logScale)
 	return c
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"embed"
-	_ "embed" // the templates of the scripts
 	"errors"
 	"fmt"
 	"os"

@@ -328,8 +328,8 @@ func meansText(a *means.Answers, predicted []profilePrediction) string {
 			of = r.Level + " less " + r.Against
 		}
 		if why := r.Reason; why != "" {
-			if why = "no interval: " + why; r.Low != nil {
-				why = r.Reason
+			if r.Low == nil {
+				why = "no interval: " + why
 			}
 			if reasons[why] == nil {
 				order = append(order, why)

@@ -27,7 +27,7 @@ import (
 
 //go:generate go test . -run ^Test(Reference|EditorSchema)IsFresh$ -rewrite
 
-// Exit codes of the command. The help and the README document them.
+// Exit codes of the command. The help and docs/reference/exit-codes.md document them.
 const (
 	exitFailed      = 1   // a fault in the input, such as a configuration, a table or a file; the message names it
 	exitUsage       = 2   // the command line is wrong

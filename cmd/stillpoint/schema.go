@@ -218,8 +218,10 @@ func checked(path string, r *inspect.Report) string {
 	for _, c := range r.Columns {
 		for _, p := range c.Findings {
 			fmt.Fprintf(&b, "\n%s: %s: %s", safetext.Text(c.Name), counted(int(p.Cells), "cell"), p.What)
-			for i, e := range p.Examples {
-				fmt.Fprintf(&b, "%s%q", map[bool]string{true: ": ", false: ", "}[i == 0], e)
+			before := ": "
+			for _, e := range p.Examples {
+				fmt.Fprintf(&b, "%s%q", before, e)
+				before = ", "
 			}
 			fmt.Fprintf(&b, "\n  %s\n", p.Do)
 		}

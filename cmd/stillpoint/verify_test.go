@@ -15,6 +15,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/budget"
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
@@ -60,7 +61,7 @@ func TestVerifyByAlgorithm(t *testing.T) {
 				continue
 			}
 			turn++
-			t.Run(name, func(t *testing.T) { forgeries(t, turn, filepath.Join(name, train.CertificateFile)) })
+			t.Run(name, func(t *testing.T) { forgeries(t, turn, filepath.Join(name, runfolder.CertificateFile)) })
 		}
 	}
 }

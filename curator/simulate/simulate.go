@@ -132,6 +132,6 @@ func (s *Session) OpenPrefix(p query.Prefix) (query.PrefixSum, error) {
 	return k, nil
 }
 
-// Exchange is what a watcher sees of one release: the query, the released answer and the exact answer before noise. An audit compares the exchanges of neighbouring tables. The fields
-// are Asked, Prefix, Members, Event, Scale, Bits, Exact, Scores, Noisy and Released.
+// Exchange is one release as a watcher sees it, with the exact answer before noise. Its fields are Asked, Prefix,
+// Members, Event, Scale, Bits, Exact, Scores, Noisy and Released. An audit compares those of neighbouring tables.
 type Exchange = session.Exchange

@@ -182,10 +182,8 @@ func (a *asker) quantity() string {
 		return "the probability of " + target.Column + " = " + target.Classes[1]
 	case a.output == model.Risk:
 		return fmt.Sprintf("the risk of %s by %s %v", target.Event, target.Column, target.High)
-	case a.output == model.Rate && target.Offset:
-		return "the expected " + target.Column + " at " + target.Exposure.Column + " = 0"
-	case a.output == model.Rate && target.Exposure.Column != "":
-		return "the expected " + target.Column + " per unit of " + target.Exposure.Column
+	case a.output == model.Rate:
+		return targetpair.Expected(target.Column, target.Exposure.Column, target.Offset)
 	}
 	return "the expected " + target.Column
 }
@@ -481,7 +479,10 @@ func (a *asker) reason(state inference.State, feature string) string {
 			return string(state) + ": " + r.Text
 		}
 	}
-	return map[bool]string{false: string(state)}[state == inference.Reported]
+	if state == inference.Reported {
+		return ""
+	}
+	return string(state)
 }
 
 // bounds returns the least and the largest mean that the target can have.

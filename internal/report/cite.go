@@ -6,6 +6,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 )
 
 // methods makes the section of the page with text for a paper: the guarantee in sentences, and a BibTeX entry.
@@ -19,9 +20,9 @@ func (f *Fit) methods() Section {
 // recheck makes the section of the page that says how readers recheck the guarantee: the command, and the digests of the
 // files.
 func (f *Fit) recheck() Section {
-	command := "stillpoint verify " + certificateFile
+	command := "stillpoint verify " + runrecord.CertificateFile
 	if f.Model != nil {
-		command += " --model " + modelFile
+		command += " --model " + runrecord.ModelFile
 	}
 	return Section{Title: "How to recheck the guarantee", Parts: []Part{
 		Code{Name: "Anybody can recheck the certificate, without the data", Text: command},
@@ -36,9 +37,9 @@ func (f *Fit) recheck() Section {
 
 // digests lists the SHA-256 of the certificate and of the model, if there is one, in the format of sha256sum.
 func (f *Fit) digests() string {
-	text := f.digest + "  " + certificateFile
+	text := f.digest + "  " + runrecord.CertificateFile
 	if d := f.Certificate.ModelSHA256(); d != "" {
-		text += "\n" + d + "  " + modelFile
+		text += "\n" + d + "  " + runrecord.ModelFile
 	}
 	return text
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
@@ -261,7 +262,7 @@ func (f *Fit) table(e explanation, odds bool) Table {
 	t := Table{
 		Title:   "Coefficients",
 		Columns: []Column{{"Feature", false}, {"Per", false}, {"Effect", true}},
-		Caption: "A number beyond a bound counts as the bound. " + modelFile +
+		Caption: "A number beyond a bound counts as the bound. " + runrecord.ModelFile +
 			" has the exact values, for scaled columns.",
 	}
 	classes := len(list) > 0 && list[0].class != ""

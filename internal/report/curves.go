@@ -192,7 +192,7 @@ func massesOf(shape dataset.Shape, means []float64, sigma float64) (mass []float
 			mass, sum = append(mass, v), sum+v
 		}
 	}
-	if !(sum > 0 && finite(sum)) {
+	if !(sum > 0 && vector.Finite(sum)) {
 		return nil, make([]bool, len(shape.Places))
 	}
 	even := evenly(shape)
@@ -288,7 +288,7 @@ func (s shaped) point(i int, f float64) CurvePoint {
 		sd = math.Sqrt(max((1-f)*(1-f)*c.At(i, i)+f*f*c.At(i+1, i+1)+2*f*(1-f)*c.At(i, i+1), 0))
 	}
 	low, high := p.Effect-2*sd, p.Effect+2*sd
-	if finite(low) && finite(high) {
+	if vector.Finite(low) && vector.Finite(high) {
 		p.Low, p.High = &low, &high
 	}
 	return p

@@ -551,12 +551,8 @@ func ratesOf(t dataset.Target) string {
 		return "the odds of " + t.Event + " in an interval"
 	case t.Event != "":
 		return "the hazard of " + t.Event
-	case t.Exposure.Column == "":
-		return "the expected " + t.Column
-	case t.Offset:
-		return "the expected " + t.Column + " at " + t.Exposure.Column + " = 0"
 	}
-	return "the expected " + t.Column + " per unit of " + t.Exposure.Column
+	return targetpair.Expected(t.Column, t.Exposure.Column, t.Offset)
 }
 
 // year is the mean number of days of a year in the Gregorian calendar.

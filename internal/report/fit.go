@@ -21,13 +21,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// Names of the files in a fit's folder.
-const (
-	modelFile       = "model.json"
-	certificateFile = "certificate.json"
-	ledgerFile      = "ledger.jsonl"
-)
-
 // Fit holds the released results of a fit. All of them may be published.
 type Fit struct {
 	Certificate *certificate.Certificate
@@ -53,12 +46,12 @@ type Fit struct {
 // returns an error of package certificate if the certificate does not verify. It returns an error if the
 // model is not the model that the certificate describes.
 func ReadFit(ctx context.Context, dir string) (*Fit, error) {
-	text, err := regularfile.Read(filepath.Join(dir, certificateFile), 8*regularfile.Document)
+	text, err := regularfile.Read(filepath.Join(dir, runrecord.CertificateFile), 8*regularfile.Document)
 	if err != nil {
 		return nil, err
 	}
 	f := new(Fit)
-	for _, name := range []string{certificateFile, modelFile, ledgerFile} {
+	for _, name := range []string{runrecord.CertificateFile, runrecord.ModelFile, runrecord.LedgerFile} {
 		f.files = append(f.files, filepath.Join(dir, name))
 	}
 	if err := f.certify(ctx, text); err != nil {
@@ -68,7 +61,7 @@ func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 		return nil, fmt.Errorf("report: %s: has a description of a table, and no fit: its page is describe.html", dir)
 	}
 	if f.Certificate.ModelSHA256() != "" {
-		path := filepath.Join(dir, modelFile)
+		path := filepath.Join(dir, runrecord.ModelFile)
 		text, err := regularfile.Read(path, regularfile.Document)
 		if err != nil {
 			return nil, err
@@ -83,7 +76,7 @@ func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 			return nil, err
 		}
 	}
-	text, err = regularfile.Read(filepath.Join(dir, ledgerFile), regularfile.Document)
+	text, err = regularfile.Read(filepath.Join(dir, runrecord.LedgerFile), regularfile.Document)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -103,7 +96,7 @@ func NewFit(ctx context.Context, certificate, model []byte) (*Fit, error) {
 	if f.Certificate.ModelSHA256() == "" && model == nil {
 		return f, nil
 	}
-	return f, f.certified(model, modelFile)
+	return f, f.certified(model, runrecord.ModelFile)
 }
 
 // certified parses the text of a model. It returns an error unless the certificate states the
@@ -334,7 +327,7 @@ func (f *Fit) columns(schema *dataset.Schema) Table {
 	}
 	if len(t.Rows) > mostRows {
 		t.Caption += fmt.Sprintf(" The first %d of %s are shown; all are in %s.", mostRows, Number(float64(len(t.Rows))),
-			modelFile)
+			runrecord.ModelFile)
 		t.Rows = t.Rows[:mostRows]
 	}
 	if ignored > 0 {

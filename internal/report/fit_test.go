@@ -18,6 +18,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 )
 
 func has(t *testing.T, text string, wants ...string) {
@@ -200,14 +201,14 @@ func TestRefusesWhatDoesNotVerify(t *testing.T) {
 		file, before, after string
 		want                error
 	}{
-		{certificateFile, `"epsilon": 1,`, `"epsilon": 0.5,`, certificate.ErrAltered},
-		{certificateFile, `"sigma"`, `"sigmas"`, certificate.ErrMalformed},
-		{modelFile, `"complete":true`, `"complete":false`, certificate.ErrModel},
-		{ledgerFile, `"reserved"`, `"opened"`, nil},
-		{ledgerFile, `"mu":`, `"mu":-`, nil},
-		{ledgerFile, `"mu":`, `"mu":9,"mu":`, nil},
-		{ledgerFile, `"fit":1`, `"fit":2`, nil},
-		{ledgerFile, `{"time"`, `time`, nil},
+		{runrecord.CertificateFile, `"epsilon": 1,`, `"epsilon": 0.5,`, certificate.ErrAltered},
+		{runrecord.CertificateFile, `"sigma"`, `"sigmas"`, certificate.ErrMalformed},
+		{runrecord.ModelFile, `"complete":true`, `"complete":false`, certificate.ErrModel},
+		{runrecord.LedgerFile, `"reserved"`, `"opened"`, nil},
+		{runrecord.LedgerFile, `"mu":`, `"mu":-`, nil},
+		{runrecord.LedgerFile, `"mu":`, `"mu":9,"mu":`, nil},
+		{runrecord.LedgerFile, `"fit":1`, `"fit":2`, nil},
+		{runrecord.LedgerFile, `{"time"`, `time`, nil},
 	} {
 		dir := f.write(t)
 		alter(dir, c.file, c.before, c.after)
@@ -215,7 +216,7 @@ func TestRefusesWhatDoesNotVerify(t *testing.T) {
 			t.Errorf("%s with %s: %v", c.file, c.after, err)
 		}
 	}
-	for _, file := range []string{certificateFile, modelFile} {
+	for _, file := range []string{runrecord.CertificateFile, runrecord.ModelFile} {
 		dir := f.write(t)
 		if err := os.Remove(filepath.Join(dir, file)); err != nil {
 			t.Fatal(err)

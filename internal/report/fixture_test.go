@@ -17,6 +17,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 )
 
 // folder describes the files of a fit's folder for tests. Parts that are zero get defaults when the
@@ -124,7 +125,7 @@ func (f folder) write(t testing.TB) string {
 		text := f.model(t)
 		sum := sha256.Sum256(text)
 		digest = hex.EncodeToString(sum[:])
-		writeTo(t, filepath.Join(dir, modelFile), text)
+		writeTo(t, filepath.Join(dir, runrecord.ModelFile), text)
 	}
 	c, err := certificate.FromJournal(account.Journal{
 		Budget: f.budget, Records: account.Records{Count: 10000, Filter: account.Filter(f.filter(t)), Unit: f.unit}, Events: f.events,
@@ -135,11 +136,11 @@ func (f folder) write(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Write(filepath.Join(dir, certificateFile)); err != nil {
+	if err := c.Write(filepath.Join(dir, runrecord.CertificateFile)); err != nil {
 		t.Fatal(err)
 	}
 	if f.ledger != "" {
-		writeTo(t, filepath.Join(dir, ledgerFile), []byte(f.ledger))
+		writeTo(t, filepath.Join(dir, runrecord.LedgerFile), []byte(f.ledger))
 	}
 	return dir
 }
@@ -165,7 +166,8 @@ func (f folder) model(t testing.TB) []byte {
 		"format": "stillpoint model", "version": 1 + min(f.dims, 1), "software": f.software, "complete": f.complete, "loss": f.loss,
 		"regularizer": "none",
 		"privacy": map[string]any{"epsilon": 1, "delta": 1e-6, "relation": f.budget.Relation().String(),
-			"neighbour": account.Filter(schema.Filter()).Neighbour(f.budget.Relation()), "certificate": certificateFile},
+			"neighbour":   account.Filter(schema.Filter()).Neighbour(f.budget.Relation()),
+			"certificate": runrecord.CertificateFile},
 		"schema": schema, "features": schema.Features(), "weights": weights,
 	}
 	if f.intervals != nil {

@@ -8,6 +8,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/internal/vector"
 )
 
 // Plot shows series of points in one coordinate system.
@@ -85,7 +87,7 @@ func (p Plot) check() error {
 		return fail("%d references: must be at most %d", len(p.References), len(referenceDashes))
 	}
 	for _, a := range []Axis{p.X, p.Y} {
-		if !finite(a.Min) || !finite(a.Max) || (a.Log && a.Min < a.Max && a.Min <= 0) {
+		if !vector.Finite(a.Min) || !vector.Finite(a.Max) || (a.Log && a.Min < a.Max && a.Min <= 0) {
 			return fail("axis %q: ends %v, %v: must be finite, and > 0 on a logarithmic axis", a.Label, a.Min, a.Max)
 		}
 	}
@@ -152,10 +154,8 @@ func (p Plot) checkPoints(s Series) error {
 // drawable reports whether |x| < 1e200 and, on a logarithmic axis, x > 1e-200. Sums and quotients of such
 // values stay within the range of float64.
 func drawable(x float64, log bool) bool {
-	return finite(x) && math.Abs(x) < 1e200 && (!log || x > 1e-200)
+	return vector.Finite(x) && math.Abs(x) < 1e200 && (!log || x > 1e-200)
 }
-
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // span returns the smallest and the largest x and y of all series, their bands and all reference lines.
 func (p Plot) span() (x0, x1, y0, y1 float64) {

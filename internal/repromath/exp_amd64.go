@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-//go:generate go run -C _asm . -out ../exp_amd64.s -stubs ../exp_amd64_stubs.go -pkg repromath
+//go:generate env GOWORK=off go run -C _asm . -out ../exp_amd64.s -stubs ../exp_amd64_stubs.go -pkg repromath
 
 // has256 and has512 report whether the processor and the operating system support the instructions
 // of the functions that end in 256 and 512. FMA is tested separately, although every processor with AVX2 has it.

@@ -12,18 +12,19 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // Names of the files in an output folder.
 const (
-	ModelFile       = "model.json"
-	CertificateFile = train.CertificateFile
+	ModelFile       = runrecord.ModelFile
+	CertificateFile = runrecord.CertificateFile
 	// DescriptionFile is the name of the file that a description makes in place of a model.
 	DescriptionFile = train.DescriptionFile
 	// LedgerFile is the name of the ledger, which is append-only: it has one JSON line for each reservation
 	// and each settlement. Overwriting a model never removes a line.
-	LedgerFile = "ledger.jsonl"
+	LedgerFile = runrecord.LedgerFile
 	// lockFile prevents two fits from writing to one folder at the same time.
 	lockFile = ".lock"
 )

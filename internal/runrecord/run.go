@@ -5,6 +5,13 @@ import (
 	"math"
 )
 
+// Names of the files in a fit's folder.
+const (
+	ModelFile       = "model.json"
+	CertificateFile = "certificate.json"
+	LedgerFile      = "ledger.jsonl"
+)
+
 // Run is the part of a certificate that describes a run to people and reports: the plan and the released numbers. It
 // does not contain the charges. In certificates of earlier versions some fields are zero.
 type Run struct {

@@ -2,7 +2,7 @@ package simd
 
 import "golang.org/x/sys/cpu"
 
-//go:generate go run -C _asm . -out ../vector_amd64.s -stubs ../vector_amd64.go -pkg lanes
+//go:generate env GOWORK=off go run -C _asm . -out ../vector_amd64.s -stubs ../vector_amd64.go -pkg simd
 
 // has256 and has512 report whether the processor and the operating system support the instructions of the functions
 // that end in 256 and 512. cpu.X86.HasAVX512F also reports that the system saves the wide registers.

@@ -159,3 +159,14 @@ func Thresholds(loss any, w []float64, features int) []float64 {
 	}
 	return of.Thresholds(w, features)
 }
+
+// Expected names the expected value of a column: per unit of the column of exposures, or at 0 of an offset.
+func Expected(column, exposure string, offset bool) string {
+	switch {
+	case exposure == "":
+		return "the expected " + column
+	case offset:
+		return "the expected " + column + " at " + exposure + " = 0"
+	}
+	return "the expected " + column + " per unit of " + exposure
+}

@@ -132,7 +132,12 @@ func sizeOf(b account.Budget, records float64) float64 {
 // table has too few records. One warning names all columns that stay linear, and one names all interactions
 // that are left out. It returns nil if nothing was left out.
 func adaptedTo(r dataset.Resolved, records int) (list []Warning) {
-	many := func(of int, one, more string) string { return map[bool]string{true: one, false: more}[of == 1] }
+	many := func(of int, one, more string) string {
+		if of == 1 {
+			return one
+		}
+		return more
+	}
 	if len(r.Linear) > 0 {
 		list = append(list, warn(WarnCurves, "%s %s linear: with %d records at this budget the least curve would be more "+
 			"noise than shape", strings.Join(r.Linear, ", "), many(len(r.Linear), "stays", "stay"), records)...)

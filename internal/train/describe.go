@@ -151,7 +151,7 @@ func (d *Described) complete(c *Config, h Header, session certificate.Session, f
 	}
 	d.Description = Description{
 		Format: descriptionFormat, Version: 1, Software: h.Software, Table: c.TableName(), Guarantee: h.Guarantee,
-		Neighbour: h.RecordUnit().Neighbour(h.filter(), h.Relation), Certificate: CertificateFile, Description: *found,
+		Neighbour: h.RecordUnit().Neighbour(h.filter(), h.Relation), Certificate: runrecord.CertificateFile, Description: *found,
 		Schema: schema,
 	}
 	if d.Text, err = json.MarshalIndent(d.Description, "", " "); err != nil {

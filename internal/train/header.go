@@ -26,9 +26,6 @@ import (
 // version 1, whose lines have neither numbers nor checksums.
 const JournalVersion = 2
 
-// CertificateFile is the name of the certificate's file as the model's file states it.
-const CertificateFile = "certificate.json"
-
 // DescriptionFile is the name of the file of a description.
 const DescriptionFile = "describe.json"
 
@@ -238,7 +235,7 @@ func (h Header) model(r Released) (*model.Model, error) {
 		Schema:    h.Schema, Weights: weights, CSV: h.CSV, Clamped: model.MayClamp(h.Schema.Target()),
 		Privacy: model.Privacy{
 			Guarantee: account.Guarantee{Relation: h.Relation, Epsilon: h.Epsilon, Delta: h.Delta},
-			Neighbour: h.RecordUnit().Neighbour(h.filter(), h.Relation), Certificate: CertificateFile,
+			Neighbour: h.RecordUnit().Neighbour(h.filter(), h.Relation), Certificate: runrecord.CertificateFile,
 		},
 	})
 }

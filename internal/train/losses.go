@@ -97,8 +97,10 @@ type LossName string
 // number, and negbinomial(theta,clip) and tweedie(p,clip,mean) the upper bound.
 func (n LossName) of(t dataset.Target) string {
 	switch {
+	case t.Grouped == targetpair.Logit && (n == "" || n == hazardLoss):
+		return logitLoss
 	case t.Grouped != "" && (n == "" || n == hazardLoss):
-		return map[bool]string{false: groupedLoss, true: logitLoss}[t.Grouped == targetpair.Logit]
+		return groupedLoss
 	case t.Event != "" && (n == "" || n == hazardLoss):
 		return "poisson(" + hazardClip + ")"
 	case t.Kind != dataset.Number:

@@ -14,6 +14,9 @@ import (
 	"slices"
 )
 
+// Finite reports whether x is neither NaN nor infinite.
+func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
 // Norm returns the Euclidean norm. Intermediate results do not overflow unless the norm does.
 func Norm(v []float64) float64 {
 	var s float64

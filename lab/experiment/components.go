@@ -18,7 +18,7 @@ import (
 // families of low rank.
 var components = []float64{.3, .2, .12}
 
-// Autoencoder returns the family of the loss autoencoder (package problem) on rows of length 1. The second
+// Autoencoder returns the family of the loss autoencoder (package synthetic) on rows of length 1. The second
 // moment of the rows has the eigenvalues .3, .2 and .12 along random directions (for rank 1 only .3), and
 // equal, smaller eigenvalues along the other directions. The start, the parameter matrix U = 0, is a saddle
 // whose smallest eigenvalue is about -.6. If U has several columns there are more saddles, at which only
@@ -32,7 +32,7 @@ func Autoencoder(rank int) maker {
 	}
 }
 
-// Factorization returns the family of the loss factorization (package problem) on the rows of
+// Factorization returns the family of the loss factorization (package synthetic) on the rows of
 // Autoencoder. The start, the parameter matrix U = 0, is a saddle whose smallest eigenvalue is about
 // -.3.
 func Factorization(rank int) maker {

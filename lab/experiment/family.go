@@ -110,7 +110,7 @@ func InBall(of maker, radius float64) maker {
 	}
 }
 
-// SlowTail is the family of the loss slow-tail (package problem), whose gradient falls slowly along the
+// SlowTail is the family of the loss slow-tail (package synthetic), whose gradient falls slowly along the
 // first coordinate. Rows have norm 1 and come in pairs of opposite sign. The loss multiplies rows by .4.
 func SlowTail(d, rows int, seed uint64) (*Family, error) {
 	return newFamily(opposites, 0x51a1, d, rows, seed, "slow-tail", "slow-tail", "")

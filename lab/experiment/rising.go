@@ -107,31 +107,31 @@ func leastSquares(s stationarity.Sample, rank int) (w []float64, least float64, 
 	return w, values[d-rank], nil
 }
 
-// ExpTail is the family of the loss exp-tail (package problem) on rows of mean zero. Its KL condition
+// ExpTail is the family of the loss exp-tail (package synthetic) on rows of mean zero. Its KL condition
 // has the exponent kappa = 1.
 func ExpTail(d, rows int, seed uint64) (*Family, error) {
 	return rising(d, rows, seed, "exp-tail", optimize.KL{Kappa: 1, Gamma: math.Sqrt2})
 }
 
-// Quartic is the family of the loss quartic (package problem) on rows of mean zero. Its KL condition
+// Quartic is the family of the loss quartic (package synthetic) on rows of mean zero. Its KL condition
 // has the exponent kappa = 4/3.
 func Quartic(d, rows int, seed uint64) (*Family, error) {
 	return rising(d, rows, seed, "quartic", optimize.KL{Kappa: 4. / 3, Gamma: math.Pow(4, -.75)})
 }
 
-// ThreeHalves is the family of the loss three-halves (package problem) on rows of mean zero. Its KL
+// ThreeHalves is the family of the loss three-halves (package synthetic) on rows of mean zero. Its KL
 // condition has the exponent kappa = 3, and does not hold close to the minimum.
 func ThreeHalves(d, rows int, seed uint64) (*Family, error) {
 	return rising(d, rows, seed, "three-halves", optimize.KL{Kappa: 3, Gamma: math.Cbrt(2. / 3 * math.Pow(2, 1.5))})
 }
 
-// ThreeHalvesFine is the family of the loss three-halves-fine (package problem) on rows of mean zero.
+// ThreeHalvesFine is the family of the loss three-halves-fine (package synthetic) on rows of mean zero.
 // Its KL condition has the exponent kappa = 3 down to an excess risk of 2e-6.
 func ThreeHalvesFine(d, rows int, seed uint64) (*Family, error) {
 	return rising(d, rows, seed, "three-halves-fine", optimize.KL{Kappa: 3, Gamma: math.Cbrt(2. / 3 * math.Pow(2, 1.5))})
 }
 
-// rising returns a family with rows of mean zero and the named loss of package problem, whose infimum
+// rising returns a family with rows of mean zero and the named loss of package synthetic, whose infimum
 // is zero and whose KL condition is known.
 func rising(d, rows int, seed uint64, name string, known optimize.KL) (*Family, error) {
 	f, err := newFamily(opposites, 0x51a1, d, rows, seed, name, name, "")

@@ -14,7 +14,7 @@ import (
 // majority is the fraction of rows of class +1 in TanhNet: fourteen of twenty.
 const majority = .7
 
-// TanhNet is the network tanh-net (package problem) on two classes that no single unit separates. A row x
+// TanhNet is the network tanh-net (package synthetic) on two classes that no single unit separates. A row x
 // has sqrt(.3) along a first direction, which acts as an intercept. Along a second direction it has 0 for
 // class +1, which is .7 of the rows, and sqrt(.5) with either sign for class -1. The rest of the row is
 // sqrt(.2) times a uniform unit vector orthogonal to the first and the second direction. Rows come in
@@ -65,7 +65,7 @@ func middle(r *rand.Rand, d int) population {
 	}
 }
 
-// MatrixSensing is the loss matrix-sensing (package problem) on matrices drawn uniformly from the
+// MatrixSensing is the loss matrix-sensing (package synthetic) on matrices drawn uniformly from the
 // sphere. The targets are exact measurements of a matrix with eigenvalues .6 and .4 along two
 // random directions. The minimum is 0, at a square root of that matrix. The start, U = 0, is a
 // saddle whose smallest eigenvalue is about -.6/d. Another saddle, with smallest eigenvalue about

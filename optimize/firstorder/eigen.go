@@ -77,7 +77,7 @@ const mostWaiting = 1 << 14
 // goes up, and else -1.
 type turning struct {
 	dim int
-	// blocks holds the rows of V, band rows to a block: each row is a record of package lanes.
+	// blocks holds the rows of V, band rows to a block: each row is a record of package simd.
 	blocks [][]float64
 	sweeps []sweep
 	c, s   []float64 // of all sweeps, one after the other

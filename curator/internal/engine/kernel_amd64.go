@@ -6,7 +6,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 )
 
-//go:generate go -C _asm run . -out ../lanes_amd64.s -stubs ../lanes_amd64.go -pkg engine
+//go:generate env GOWORK=off go -C _asm run . -out ../lanes_amd64.s -stubs ../lanes_amd64.go -pkg engine
 
 // kernels returns the kernels that this machine supports, the fastest last.
 func kernels() []kernel {

@@ -31,7 +31,7 @@ type Stacked interface {
 // gradient with respect to the parameters above the first layer. The gradient is clipped by its norm, which follows
 // from the slopes, the row's norm and the second part. The outer product is rounded and added as for a loss of margins.
 //
-// What is computed of a tile of n records is a block (package lanes): number j of record i is at [j*n+i].
+// What is computed of a tile of n records is a block (package simd): number j of record i is at [j*n+i].
 type stackedPass struct {
 	loss  Stacked
 	first shape // the shape of the first layer

@@ -8,7 +8,7 @@ import (
 )
 
 // Grouped is a source whose records are groups of rows of another source. Each record holds the rows of one
-// privacy unit in the form of package carry, one vector for all of them. Invalid (faulty) rows are left out
+// privacy unit in the form of package targetpair, one vector for all of them. Invalid (faulty) rows are left out
 // of records, and a record without a valid row is faulty. Each row is stored once. A record is built when
 // it is read. Every record has the length of a record with the largest number of rows.
 type Grouped struct {

@@ -2,7 +2,7 @@ package row
 
 import "golang.org/x/sys/cpu"
 
-//go:generate go run -C _asm . -out ../unpack_amd64.s -stubs ../unpack_amd64.go -pkg row
+//go:generate env GOWORK=off go run -C _asm . -out ../unpack_amd64.s -stubs ../unpack_amd64.go -pkg row
 
 // several decodes up to n rows in assembly and returns the number of rows before the first one that is left
 // to the method row: one that is not valid, or one of the last rows of the block, since the assembly writes

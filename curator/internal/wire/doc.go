@@ -10,5 +10,5 @@
 // members. With other rows a record could be in two cohorts that the ledger treats as disjoint.
 //
 // The messages contain exact sums, from which rows can be inferred. They must be sent over a connection that is
-// encrypted and authenticated at both ends (package sealed), or over a pipe between two processes of one machine.
+// encrypted and authenticated at both ends (package mutualtls), or over a pipe between two processes of one machine.
 package wire

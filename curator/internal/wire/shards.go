@@ -111,7 +111,7 @@ type part struct {
 const mostWorkers = 2
 
 // Gather returns the engine once every partition has a ready worker. accept must return the next connection, from a
-// worker that has proved its identity (package sealed), and must return an error once its context has ended. Gather
+// worker that has proved its identity (package mutualtls), and must return an error once its context has ended. Gather
 // keeps calling accept until the engine is closed or accept returns an error. Such an error makes all queries fail.
 func Gather(ctx context.Context, c Config, accept func(context.Context) (io.ReadWriteCloser, error)) (*Shards, error) {
 	parameters, err := loss.Check(c.Loss, c.Dim)
