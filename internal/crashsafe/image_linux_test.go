@@ -1,10 +1,13 @@
 package crashsafe
 
 import (
+	"errors"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -73,5 +76,51 @@ func TestCrashesEndByAnAbort(t *testing.T) {
 		if _, state := crash(t, t.TempDir(), way, "single", false); state.ExitCode() != 2 {
 			t.Errorf("%s, without silence: it ends as %v", way, state)
 		}
+	}
+}
+
+// denied names the action that exits with 0 if Crashes returns the error of a system that keeps the process dumpable, with
+// 1 if not, and with 2 if no such system can be had.
+const denied = "denied"
+
+func init() {
+	other[denied] = func(uint64, string) {
+		filter := []unix.SockFilter{
+			{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}, // the number of the call
+			{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_PRCTL, Jf: 3},
+			{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 16}, // the lower half of the first argument
+			{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.PR_SET_DUMPABLE, Jf: 1},
+			{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
+			{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+		}
+		program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+		runtime.LockOSThread() // the filter is for the threads that have no new privileges
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			os.Exit(2)
+		}
+		if _, _, no := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,
+			uintptr(unsafe.Pointer(&program))); no != 0 {
+			os.Exit(2)
+		}
+		stderr, err := Crashes()
+		if errors.Is(err, unix.EPERM) && stderr == nil {
+			os.Exit(0)
+		}
+		os.Exit(1)
+	}
+}
+
+// TestDumpableProcessIsAnError: where the system does not let a process be out of others' reach, Crashes says so.
+func TestDumpableProcessIsAnError(t *testing.T) {
+	c := exec.Command(os.Args[0])
+	c.Dir = t.TempDir()
+	c.Env = append(os.Environ(), wayVariable+"="+denied)
+	out, _ := c.CombinedOutput()
+	switch c.ProcessState.ExitCode() {
+	case 0:
+	case 2:
+		t.Skip("the system filters no calls")
+	default:
+		t.Errorf("%v: %s", c.ProcessState, out)
 	}
 }

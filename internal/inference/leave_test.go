@@ -3,6 +3,7 @@ package inference
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -172,6 +173,17 @@ func TestRowsThatLeaveWeighLittle(t *testing.T) {
 			t.Errorf("%v: %v long, %v without", cell, l, length(without))
 		}
 	}
+	k := len(s.Columns)
+	released := Released{Curvature: mat.NewSymDense(k, nil), CurvatureSigma: 1}
+	for count, list := range [][]Gone{nil, gone, {gone[0], gone[0]}} {
+		s.gone = list
+		f, err := NewFit(s, []int{4}, &Estimate{Method: NotIdentified, B: make([]float64, k)}, released, 0)
+		const also = "; rows of dropped levels that are listed as gone have almost the weight 0"
+		if err != nil || strings.HasSuffix(f.Weighted, also) != (count > 0) || !slices.Equal(f.Gone, list) {
+			t.Errorf("%d levels: %+v, %v", count, f, err)
+		}
+	}
+	s.gone = gone
 	f := &Fit{Dropped: []int{4}, Gone: gone, Merged: []int{1}}
 	f.OfClasses(&Estimate{Method: NotIdentified}, s, make([]float64, 3), nil, d)
 	if !slices.Equal(f.Gone, []Gone{{d + 4, gone[0].Share}, {2*d + 4, gone[0].Share}}) || !slices.Equal(f.Merged, []int{d + 1, 2*d + 1}) {

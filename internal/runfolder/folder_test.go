@@ -92,8 +92,7 @@ func TestDamagedSibling(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, filepath.Join("people-fit", LedgerFile), "{\n")
 	f, _ := looked(nil, "", "people", false)
-	_, err := claimAndReserve(f)
-	wantError(t, err, filepath.Join("people-fit", LedgerFile)+": line 1: not an entry")
+	wantError(t, f.claim("/people.csv"), filepath.Join("people-fit", LedgerFile)+": line 1: not an entry")
 	if _, err := os.Stat("people-fit-2"); err == nil {
 		t.Error("people-fit-2 left behind")
 	}

@@ -83,7 +83,12 @@ beside other programs. For four of its defects, tests of other packages were cho
 caught have tests since. The draw 113021 came after these tests. For most of the defects that the tests of their own
 packages did not catch, few tests of other packages were tried, so its rate is a lower bound. Of the nine that were not
 caught seven have tests since. Two are open: the length of a gradient estimate that adds up several gradients, and an
-error in drawing a cohort for one-pass STORM.
+error in drawing a cohort for one-pass STORM. The draw 223001 came after these tests. Of its defects 85 were caught by
+short tests of their own packages: 56 by the program, which judged the first 67 of its list, and 29 by such tests that
+were run by hand. Of the other 15, seven are no faults. For each of the other eight, all default tests of its own package
+that reach the function were run, and caught none. Default tests of some other packages were then run for seven, and
+caught three. Of the five that were not caught four have tests since. One is open: an error in the eigenvalues of second
+moments that rows may have.
 
 Into code of the 120 commits before it 271 defects were written by hand, and judged by the tests of their own packages.
 Of numbers and words that users read 86 of 134 were caught, of statistics 60 of 75, of privacy 33 of 38, of state 10 of
