@@ -11,6 +11,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
+	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
 // measuredFit matches a line of TestOutlook in lab/results.
@@ -161,6 +162,26 @@ func TestOutlookKnowsTheBaseRate(t *testing.T) {
 	}
 	if len(halved) < 3 {
 		t.Errorf("only fits with the ratios %v are advised", halved)
+	}
+}
+
+// TestAdvisedWeights compares the advised number of weights with what follows by hand: the effective size is as
+// one over the root of the number of weights, so a share r of the size that is needed leaves the share r^2 of them.
+func TestAdvisedWeights(t *testing.T) {
+	budget, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		share   float64
+		weights int
+	}{{.5, 25}, {.25, 6}, {.75, 56}, {.125, 0}, {1, -1}} {
+		p := Planned{Budget: budget, Records: 100, Dim: 100}
+		p.Summary.Effective = c.share * optimize.SmallSize
+		small, ok := p.Small().(*SmallError)
+		if ok != (c.weights >= 0) || ok && (small.Weights != c.weights || small.Present != 100) {
+			t.Errorf("a share %v of the size: %+v, want %d weights", c.share, small, c.weights)
+		}
 	}
 }
 
