@@ -1,17 +1,14 @@
 package budget
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/recordedtest"
 )
-
-var update = flag.Bool("update", false, "write testdata/altered.golden anew")
 
 // TestAlteredRowsAreJudged alters each member of each row of a chain, hashes the row anew, and compares what the chain
 // says of it with testdata/altered.golden, which is written by go test ./budget -run AlteredRowsAreJudged -update.
@@ -87,23 +84,5 @@ func TestAlteredRowsAreJudged(t *testing.T) {
 			judge("without "+key, at, strings.Replace(strings.ReplaceAll(without, ",}", "}"), "{,", "{", 1))
 		}
 	}
-	const path = "testdata/altered.golden"
-	if *update {
-		if err := os.WriteFile(path, []byte(got.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	then, now := strings.Split(string(text), "\n"), strings.Split(got.String(), "\n")
-	if len(then) != len(now) {
-		t.Errorf("%d lines: must be %d", len(now), len(then))
-	}
-	for i := range min(len(then), len(now)) {
-		if then[i] != now[i] {
-			t.Errorf("now  %s\nthen %s", now[i], then[i])
-		}
-	}
+	recordedtest.Compare(t, "testdata/altered.golden", got.String())
 }

@@ -1,16 +1,13 @@
 package certificate
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/recordedtest"
 )
-
-var update = flag.Bool("update", false, "write the recorded file testdata/reports.golden anew")
 
 // TestReportsAreWhatTheyWere compares the text and the JSON of made-up reports, in which no two numbers are alike, with
 // testdata/reports.golden, which go test ./certificate -run ReportsAreWhatTheyWere -update writes.
@@ -38,17 +35,5 @@ func TestReportsAreWhatTheyWere(t *testing.T) {
 		}
 		fmt.Fprintf(&got, "=== %d\n%v%s\n", i, &r, text)
 	}
-	const path = "testdata/reports.golden"
-	if *update {
-		if err := os.WriteFile(path, []byte(got.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.String() != string(want) {
-		t.Errorf("the reports are\n%s\nmust be\n%s", got.String(), want)
-	}
+	recordedtest.Compare(t, "testdata/reports.golden", got.String())
 }

@@ -125,10 +125,10 @@ func (s *PrefixSum) Add(terms ...query.Term) (query.Release, error) {
 // DifferenceBall selects the smallest ball that contains every difference that these bounds allow. The
 // centre of this ball is (l + L1)/2 times w - w'.
 type DifferenceBall struct {
-	// Fraction is c in (0, 1], a factor on the clip norm of the difference of a record's gradients at two points. At c
-	// = 1 no difference is clipped that the bounds on the eigenvalues of the record's Hessian allow. With c below 1
-	// clipping may add bias; privacy stays the same. Zero means the smallest ball that contains every difference that
-	// these bounds allow.
+	// Fraction is c in (0, 1]. It sets the length to which the difference of a record's gradients at two points w and
+	// w' is clipped: c max(|l|, L1) ||w - w'||. The numbers l and L1 bound the eigenvalues of the Hessian of a
+	// record's loss. At c = 1 no difference that these bounds allow is clipped. With c below 1 clipping may add bias;
+	// privacy stays the same. Zero means the smallest ball that contains every difference that l and L1 allow.
 	Fraction float64 `yaml:"ball_fraction"`
 }
 

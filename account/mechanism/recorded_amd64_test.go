@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write testdata/numbers.golden anew")
+	"github.com/stillpoint-dp/stillpoint/internal/recordedtest"
+)
 
 // recordedEvents are the events of files, one of each kind, and some together.
 var recordedEvents = []string{
@@ -160,30 +158,7 @@ func TestNumbersAreWhatTheyWere(t *testing.T) {
 		scaled, proven, err := plan.Calibrate(ctx, .9, 1e-5)
 		say("calibrated", fmt.Sprint(scaled, proven), err)
 	}
-	const path = "testdata/numbers.golden"
-	if *update {
-		if err := os.WriteFile(path, got.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	then, now := strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")
-	of := ""
-	for i, shown := 0, 0; i < max(len(then), len(now)) && shown < 10; i++ {
-		if i >= len(then) || i >= len(now) {
-			t.Fatalf("%d lines: must be %d", len(now), len(then))
-		}
-		if !strings.HasPrefix(now[i], " ") {
-			of = now[i]
-		}
-		if then[i] != now[i] {
-			t.Errorf("%s\nnow  %s\nthen %s", of, now[i], then[i])
-			shown++
-		}
-	}
+	recordedtest.Compare(t, "testdata/numbers.golden", got.String())
 }
 
 // countdown is a context that ends when it is asked for the nth time whether it has ended.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,43 +13,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/internal/recordedtest"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-var update = flag.Bool("update", false, "write the recorded files of testdata/recorded anew")
-
 // recordedFolder is the folder of recorded outputs, also for tests in other folders.
 var recordedFolder, _ = filepath.Abs(filepath.Join("testdata", "recorded"))
-
-// compareRecorded compares a text with a file of testdata/recorded, line by line, or writes the file with -update.
-func compareRecorded(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join(recordedFolder, name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if rest := bytes.Index(want, []byte("=== 61: ")); testing.Short() && rest > 0 {
-		want = want[:rest]
-	}
-	then, now := strings.Split(string(want), "\n"), strings.Split(got, "\n")
-	if len(then) != len(now) {
-		t.Errorf("%s: %d lines: must be %d", name, len(now), len(then))
-	}
-	shown := 0
-	for i := range min(len(then), len(now)) {
-		if then[i] != now[i] && shown < 10 {
-			shown++
-			t.Errorf("%s, line %d:\nnow  %s\nthen %s", name, i+1, now[i], then[i])
-		}
-	}
-}
 
 // Columns of the recorded plans.
 const (
@@ -413,7 +382,12 @@ func TestPlansAreWhatTheyWere(t *testing.T) {
 		fmt.Fprintf(&got, "%d lines in all\n", len(lines))
 		before = append(before, "\n"+text)
 	}
-	compareRecorded(t, "plans.txt", got.String())
+	path := filepath.Join(recordedFolder, "plans.txt")
+	if testing.Short() {
+		recordedtest.CompareStart(t, path, "=== 61: ", got.String())
+	} else {
+		recordedtest.Compare(t, path, got.String())
+	}
 }
 
 // TestCommandsAreWhatTheyWere runs the lines of testdata/recorded/commands.txt that begin with "$ ", in one folder with
@@ -502,7 +476,7 @@ func TestCommandsAreWhatTheyWere(t *testing.T) {
 			got.WriteString("\n")
 		}
 	}
-	compareRecorded(t, "commands.txt", got.String())
+	recordedtest.Compare(t, filepath.Join(recordedFolder, "commands.txt"), got.String())
 }
 
 // reserved reserves a budget of an epsilon for a run of a dataset in the store b.db, as a fit does that is then killed.

@@ -2,25 +2,19 @@ package describe
 
 import (
 	"context"
-	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/autobounds"
+	"github.com/stillpoint-dp/stillpoint/internal/recordedtest"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
-
-var update = flag.Bool("update", false, "write the recorded descriptions anew")
 
 // drawing is an oracle whose answers have noise of a known seed.
 type drawing struct {
@@ -138,7 +132,7 @@ func TestDescriptionsAreWhatTheyWere(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		fmt.Fprintf(&got, "== %s\n%s%s", c.name, d.Text(), short(t, d))
+		fmt.Fprintf(&got, "== %s\n%s%s", c.name, d.Text(), recordedtest.JSON(t, d))
 		for i, s := range o.schemas {
 			for _, of := range s.Columns() {
 				if n := len(of.Knots); n > 0 {
@@ -147,46 +141,5 @@ func TestDescriptionsAreWhatTheyWere(t *testing.T) {
 			}
 		}
 	}
-	sameAsRecorded(t, "testdata/descriptions.golden", got.String())
-}
-
-// sameAsRecorded compares a text with that of a file, line by line, or writes the file.
-func sameAsRecorded(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	then, now := strings.Split(string(text), "\n"), strings.Split(got, "\n")
-	for i := range max(len(then), len(now)) {
-		if i >= len(then) || i >= len(now) {
-			t.Fatalf("%s: %d lines: must be %d", path, len(now), len(then))
-		}
-		if then[i] != now[i] {
-			t.Errorf("%s: line %d: now %s\nthen %s", path, i+1, now[i], then[i])
-		}
-	}
-}
-
-// short writes a value as indented JSON, with numbers of seven significant digits.
-func short(t *testing.T, v any) string {
-	t.Helper()
-	text, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text = regexp.MustCompile(`-?\d+(\.\d+)?(e[-+]?\d+)?,?\n`).ReplaceAllFunc(text, func(of []byte) []byte {
-		number := strings.TrimSuffix(strings.TrimSuffix(string(of), "\n"), ",")
-		x, err := strconv.ParseFloat(number, 64)
-		if err != nil {
-			return of
-		}
-		return []byte(fmt.Sprintf("%.7g", x) + strings.TrimPrefix(string(of), number))
-	})
-	return regexp.MustCompile(`\n +("(low|high|cells|do)"|\})`).ReplaceAllString(string(text), " $1") + "\n"
+	recordedtest.Compare(t, "testdata/descriptions.golden", got.String())
 }

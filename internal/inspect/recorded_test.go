@@ -1,21 +1,16 @@
 package inspect
 
 import (
-	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/recordedtest"
 )
-
-var update = flag.Bool("update", false, "write the recorded reports anew")
 
 // TestReportsAreWhatTheyWere compares whole reports on tables, drafts and codebooks with testdata/reports.golden, which is
 // written by go test ./internal/inspect -run WhatTheyWere -update.
@@ -91,7 +86,7 @@ unknown,5%,31.12.2021,Chur,x,,train,no,2
 			fmt.Fprintf(&got, "== %s: %s\n", c.name, regexp.MustCompile(`\S*/t\.csv`).ReplaceAllString(err.Error(), "t.csv"))
 			continue
 		}
-		fmt.Fprintf(&got, "== %s: %d findings, lost %q\n%s", c.name, r.Findings(), r.Lost(), short(t, r))
+		fmt.Fprintf(&got, "== %s: %d findings, lost %q\n%s", c.name, r.Findings(), r.Lost(), recordedtest.JSON(t, r))
 	}
 	drafts := map[string]string{
 		"kinds": "age,when,other,id,code,flag,layouts,same,none,big\n" + many(40, func(i int) string {
@@ -115,46 +110,5 @@ unknown,5%,31.12.2021,Chur,x,,train,no,2
 		t.Fatal(err)
 	}
 	fmt.Fprintf(&got, "== codebook\n%s", Schema(slices.Sorted(maps.Keys(book)), book, nil))
-	sameAsRecorded(t, "testdata/reports.golden", got.String())
-}
-
-// sameAsRecorded compares a text with that of a file, line by line, or writes the file.
-func sameAsRecorded(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	then, now := strings.Split(string(text), "\n"), strings.Split(got, "\n")
-	for i := range max(len(then), len(now)) {
-		if i >= len(then) || i >= len(now) {
-			t.Fatalf("%s: %d lines: must be %d", path, len(now), len(then))
-		}
-		if then[i] != now[i] {
-			t.Errorf("%s: line %d: now %s\nthen %s", path, i+1, now[i], then[i])
-		}
-	}
-}
-
-// short writes a value as indented JSON, with numbers of seven significant digits.
-func short(t *testing.T, v any) string {
-	t.Helper()
-	text, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text = regexp.MustCompile(`-?\d+(\.\d+)?(e[-+]?\d+)?,?\n`).ReplaceAllFunc(text, func(of []byte) []byte {
-		number := strings.TrimSuffix(strings.TrimSuffix(string(of), "\n"), ",")
-		x, err := strconv.ParseFloat(number, 64)
-		if err != nil {
-			return of
-		}
-		return []byte(fmt.Sprintf("%.7g", x) + strings.TrimPrefix(string(of), number))
-	})
-	return regexp.MustCompile(`\n +("(low|high|cells|do)"|\})`).ReplaceAllString(string(text), " $1") + "\n"
+	recordedtest.Compare(t, "testdata/reports.golden", got.String())
 }

@@ -1,22 +1,16 @@
 package means_test
 
 import (
-	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/means"
+	"github.com/stillpoint-dp/stillpoint/internal/recordedtest"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
-
-var update = flag.Bool("update", false, "write the recorded answers anew")
 
 // TestAnswersAreWhatTheyWere compares all answers of models of many targets with testdata/answers.golden, which is written by
 // go test ./internal/means -run WhatTheyWere -update.
@@ -85,48 +79,7 @@ func TestAnswersAreWhatTheyWere(t *testing.T) {
 			fmt.Fprintf(&got, "== %s: %v\n", c.name, err)
 			continue
 		}
-		fmt.Fprintf(&got, "== %s\n%s", c.name, short(t, answers))
+		fmt.Fprintf(&got, "== %s\n%s", c.name, recordedtest.JSON(t, answers))
 	}
-	sameAsRecorded(t, "testdata/answers.golden", got.String())
-}
-
-// sameAsRecorded compares a text with that of a file, line by line, or writes the file.
-func sameAsRecorded(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	then, now := strings.Split(string(text), "\n"), strings.Split(got, "\n")
-	for i := range max(len(then), len(now)) {
-		if i >= len(then) || i >= len(now) {
-			t.Fatalf("%s: %d lines: must be %d", path, len(now), len(then))
-		}
-		if then[i] != now[i] {
-			t.Errorf("%s: line %d: now %s\nthen %s", path, i+1, now[i], then[i])
-		}
-	}
-}
-
-// short writes a value as indented JSON, with numbers of seven significant digits.
-func short(t *testing.T, v any) string {
-	t.Helper()
-	text, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text = regexp.MustCompile(`-?\d+(\.\d+)?(e[-+]?\d+)?,?\n`).ReplaceAllFunc(text, func(of []byte) []byte {
-		number := strings.TrimSuffix(strings.TrimSuffix(string(of), "\n"), ",")
-		x, err := strconv.ParseFloat(number, 64)
-		if err != nil {
-			return of
-		}
-		return []byte(fmt.Sprintf("%.7g", x) + strings.TrimPrefix(string(of), number))
-	})
-	return regexp.MustCompile(`\n +("(low|high|cells|do)"|\})`).ReplaceAllString(string(text), " $1") + "\n"
+	recordedtest.Compare(t, "testdata/answers.golden", got.String())
 }

@@ -2,21 +2,18 @@ package report
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/recordedtest"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 )
-
-var update = flag.Bool("update", false, "write the recorded pages anew")
 
 var outline = regexp.MustCompile(`(?s)<style>.*?</style>|<script>.*?</script>`)
 
@@ -71,31 +68,7 @@ func TestPagesAreWhatTheyWere(t *testing.T) {
 			fmt.Fprintf(&got, "%s\n", CoefficientText(list.Intervals))
 		}
 	}
-	compareWithRecord(t, "testdata/pages.golden", got.String())
-}
-
-// compareWithRecord compares a text with that of a file, line by line, or writes the file.
-func compareWithRecord(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	then, now := strings.Split(string(text), "\n"), strings.Split(got, "\n")
-	for i, shown := 0, 0; i < max(len(then), len(now)) && shown < 10; i++ {
-		if i >= len(then) || i >= len(now) {
-			t.Fatalf("%s: %d lines: must be %d", path, len(now), len(then))
-		}
-		if then[i] != now[i] {
-			t.Errorf("%s: line %d: now %.500s\nthen %.500s", path, i+1, now[i], then[i])
-			shown++
-		}
-	}
+	recordedtest.Compare(t, "testdata/pages.golden", got.String())
 }
 
 // TestRedrawnScoresAreWhatTheyWere compares the mean square by which redrawn scores differ from the published ones with

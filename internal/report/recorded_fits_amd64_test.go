@@ -14,6 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/describe"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/recordedtest"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/internal/vector"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -808,7 +809,7 @@ func TestFitsAreWhatTheyWere(t *testing.T) {
 		fmt.Fprintf(r, "\n== %s\n%s\n%s%s\n", page.Title, page.Lead, flat(Facts(page.Facts)), page.Foot)
 		r.sections(page.Sections...)
 	}
-	compareWithRecord(t, "testdata/fits.golden", r.String())
+	recordedtest.Compare(t, "testdata/fits.golden", r.String())
 }
 
 // described returns a description of two columns.
@@ -1026,5 +1027,5 @@ func TestPicturesAreWhatTheyWere(t *testing.T) {
 	} {
 		fmt.Fprintln(&r, part.check())
 	}
-	compareWithRecord(t, "testdata/pictures.golden", r.String())
+	recordedtest.Compare(t, "testdata/pictures.golden", r.String())
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/recordedtest"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/model"
@@ -313,17 +313,10 @@ func TestStatedNoisesAreWhatTheyWere(t *testing.T) {
 			fmt.Fprintf(&got, "moves %d: %.7g\n", j, v)
 		}
 	}
-	const path = "testdata/noise.golden"
-	if *update {
-		if err := os.WriteFile(path, got.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+	then, now := bySection(recordedtest.File(t, "testdata/noise.golden", got.String())), bySection(got.String())
+	if len(now) != len(then) && !testing.Short() {
+		t.Errorf("%d sections: must be %d", len(now), len(then))
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	then, now := bySection(string(text)), bySection(got.String())
 	for name, section := range now {
 		for i, line := range section {
 			if i >= len(then[name]) || len(then[name]) != len(section) {

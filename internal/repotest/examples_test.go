@@ -17,6 +17,7 @@ var withoutExample = map[string]string{
 	"losstest":           "for tests alone",
 
 	"curator/simulate/recordtest": "for tests and audits alone",
+	"internal/recordedtest":       "for tests alone",
 
 	"internal/budgetstore/budgettest": "for tests alone",
 	"internal/budgetstore/sqlite":     "budget/stores opens it",

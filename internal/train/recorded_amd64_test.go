@@ -9,11 +9,13 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/internal/recordedtest"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
@@ -47,7 +49,7 @@ func TestSettingsAreWhatTheyWere(t *testing.T) {
 			fmt.Fprintln(&got, recordedRun(t, next, losses[i/2%2], relation, 3, 160))
 		}
 	}
-	compareRecorded(t, "settings.golden", got.String())
+	recordedtest.Compare(t, filepath.Join(packageFolder, "testdata", "settings.golden"), got.String())
 }
 
 // recordedRun returns a line about a plan and its run on a table of random records.

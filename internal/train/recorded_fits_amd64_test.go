@@ -16,6 +16,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/recordedtest"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -182,7 +183,7 @@ func TestFitsAreWhatTheyWere(t *testing.T) {
 			fmt.Fprintf(&got, "with epsilon %v, pushed %v\n", other.epsilon, other.pushed)
 		}
 	}
-	compareRecorded(t, "fits.golden", got.String())
+	recordedtest.Compare(t, filepath.Join(packageFolder, "testdata", "fits.golden"), got.String())
 }
 
 func recordedFit(t *testing.T, target, of, more string, epsilon float64, push bool) string {

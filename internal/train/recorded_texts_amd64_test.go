@@ -11,6 +11,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/recordedtest"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -103,7 +104,7 @@ func TestBegunPlansAreWhatTheyWere(t *testing.T) {
 				high, next.costs.estimate(), next.costs.estimate().Time, next.Warnings())
 		}
 	}
-	compareRecorded(t, "begun.golden", got.String())
+	recordedtest.Compare(t, filepath.Join(packageFolder, "testdata", "begun.golden"), got.String())
 }
 
 // momentAbout returns the released second moment of a made-up table of textsOf: a share of the rows counts, and of
@@ -227,7 +228,7 @@ func TestWarningsAreWhatTheyWere(t *testing.T) {
 			list(fmt.Sprintf("intervals %d, base %v", i, base), inferenceWarnings(three.Schema, &f, base))
 		}
 	}
-	compareRecorded(t, "warnings.golden", got.String())
+	recordedtest.Compare(t, filepath.Join(packageFolder, "testdata", "warnings.golden"), got.String())
 }
 
 // TestHeadsAreWhatTheyWere compares the heads of made-up fits, and the budget's texts, with testdata/heads.golden: sums
@@ -291,5 +292,5 @@ func TestHeadsAreWhatTheyWere(t *testing.T) {
 	for _, e := range []account.ChargedError{{Err: errors.New("no room")}, {Ledger: "out/ledger.jsonl", Folder: "out", Err: errors.New("no room")}} {
 		fmt.Fprintln(&got, e.Error())
 	}
-	compareRecorded(t, "heads.golden", got.String())
+	recordedtest.Compare(t, filepath.Join(packageFolder, "testdata", "heads.golden"), got.String())
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -14,9 +13,8 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/recordedtest"
 )
-
-var update = flag.Bool("update", false, "write the recorded files of testdata anew")
 
 // packageFolder is the folder of the package, also for tests in other folders.
 var packageFolder, _ = os.Getwd()
@@ -201,7 +199,7 @@ func TestRefusalsAreWhatTheyWere(t *testing.T) {
 			}
 		}
 	}
-	compareRecorded(t, "refusals.golden", got.String())
+	recordedtest.Compare(t, filepath.Join(packageFolder, "testdata", "refusals.golden"), got.String())
 }
 
 // readText says what is read of a configuration, or why it is refused.
@@ -238,30 +236,4 @@ func readText(path string) string {
 	}
 	return fmt.Sprintf("%s: %s, %d, smooth %.6g, bound %.6g, gap %.6g, start %.4g", text, l.Name(), p.Dim(),
 		p.Smoothness(), p.Constants.Lipschitz, p.Constants.InitialGap, math.Abs(sum))
-}
-
-// compareRecorded compares a text with a file of testdata, line by line, or writes the file with -update.
-func compareRecorded(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join(packageFolder, "testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	then, now := strings.Split(string(want), "\n"), strings.Split(got, "\n")
-	if len(then) != len(now) {
-		t.Errorf("%d lines: must be %d", len(now), len(then))
-	}
-	shown := 0
-	for i := range min(len(then), len(now)) {
-		if then[i] != now[i] && shown < 10 {
-			shown++
-			t.Errorf("now  %s\nthen %s", now[i], then[i])
-		}
-	}
 }

@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/internal/order"
 	"github.com/stillpoint-dp/stillpoint/lab/measure"
+	"github.com/stillpoint-dp/stillpoint/lab/order"
 	"github.com/stillpoint-dp/stillpoint/lab/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/stationarity"

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/stillpoint-dp/stillpoint/internal/order"
+	"github.com/stillpoint-dp/stillpoint/lab/order"
 )
 
 // Estimate is a statistic with its 95% bootstrap interval [Low, High].

@@ -10,8 +10,8 @@ import (
 	"sync"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/internal/order"
 	"github.com/stillpoint-dp/stillpoint/lab/measure"
+	"github.com/stillpoint-dp/stillpoint/lab/order"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"

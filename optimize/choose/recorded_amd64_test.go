@@ -2,18 +2,15 @@ package choose
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/recordedtest"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
-
-var update = flag.Bool("update", false, "write the recorded files of testdata anew")
 
 // TestCandidatesAreWhatTheyWere compares the candidates for problems of all kinds, sizes and goals, in their order, and
 // the reason of the first, with testdata/candidates.golden, which go test ./optimize/choose -run
@@ -106,24 +103,5 @@ func TestCandidatesAreWhatTheyWere(t *testing.T) {
 			}
 		}
 	}
-	const path = "testdata/candidates.golden"
-	if *update {
-		if err := os.WriteFile(path, []byte(got.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	then, now := strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")
-	if len(then) != len(now) {
-		t.Errorf("%d lines: must be %d", len(now), len(then))
-	}
-	for i, shown := 0, 0; i < min(len(then), len(now)) && shown < 10; i++ {
-		if then[i] != now[i] {
-			shown++
-			t.Errorf("line %d:\nnow  %s\nthen %s", i+1, now[i], then[i])
-		}
-	}
+	recordedtest.Compare(t, "testdata/candidates.golden", got.String())
 }

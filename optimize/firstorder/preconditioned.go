@@ -67,10 +67,17 @@ import (
 // The zero Preconditioned selects every setting by the rule in the field's comment. A field that is
 // set overrides its rule.
 type Preconditioned struct {
-	// Steps is the number of steps T. Zero means a number between 8 and 80. It is larger for tables with more weights,
-	// and smaller for tables with few records, since further steps would mostly add noise. For counts zero means at
-	// most 24. For fits that begin at the base rate of a rare class zero means at most 150, and for smoothed losses at
-	// most 200.
+	// Steps is the number of steps T. Zero means 4.2 min(1, sqrt(N/N0)) sqrt(2 sqrt(d/s) b/L0) rounded up, between 8
+	// and 80. Here s is MomentShare, and b bounds the second derivative of the loss in the margin. N0 is 50 for
+	// classes and counts, 100 for numbers, and 150 for numbers if the loss has a kink. With few records, further steps
+	// mostly add noise. If the Lipschitz constant of the loss is a clip, T is at least 48 min(1, sqrt(N/500)), since
+	// the curvature b of the clip is far above the curvature of most records. If smoothing radii fall from the widest
+	// radius r_0 = sqrt(d+2) to the radius r of the problem, zero means min(1, sqrt(N/150)) sqrt(.8 sqrt(d/s)) (4.2 +
+	// 3 ln(r_0/r)) rounded up, between 8 and 200. For a diagonal preconditioner T is multiplied by sqrt(1/h), with h
+	// by the rule of StepScale but at most 1. The limits on T stay the same. If the fit begins at a released base rate
+	// of classes with the mean curvature v, and v is below b/2, zero means at least 16 sqrt(b/(2v)), at most 150. N0
+	// is then 100, and N is the size at that start. For counts zero means 24 min(1,
+	// sqrt(N/100)).
 	Steps int `yaml:"steps"`
 	// MomentShare is the second moment's share of the budget. Zero means .1. With a larger share, the second moment
 	// has less noise and shows directions in which rows vary less. The ridge that is added to the second moment is
@@ -80,17 +87,20 @@ type Preconditioned struct {
 	// small share is enough, since each of these releases is a single number.
 	ClipShare float64 `yaml:"clip_share"`
 	// ClipScale is kappa in C = kappa sqrt(v), where C is the clip norm and v is the mean square of the norms of
-	// gradients. Zero means .9 log10 N, limited to [1.2, 4]. For several margins, and for losses whose derivative is
-	// nearly everywhere at its bound, zero means .6 log10 N with the same limits. For two classes of rows with
-	// weights, zero means 1.4 log10 N, at most 4.7. For counts that begin at a released base rate, zero means 3, or
-	// more for large tables. kappa grows with N because with little noise the bias of clipping is larger than the
-	// noise. For classes and counts C is raised so far that it holds the gradients of rows of uncommon levels, but at
-	// most to .4 sqrt(n/d) mu sqrt(v) for n records of d features.
+	// gradients. Zero means .9 log10 N, limited to [1.2, 4]. Zero means .6 log10 N, with the same limits, for several
+	// margins, and for losses without smoothing whose derivative is nearly everywhere at its bound (b F0 > 2 L0^2). For
+	// two classes of rows with weights, zero means 1.4 log10 N, at most 4.7. kappa grows with N because with little
+	// noise the bias of clipping dominates. For counts that begin at a released base rate, zero means 3, or more if the
+	// effective size at that start is above 1500; C is also at least about the norm of a record with one event. For a
+	// rare class C is at least a share of L0 sqrt(d_eff), where d_eff is the effective number of directions in which
+	// rows vary. The bias is smaller if the gradients of the clipped rows have different directions. For classes and
+	// counts C is raised to the gradients of rows of the least common level that 1.5% of the rows or more have. For n
+	// records of d features C is raised to at most .4 sqrt(n/d) mu sqrt(v), under replace-one.
 	ClipScale float64 `yaml:"clip_scale"`
-	// StepScale is h in eta = h/b, where b bounds the second derivative of the loss in the margin. Zero means 1, the
-	// largest value that is stable on every table. For a diagonal preconditioner, of more than 2000 features, zero
-	// means 4/3 divided by the largest number of nonzero features of a row. For a preconditioner of one block, zero
-	// means 4/3 divided by one more than the number of columns of 50 levels or more.
+	// StepScale is h in eta = h/b, with b as for Steps. Zero means 1, the largest value that is stable on every table. For losses of
+	// relative residuals b is at most 10, and a guard shortens steps. For a diagonal preconditioner, of more than 2000
+	// features, zero means 4/3 divided by the largest number of nonzero features of a row. If columns of 50 levels or
+	// more have half of more than 300 features, zero means 4/3 divided by one more than the number of these columns.
 	StepScale float64 `yaml:"step_scale"`
 	// Output is the rule that chooses the result; zero means TailAverage.
 	Output optimize.Output `yaml:"output"`

@@ -77,7 +77,8 @@ type SpiderBoost struct {
 	BatchSlack float64 `yaml:"batch_slack"`
 	// AnchorBatch and DifferenceBatch are two shares in (0, 1] of the n records: the expected shares in the Poisson
 	// sample of an anchor, and in that of a difference. If both are zero and Batches is all, all records are used
-	// without sampling.
+	// without sampling. AnchorShare sets the ratio of the noise of anchors to the noise of differences, with samples as
+	// well. With batches: auto the charges of anchors and differences are those with all records.
 	AnchorBatch     float64 `yaml:"anchor_batch"`
 	DifferenceBatch float64 `yaml:"difference_batch"`
 	// Output is the rule that chooses the result; zero means Random with Theorem, else TailAverage.

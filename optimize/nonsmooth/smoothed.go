@@ -56,8 +56,10 @@ import (
 type Smoothed struct {
 	// Radius is r. Zero means d/N, but at least .001 and at most 1. For convex losses of two classes in space metric,
 	// the radius is also at least d/400 (or 1, if d/400 is larger), since smaller radii need more steps than a run
-	// makes. Smoothing with radius r changes a record's loss by at most L0 r/sqrt(d+2). With a smaller radius the
-	// smoothed loss is nearer to the original loss, and the descent is slower.
+	// makes (lab/results/outcome.md). Smoothing with radius r changes a record's loss by at most L0 r/sqrt(d+2). For r
+	// = d/N this is about L0 sqrt(d)/N. Privacy raises the mean loss by that amount in any case, for weights of norm
+	// sqrt d (Bassily, Smith and Thakurta 2014). With a smaller radius the smoothed loss is nearer to the original
+	// loss, and the descent is slower.
 	Radius float64 `yaml:"radius"`
 	// Smoothing is ball, lasry-lions or sampled. Ball computes the mean of the loss over the ball in closed
 	// form. Lasry-lions computes the Lasry-Lions regularization in closed form. Sampled averages gradients at

@@ -63,9 +63,9 @@ type Spider struct {
 	// smoothness L1. With the setting Theorem, Gap must be zero, since the theorem sets it.
 	Gap float64 `yaml:"gap"`
 	// StepScale is h in eta = h/L1. Zero means 16 for rank-one losses, networks and records of several rows, and 4 for
-	// other losses. With zero, steps that overshoot are shortened, but not below 1/L1. Steps in an escape from a
-	// saddle have a quarter of the size, except for networks. With the setting Theorem, StepScale must be zero, and h
-	// is 1.
+	// other losses. With zero, steps that overshoot are shortened, but not below 1/L1, no step is longer than the rest
+	// of the path of its prefix sum or a quarter of that path, and step sizes in an escape from a saddle are a quarter
+	// of h/L1, or h/L1 for networks. With the setting Theorem, StepScale must be zero, and h is 1.
 	StepScale float64 `yaml:"step_scale"`
 	// Rounds is K. The cohort of a fresh gradient estimate has n/(3 K) records, where n counts the records that are
 	// not held out. Zero means N/60, at least 1 and at most 6, where N is the effective size. With the setting Theorem
@@ -79,10 +79,11 @@ type Spider struct {
 	// products.
 	WithoutProducts bool `yaml:"without_products"`
 	// WithoutSelection makes the result an average, over the iterates at which the last third of the records was used.
-	// Without this setting, a run with escapes holds out a tenth of the records to choose its result. The candidates
-	// are this average, the last point, and the starting points of escapes that did not get far. On the held-out
-	// records the run releases each candidate's curvature along up to 4 directions, and leaves out candidates with a
-	// curvature below -Gap/2. From the other candidates the exponential mechanism draws one with a small gradient.
+	// Iterates before the last escape that reached the distance Xi are left out. If WithoutSelection is false and the
+	// run makes escapes, a tenth of the records is held out to choose the result among this average, the last point,
+	// and the anchors (starting points) of escapes that ended before the distance Xi. On the held-out records the run
+	// releases each candidate's curvature along the directions of up to 4 escapes. It leaves out candidates with a
+	// curvature below -Gap/2. From the remaining candidates the exponential mechanism draws one with a small gradient.
 	WithoutSelection bool `yaml:"without_selection"`
 	// Theorem replaces the practical rule by Theorem 3.17 of Liu and Talwar (2025), with the theorem's
 	// constants set to 1. The theorem then sets the cohort sizes, thresholds and noise, and also Gap,

@@ -250,5 +250,7 @@ def test_populations_of_types(schema, library):
     number = lambda cells: [np.nan if c == "?" else float(c) for c in cells]
     beside = {"seen": ["2020-05-05", "2021-06-07"] * 3 + ["2022-01-01"], "work": ["a b"] * 7, "sex": ["f", "m", "m", "f", "m", "f", "f"]}
     make = {"pandas": lambda f: f, "polars": lambda f: other.from_pandas(f), "pyarrow": lambda f: other.Table.from_pandas(f)}[library]
-    said = [means(folder / "fit", make(pandas.DataFrame({"age": of(ages), "gain": of(pays), **beside}))) for of in (list, number, lambda c: pandas.array(number(c), dtype="Float64"))]
-    assert said[0] == said[1] == said[2]
+    # Half precision has no place in polars, and its other cells would be rounded.
+    typed = [lambda c, dtype=dtype: pandas.array(number(c), dtype=dtype) for dtype in ("Float64", "Float32", "float64", "float32")]
+    said = [means(folder / "fit", make(pandas.DataFrame({"age": of(ages), "gain": of(pays), **beside}))) for of in (list, number, *typed)]
+    assert all(answer == said[0] for answer in said)
