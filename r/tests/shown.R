@@ -530,15 +530,6 @@ checks <- list(
     got <- answered("json_of", tests, dp_tests(with_intervals))
     stopifnot(identical(got$value, data.frame(column = c("age", "sex"), terms = 1:2, statistic = c(3.5, NA), p.value = c(0.25, NA), p.holm = c(0.5, NA), reason = c("", "hidden"), without = c("", "sex=m, sex=f"))),
       identical(got$asked, c("coefficients", "f", "--tests", "--json")))
-    for (rows in 1:2) { # lists of one length are no matrix
-      column <- c("sex", "town")[seq_len(rows)]
-      for (lacking in list("a", c("a", "b"))) {
-        said <- data.frame(column = column, terms = 3L, reason = "levels are left out")
-        said$without <- rep(list(lacking), rows)
-        got <- answered("run", as.character(jsonlite::toJSON(said)), dp_tests(with_intervals))$value
-        stopifnot(identical(got$column, column), identical(got$without, rep(paste(lacking, collapse = ", "), rows)))
-      }
-    }
   },
   written = function() { # what the command is told of each argument
     is <- function(x, want) {
